@@ -1,0 +1,81 @@
+# Every target makes the environment it needs: only Python >= 3.11 and make are assumed.
+# make PYTHON=/path/to/python chooses the interpreter; a .venv that exists is kept.
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
+PYTEST := $(BIN)/python -m pytest
+# Kernels and the faces right above them: what is worth running with array bounds checked.
+ENGINE_TESTS = $(wildcard tests/engine tests/test_engine*.py tests/test_simulate*.py tests/test_metrics*.py \
+  tests/test_queue*.py tests/test_placement*.py tests/test_naive*.py tests/test_properties*.py tests/test_examples*.py)
+NOTEBOOKS = $(wildcard notebooks/*.ipynb)
+COVERAGE_FLOOR ?= 80
+
+export MPLBACKEND := Agg
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types contract nojit boundscheck bench notebooks clean
+
+help: ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+
+$(READY): pyproject.toml constraints.txt
+	@set -e; \
+	if ! $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	  chosen=; bare=; \
+	  for python in $(PYTHON); do \
+	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || continue; \
+	    if "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then chosen="$$python"; break; fi; \
+	    bare="$$python"; \
+	  done; \
+	  if [ -z "$$chosen" ] && [ -n "$$bare" ]; then \
+	    echo "$$bare cannot make a virtual environment: it has no ensurepip. Install it (on Debian and Ubuntu: the package python3-venv), or name another one: make PYTHON=/path/to/python" >&2; exit 1; \
+	  fi; \
+	  if [ -z "$$chosen" ]; then \
+	    echo "No Python >= 3.11 found (tried: $(PYTHON)). Install one, or name it: make PYTHON=/path/to/python" >&2; exit 1; \
+	  fi; \
+	  echo "Making $(VENV) with $$chosen"; \
+	  rm -rf $(VENV); "$$chosen" -m venv $(VENV); \
+	fi; \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(READY) ## Simulate the shipped trace under several policies; writes demo-report/report.html
+	$(BIN)/fedsched demo
+
+test: $(READY) ## Run every test
+	$(PYTEST)
+
+lint: $(READY) ## Check style
+	$(BIN)/ruff check .
+
+types: $(READY) ## Check types
+	$(BIN)/mypy --strict fedsched
+
+contract: $(READY) ## Check that imports go one way
+	$(BIN)/lint-imports --no-cache
+
+nojit: $(READY) ## Run the fast tests without the compiler, under branch coverage with a floor
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not slow and not needs_traces' \
+	  --cov=fedsched --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
+
+boundscheck: $(READY) ## Run the engine's tests with every array index checked
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m 'not slow and not needs_traces' $(ENGINE_TESTS)
+
+bench: $(READY) ## Run the benchmarks (SMOKE=1: small, only that they run)
+	@for file in $(wildcard benchmarks/bench_*.py); do \
+	  echo "$$file"; $(BIN)/python $$file $(if $(SMOKE),--smoke) || exit 1; \
+	done
+
+notebooks: $(READY) ## Run the notebooks at a reduced budget
+ifeq ($(NOTEBOOKS),)
+	@echo "There are no notebooks yet."
+else
+	FEDSCHED_BUDGET=small $(PYTEST) --nbmake --nbmake-timeout=300 $(NOTEBOOKS)
+endif
+
+clean: ## Remove what the other targets made, the environment excepted
+	rm -rf build dist out demo-report htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache \
+	  .import_linter_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,0 +1,87 @@
+"""fedsched: schedule batches of parallel jobs on one cluster or a federation of clusters."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fedsched import errors as errors
+    from fedsched import generate as generate
+    from fedsched.federation import Cluster as Cluster
+    from fedsched.federation import Federation as Federation
+    from fedsched.federation import NodeGroup as NodeGroup
+    from fedsched.io import read as read
+    from fedsched.io import read_federation as read_federation
+    from fedsched.io import write as write
+    from fedsched.policies import Policy as Policy
+    from fedsched.policies import Rules as Rules
+    from fedsched.schedule import Schedule as Schedule
+    from fedsched.simulate import simulate as simulate
+    from fedsched.workload import Job as Job
+    from fedsched.workload import Workload as Workload
+
+__version__ = "0.1.0"
+
+# Public name -> the module that holds it, imported when the name is first used; None: the name is a module itself.
+_HOME: dict[str, str | None] = {
+    "Cluster": "federation",
+    "Federation": "federation",
+    "Job": "workload",
+    "NodeGroup": "federation",
+    "Policy": "policies",
+    "Rules": "policies",
+    "Schedule": "schedule",
+    "Workload": "workload",
+    "errors": None,
+    "generate": None,
+    "read": "io",
+    "read_federation": "io",
+    "simulate": "simulate",
+    "write": "io",
+}
+
+__all__ = [
+    "Cluster",
+    "Federation",
+    "Job",
+    "NodeGroup",
+    "Policy",
+    "Rules",
+    "Schedule",
+    "Workload",
+    "__version__",
+    "errors",
+    "generate",
+    "read",
+    "read_federation",
+    "simulate",
+    "write",
+]
+
+
+class _Package(ModuleType):
+    """The package's own type: a verb's name stays the function where its module bears the same name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # Importing fedsched.simulate makes Python bind that module here, over the function of that name.
+        if isinstance(value, ModuleType) and _HOME.get(name) == name:
+            value = getattr(value, name, value)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'fedsched' has no attribute {name!r}")
+    home = _HOME[name]
+    module = import_module(f"fedsched.{home or name}")
+    return module if home is None else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

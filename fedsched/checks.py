@@ -1,0 +1,118 @@
+"""What a workload's constructor checks: every broken rule is an error that names the first job that breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.workload import Workload
+
+# '|' separates sites in CSV files, and a site's name must fit on one header line of a log.
+_FORBIDDEN_IN_SITES = ("|", "\n", "\r")
+
+
+def table_column(
+    field: str, values: ArrayLike, jobs: int, kind: type[np.generic], ids: NDArray[np.int64] | None = None
+) -> NDArray[Any]:
+    """Return the values as a read-only array of that type, one for each job; a single value is repeated."""
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind not in "biuf":
+            given = given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"Workload: {field} must hold numbers: {error}.") from None
+    if given.ndim == 0:
+        given = np.full(jobs, given)
+    if given.shape != (jobs,):
+        raise ValueError(f"Workload: {field} has shape {given.shape}, but submit gives {jobs} jobs.")
+    if kind is np.int64 and given.dtype.kind == "f":
+        broken = ~(np.isfinite(given) & (given == np.floor(given)) & (np.abs(given) < 2.0**63))
+        if broken.any():
+            raise _breach(field, given, broken, "must be a whole number", ids)
+    return _frozen(given, kind)
+
+
+def site_table(allowed: ArrayLike, jobs: int, sites: int) -> NDArray[np.bool_]:
+    """Return `allowed` as a read-only table of booleans, a row a job and a column a site."""
+    table = np.asarray(allowed)
+    if table.dtype != np.bool_:
+        raise TypeError(f"Workload: allowed must hold booleans, not {table.dtype}.")
+    if table.shape != (jobs, sites):
+        raise ValueError(f"Workload: allowed has shape {table.shape}, but there are {jobs} jobs and {sites} sites.")
+    return _frozen(table, np.bool_)
+
+
+def check_sites(sites: Iterable[str]) -> tuple[str, ...]:
+    """Return the sites' names as a tuple, or raise when one is empty, repeated or unprintable in a file."""
+    if isinstance(sites, str):
+        raise TypeError(f"Workload: sites={sites!r} is one text; give a sequence of names.")
+    names = tuple(sites)
+    for name in names:
+        if not isinstance(name, str) or name != name.strip() or not name:
+            raise ValueError(f"Workload: site {name!r} must be a text that is not empty and not padded with blanks.")
+        if any(character in name for character in _FORBIDDEN_IN_SITES):
+            raise ValueError(f"Workload: site {name!r} must not contain '|' or line breaks.")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"Workload: two sites are named {twice!r}; names must differ.")
+    return names
+
+
+def check_jobs(workload: Workload) -> None:
+    """Raise for the first rule of the model that a job breaks."""
+    w = workload
+    rules = (
+        ("submit", np.isfinite(w.submit) & (w.submit >= 0), "must be finite and at least 0 seconds"),
+        ("tasks", w.tasks >= 1, "must be at least 1"),
+        ("runtime", np.isfinite(w.runtime) & (w.runtime > 0), "must be finite and above 0 seconds"),
+        ("estimate", np.isfinite(w.estimate) & (w.estimate > 0), "must be finite and above 0 seconds"),
+        ("compute_fraction", (w.compute_fraction >= 0) & (w.compute_fraction <= 1), "must lie between 0 and 1"),
+        ("task_bandwidth", np.isfinite(w.task_bandwidth) & (w.task_bandwidth >= 0), "must be finite, 0 bytes/s or more"),
+        ("origin", (w.origin >= -1) & (w.origin < len(w.sites)), f"must be -1 or an index of the {len(w.sites)} sites"),
+    )
+    for field, holds, rule in rules:
+        if not holds.all():
+            raise _breach(field, getattr(w, field), ~holds, rule, w.id)
+    if w.allowed is not None and not w.allowed.any(axis=1).all():
+        job = int(w.id[np.argmin(w.allowed.any(axis=1))])
+        raise ValueError(f"Job {job}: allowed is false for all {len(w.sites)} sites; a job must have a site it may use.")
+    _check_ids(w.id)
+    if w.log is not None and len(w.log) != len(w):
+        raise ValueError(f"Workload: log has {len(w.log)} rows, but there are {len(w)} jobs.")
+    if w.nodes < 0:
+        raise ValueError(f"Workload: nodes={w.nodes} must be at least 0 (0 = unknown).")
+
+
+def _check_ids(ids: NDArray[np.int64]) -> None:
+    if len(ids) < 2 or (np.diff(ids) > 0).all():
+        return
+    order = np.argsort(ids, kind="stable")
+    same = np.flatnonzero(np.diff(ids[order]) == 0)
+    if len(same):
+        first, second = order[same[0]], order[same[0] + 1]
+        raise ValueError(
+            f"Job {ids[first]}: rows {first} and {second} bear the same id; ids must differ (see renumbered())."
+        )
+
+
+def _breach(
+    field: str, values: NDArray[Any], broken: NDArray[np.bool_], rule: str, ids: NDArray[np.int64] | None
+) -> ValueError:
+    row = int(np.argmax(broken))
+    who = f"Row {row}" if ids is None else f"Job {ids[row]}"
+    return ValueError(f"{who}: {field}={values[row].item()} {rule}.")
+
+
+def _frozen(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
+    """Return the values read-only and contiguous, copied unless nobody can change them."""
+    final = values.dtype == kind and values.flags.c_contiguous and not values.flags.writeable and values.base is None
+    if final:
+        return values
+    kept = np.array(values, dtype=kind, order="C")
+    kept.flags.writeable = False
+    return kept

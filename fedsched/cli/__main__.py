@@ -1,0 +1,5 @@
+"""`python -m fedsched.cli` is the command `fedsched`."""
+
+from fedsched.cli import main
+
+main()

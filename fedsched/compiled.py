@@ -1,0 +1,70 @@
+"""The `@kernel` decorator: how every compiled function of the package is compiled and cached."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import config
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def kernel_files(package: Path) -> list[Path]:
+    """Return the files of the package that hold kernels, in a fixed order."""
+    return sorted(path for path in package.rglob("*.py") if "@kernel" in path.read_text(encoding="utf-8"))
+
+
+def fingerprint(files: list[Path]) -> str:
+    """Return a name for the exact text of these files, the compiler and its settings.
+
+    Numba looks only at the file that a function stands in; a change in a helper of another file would
+    leave a stale cache. So the cache's folder is named after everything that can change the answer.
+    """
+    digest = hashlib.sha256(f"{numba.__version__} boundscheck={config.BOUNDSCHECK}".encode())
+    for path in files:
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder(name: str) -> Path | None:
+    """Return a writable folder for compiled code, or None where there is no such place."""
+    user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    for base in (os.environ.get("NUMBA_CACHE_DIR"), user_cache):
+        if not base:
+            continue
+        folder = Path(base) / "fedsched" / name
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+    return None
+
+
+_FOLDER = cache_folder(fingerprint(kernel_files(Path(__file__).parent)))
+
+
+@contextlib.contextmanager
+def _caching_in(folder: Path) -> Iterator[None]:
+    # Numba chooses the cache's place while it decorates, and by nothing but this setting.
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def kernel(function: F) -> F:
+    """Return the function compiled: no GIL, numpy's division, cached wherever a folder is writable."""
+    if _FOLDER is None:
+        return numba.njit(nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    with _caching_in(_FOLDER):
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]

@@ -1,0 +1,155 @@
+"""The NamedTuples that the kernels read and fill: Problem (read-only), Plan (a candidate), State (the loop's own)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+class Problem(NamedTuple):
+    """Jobs and federation as contiguous read-only arrays, packed once."""
+
+    # jobs
+    submit: Floats
+    tasks: Ints
+    runtime: Floats  # what the job really takes on reference nodes
+    estimate: Floats  # what plans believe
+    sigma: Floats
+    bandwidth: Floats
+    origin: Ints
+    user: Ints
+    arrival: Ints  # jobs not yet running, by (submit, id)
+    arrival_rank: Ints  # every job's place in (submit, id) order: the last tie-break
+    running: Ints  # jobs that run at t0 already, in start order
+    # node groups, cluster by cluster
+    group_nodes: Ints
+    group_cluster: Ints
+    slowdown: Floats  # 1/speed
+    speed: Floats
+    busy_watts: Floats
+    idle_watts: Floats
+    cluster_begin: Ints  # groups of cluster k: cluster_begin[k] .. cluster_begin[k + 1]
+    fast_in_cluster: Ints  # the groups of each cluster, fastest first
+    cheap_in_cluster: Ints  # the groups of each cluster, least (busy − idle)/speed first
+    fast: Ints  # all groups, fastest first
+    cheap: Ints  # all groups, least (busy − idle)/speed first
+    # clusters
+    uplink: Floats
+    # settings
+    t0: float
+    nodes: int
+    idle_total: float
+    same_time: int
+    saturation: int
+
+
+class Plan(NamedTuple):
+    """What a policy or a search chooses: queue order, caps, dispatch rule, placement rule."""
+
+    order: Ints  # jobs in queue order (FIXED)
+    order_key: int
+    backfill_order: Ints
+    backfill_key: int
+    separate_backfill: bool  # the backfill order differs from the queue order
+    caps: Ints  # rows of caps, one column a group
+    cap_row: Ints  # each job's row in `caps`
+    dispatch: int
+    placement: int
+
+
+class Queue(NamedTuple):
+    """The queued jobs in order, with the least tasks and the shortest plan of every subtree."""
+
+    order: Ints  # position -> job
+    position: Ints  # job -> position
+    tasks: Ints  # binary tree, leaves from size//2; ABSENT where no job is queued
+    shortest: Floats  # the same tree over the shortest planned durations
+    key: Floats  # per job, for orders that change with time
+    members: Ints  # [0]: positions in use, for orders that change with time
+
+
+class Profile(NamedTuple):
+    """Nodes (and link load) planned to be free from each breakpoint on."""
+
+    time: Floats
+    free: Ints  # breakpoint x group
+    load: Floats  # breakpoint x cluster, for link-aware placement
+    reserved: Floats  # per job: planned start
+    low: Ints  # scratch: least free nodes over a window
+    peak: Floats  # scratch: greatest load over a window
+
+
+class State(NamedTuple):
+    """Everything the event loop knows between two calls."""
+
+    counter: Ints  # indexed by Counter
+    clock: Floats  # indexed by Clock
+    # jobs
+    start: Floats
+    finish: Floats
+    planned_end: Floats
+    tc: Floats
+    work_left: Floats
+    estimate_left: Floats
+    since: Floats
+    counts: Ints
+    sequence: Ints  # start order
+    released: Ints  # 1: nodes counted free although the finish is pending (sequential reading)
+    shortest: Floats  # shortest possible planned duration
+    # running jobs
+    heap_time: Floats
+    heap_job: Ints
+    heap_place: Ints
+    ends_time: Floats  # planned ends, latest first
+    ends_job: Ints
+    spanning: Ints  # co-allocated jobs that communicate, in start order
+    # nodes and links
+    free: Ints
+    load: Floats
+    # queues and plans
+    queue: Queue
+    backfill: Queue
+    profile: Profile
+    # scratch
+    chosen: Ints  # nodes per group of the placement at hand
+    extra: Ints
+    limited: Ints
+    mark: Ints
+    cluster_sum: Ints
+    demand: Floats
+
+
+class Counter(IntEnum):
+    """Whole numbers of the loop's state."""
+
+    ARRIVED = 0  # entries of `arrival` already queued
+    STARTED = 1
+    FINISHED = 2
+    RUNNING = 3  # entries of the heap
+    ENDS = 4  # entries of the planned ends
+    SPANNING = 5
+    SPANNING_FIXED = 6  # of those, the ones whose rate is settled (static reading)
+    QUEUED = 7
+    FREE = 8  # Σ free
+    LOADS_STALE = 9
+    SATURATED_LINKS = 10
+    BREAKPOINTS = 11
+    PLANNED_TO = 12  # positions below this have a reservation in a plan that still holds
+    TRACK_ENDS = 13
+    PLAN_HOLDS = 14
+
+
+class Clock(IntEnum):
+    """Times and integrals of the loop's state."""
+
+    NOW = 0
+    SATURATED_SECONDS = 1
+    LOST_NODE_SECONDS = 2
+    NEXT_DUE = 3  # earliest reservation of the standing plan

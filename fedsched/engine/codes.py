@@ -1,0 +1,59 @@
+"""The rules of the model as small integers: what the kernels branch on and what the faces name."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Dispatch(IntEnum):
+    """Which of the queued jobs may start now."""
+
+    STRICT = 0
+    GREEDY = 1
+    EASY = 2
+    CONSERVATIVE = 3
+
+
+class Placement(IntEnum):
+    """Which nodes a job takes."""
+
+    FASTEST = 0
+    SINGLE = 1
+    HOME = 2
+    BEST_FIT = 3
+    EFFICIENT = 4
+    POWERFUL = 5
+    BIG_SMALL = 6
+    LINK_AWARE = 7
+
+
+class QueueKey(IntEnum):
+    """How the queue is kept in order: by a fixed permutation, or by a key that changes with time."""
+
+    FIXED = 0
+    XFACTOR = 1
+    WFP3 = 2
+    UNICEF = 3
+
+
+class SameTime(IntEnum):
+    """How events of one instant are read."""
+
+    BATCH = 0
+    SEQUENTIAL = 1
+
+
+class Saturation(IntEnum):
+    """Whether a job's rate follows the load of its uplinks or is fixed at its start."""
+
+    DYNAMIC = 0
+    STATIC = 1
+
+
+class Status(IntEnum):
+    """What a resumable kernel returns."""
+
+    DONE = 0
+    MORE = 1
+    STUCK = 2
+    PAUSED = 3

@@ -1,0 +1,158 @@
+"""Dispatch rules that look at the free nodes of now: strict, greedy and EASY backfilling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import kernel
+from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.codes import Placement
+from fedsched.engine.placement import demands, place, planned_duration, uncontended_cost
+from fedsched.engine.queue import ANY, dequeue, next_candidate, next_small
+from fedsched.engine.running import enter, planned_end_after, sum_loads
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
+
+ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
+
+
+@kernel
+def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
+    """Start a queued job now on the nodes in `state.chosen`."""
+    now = state.clock[Clock.NOW]
+    cost = uncontended_cost(problem, j, state.chosen)
+    for g in range(state.chosen.size):
+        state.counts[j, g] = state.chosen[g]
+    state.start[j] = now
+    state.since[j] = now
+    state.tc[j] = cost
+    state.work_left[j] = problem.runtime[j]
+    state.estimate_left[j] = problem.estimate[j]
+    state.finish[j] = now + problem.runtime[j] * cost
+    state.planned_end[j] = now + problem.estimate[j] * cost
+    dequeue(plan, state, j)
+    state.counter[Counter.QUEUED] -= 1
+    enter(problem, state, j)
+    if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
+        sum_loads(problem, state)  # decisions see the demand of jobs started in this pass; rates wait for its end
+
+
+@kernel
+def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
+    """Start jobs in queue order until one cannot start; return that job, or -1 when the queue is empty."""
+    queue = state.queue
+    position = next_small(queue, 0, ANY)
+    while position >= 0:
+        j = queue.order[position]
+        if problem.tasks[j] > state.counter[Counter.FREE]:
+            return j
+        if not place(problem, plan, j, state.free, state.load, state):
+            return j
+        start_job(problem, plan, state, j)
+        position = next_small(queue, position + 1, ANY)
+    return -1
+
+
+@kernel
+def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
+    """Scan the queue once in order and start whatever fits [10]."""
+    queue = state.queue
+    position = next_small(queue, 0, state.counter[Counter.FREE])
+    while position >= 0:
+        j = queue.order[position]
+        if place(problem, plan, j, state.free, state.load, state):
+            start_job(problem, plan, state, j)
+        position = next_small(queue, position + 1, state.counter[Counter.FREE])
+
+
+@kernel
+def planned_load(problem: Problem, state: State, time: float, load: Floats) -> None:
+    """Fill the load of every uplink that the running jobs are planned to cause after now, at `time` [22]."""
+    now = state.clock[Clock.NOW]
+    load[:] = 0.0
+    for i in range(state.counter[Counter.SPANNING]):
+        j = state.spanning[i]
+        if planned_end_after(state.planned_end[j], now) > time:
+            demands(problem, j, state.counts[j], state.demand)
+            for k in range(load.size):
+                load[k] += state.demand[k]
+
+
+@kernel
+def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
+    """Return the head's shadow time; fill `state.extra` with what its reservation leaves free then."""
+    now = state.clock[Clock.NOW]
+    extra = state.extra
+    total = state.counter[Counter.FREE]
+    for g in range(extra.size):
+        extra[g] = state.free[g]
+    place_in_list = state.counter[Counter.ENDS] - 1
+    while place_in_list >= 0:
+        time = planned_end_after(state.ends_time[place_in_list], now)
+        while place_in_list >= 0 and planned_end_after(state.ends_time[place_in_list], now) == time:
+            j = state.ends_job[place_in_list]
+            for g in range(extra.size):
+                extra[g] += state.counts[j, g]
+                total += state.counts[j, g]
+            place_in_list -= 1
+        if total < problem.tasks[head]:
+            continue
+        if plan.placement == Placement.LINK_AWARE:
+            planned_load(problem, state, time, state.profile.peak)
+        if place(problem, plan, head, extra, state.profile.peak, state):
+            for g in range(extra.size):
+                extra[g] -= state.chosen[g]
+            return time
+    return np.inf
+
+
+@kernel
+def _within(chosen: Ints, limit: Ints) -> bool:
+    for g in range(chosen.size):
+        if chosen[g] > limit[g]:
+            return False
+    return True
+
+
+@kernel
+def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> bool:
+    # Fills `state.chosen` so that the head's reservation holds; takes from `extra` what ends after the shadow time.
+    now = state.clock[Clock.NOW]
+    extra, limited = state.extra, state.limited
+    if not place(problem, plan, j, state.free, state.load, state):
+        return False
+    if now + planned_duration(problem, j, state.chosen) <= shadow:
+        return True
+    if not _within(state.chosen, extra):
+        for g in range(extra.size):
+            limited[g] = min(state.free[g], extra[g])
+        if not place(problem, plan, j, limited, state.load, state):
+            return False
+        if now + planned_duration(problem, j, state.chosen) <= shadow:
+            return True
+    for g in range(extra.size):
+        extra[g] -= state.chosen[g]
+    return True
+
+
+@kernel
+def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
+    """EASY: start from the head, reserve for the first that cannot start, backfill the rest around it [11]."""
+    head = start_from_head(problem, plan, state)
+    queue = state.backfill if plan.separate_backfill else state.queue
+    if head < 0 or next_small(queue, 0, state.counter[Counter.FREE]) < 0:
+        return
+    shadow = reserve_for_head(problem, plan, state, head)
+    now = state.clock[Clock.NOW]
+    window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
+    extra_total = state.extra.sum()
+    position = next_candidate(queue, 0, state.counter[Counter.FREE], window, extra_total)
+    while position >= 0:
+        j = queue.order[position]
+        if j != head and _place_beside_reservation(problem, plan, state, j, shadow):
+            start_job(problem, plan, state, j)
+            extra_total = state.extra.sum()
+        position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, extra_total)

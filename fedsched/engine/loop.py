@@ -1,0 +1,231 @@
+"""The event loop: resumable, and the only source of every schedule (docs/readings.md 1 to 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import kernel
+from fedsched.engine import queue as queues
+from fedsched.engine.arrays import Clock, Counter, Plan
+from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
+from fedsched.engine.conservative import ends_as_planned, joins_plan, plan_the_queue
+from fedsched.engine.dispatch import backfill_around_head, start_all_that_fit, start_from_head
+from fedsched.engine.placement import place, shortest_duration
+from fedsched.engine.running import enter, leave, pop_finish, release_pending, update_rates
+from fedsched.metrics import Measured, fill_row
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats, Ints, Problem, State
+
+
+@kernel
+def begin(problem: Problem, plan: Plan, state: State) -> None:
+    """Set the state to t0: nothing queued, the running jobs of the problem on their nodes.
+
+    The rows of running jobs (start, finish, planned end, time cost, work left, counts) must be set already.
+    """
+    counter, clock = state.counter, state.clock
+    counter[:] = 0
+    clock[:] = 0.0
+    clock[Clock.NOW] = problem.t0
+    for g in range(state.free.size):
+        state.free[g] = problem.group_nodes[g]
+    counter[Counter.FREE] = problem.nodes
+    state.load[:] = 0.0
+    if plan.dispatch >= Dispatch.EASY or problem.same_time == SameTime.SEQUENTIAL:
+        counter[Counter.TRACK_ENDS] = 1
+    for j in problem.arrival:
+        state.start[j] = np.nan
+        state.finish[j] = np.nan
+    if plan.dispatch >= Dispatch.EASY:
+        for j in problem.arrival:
+            state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+    queues.begin(state.queue, plan.order, plan.order_key)
+    if plan.separate_backfill:
+        queues.begin(state.backfill, plan.backfill_order, plan.backfill_key)
+    for j in problem.running:
+        enter(problem, state, j)
+    counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
+    update_rates(problem, state)
+
+
+@kernel
+def _next_time(problem: Problem, state: State) -> float:
+    time = np.inf
+    if state.counter[Counter.RUNNING] > 0:
+        time = state.heap_time[0]
+    arrived = state.counter[Counter.ARRIVED]
+    if arrived < problem.arrival.size:
+        time = min(time, problem.submit[problem.arrival[arrived]])
+    return max(time, state.clock[Clock.NOW])
+
+
+@kernel
+def _advance(problem: Problem, state: State, time: float) -> None:
+    # Moves the clock and integrates what lasts between two events.
+    counter, clock = state.counter, state.clock
+    elapsed = time - clock[Clock.NOW]
+    if elapsed > 0.0:
+        if counter[Counter.SATURATED_LINKS] > 0:
+            clock[Clock.SATURATED_SECONDS] += counter[Counter.SATURATED_LINKS] * elapsed
+        if counter[Counter.QUEUED] > 0 and state.queue.tasks[1] <= counter[Counter.FREE]:
+            clock[Clock.LOST_NODE_SECONDS] += counter[Counter.FREE] * elapsed
+        clock[Clock.NOW] = time
+
+
+@kernel
+def _finish_first(problem: Problem, state: State) -> None:
+    j = pop_finish(state)
+    ends_as_planned(state, j)
+    leave(problem, state, j)
+
+
+@kernel
+def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
+    j = problem.arrival[state.counter[Counter.ARRIVED]]
+    state.counter[Counter.ARRIVED] += 1
+    state.counter[Counter.QUEUED] += 1
+    queues.enqueue(problem, plan, state, j, mend)
+    joins_plan(state, j)
+
+
+@kernel
+def _arrive_all(problem: Problem, plan: Plan, state: State) -> int:
+    # Every job submitted by now joins the queue; where they are many the trees are mended once.
+    now = state.clock[Clock.NOW]
+    first = state.counter[Counter.ARRIVED]
+    last = first
+    while last < problem.arrival.size and problem.submit[problem.arrival[last]] <= now:
+        last += 1
+    one_by_one = 16 * (last - first) < state.queue.tasks.size
+    for _ in range(first, last):
+        _arrive(problem, plan, state, one_by_one)
+    if not one_by_one:
+        queues.mend_prefix(state.queue, state.queue.position.size)
+        if plan.separate_backfill:
+            queues.mend_prefix(state.backfill, state.backfill.position.size)
+    return last - first
+
+
+@kernel
+def _dispatch(problem: Problem, plan: Plan, state: State) -> bool:
+    # One dispatch pass; False when a queued job can never be planned.
+    if problem.same_time == SameTime.SEQUENTIAL:
+        release_pending(state)
+    if state.counter[Counter.QUEUED] == 0 or state.queue.tasks[1] > state.counter[Counter.FREE]:
+        if plan.dispatch != Dispatch.CONSERVATIVE:
+            return True
+    now = state.clock[Clock.NOW]
+    if plan.order_key != QueueKey.FIXED:
+        queues.reorder(problem, state, state.queue, plan.order_key, now)
+    if plan.separate_backfill and plan.backfill_key != QueueKey.FIXED:
+        queues.reorder(problem, state, state.backfill, plan.backfill_key, now)
+    if plan.dispatch == Dispatch.STRICT:
+        start_from_head(problem, plan, state)
+    elif plan.dispatch == Dispatch.GREEDY:
+        start_all_that_fit(problem, plan, state)
+    elif plan.dispatch == Dispatch.EASY:
+        backfill_around_head(problem, plan, state)
+    else:
+        return plan_the_queue(problem, plan, state)
+    return True
+
+
+@kernel
+def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) -> int:
+    """Advance by up to `limit` instants (events, in the sequential reading), none after `until`; return a Status."""
+    counter = state.counter
+    jobs = problem.submit.size
+    for _ in range(limit):
+        if counter[Counter.FINISHED] == jobs:
+            return Status.DONE
+        time = _next_time(problem, state)
+        if time == np.inf:
+            return Status.STUCK
+        if time > until:
+            return Status.PAUSED
+        _advance(problem, state, time)
+        if problem.same_time == SameTime.BATCH:
+            while counter[Counter.RUNNING] > 0 and state.heap_time[0] <= time:
+                _finish_first(problem, state)
+            update_rates(problem, state)
+            _arrive_all(problem, plan, state)
+        else:
+            arrived = counter[Counter.ARRIVED]
+            if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
+                _arrive(problem, plan, state, True)
+            else:
+                _finish_first(problem, state)
+                update_rates(problem, state)
+        if not _dispatch(problem, plan, state):
+            return Status.STUCK
+        update_rates(problem, state)
+    return Status.DONE if counter[Counter.FINISHED] == jobs else Status.MORE
+
+
+@kernel
+def loss_of_capacity(problem: Problem, state: State) -> float:
+    """Return the loss of capacity up to now."""
+    elapsed = state.clock[Clock.NOW] - problem.t0
+    return state.clock[Clock.LOST_NODE_SECONDS] / (problem.nodes * elapsed)
+
+
+@kernel
+def evaluate(
+    problem: Problem,
+    orders: Ints,
+    caps: Ints,
+    dispatch: Ints,
+    placement: Ints,
+    cap_row: Ints,
+    state: State,
+    user_sums: Floats,
+    rows: Floats,
+    first: int,
+    last: int,
+) -> int:
+    """Fill the metric rows of candidates first..last: the batch entry. Return a Status."""
+    measured = Measured(
+        problem.submit,
+        problem.tasks,
+        problem.user,
+        problem.group_nodes,
+        problem.group_cluster,
+        problem.busy_watts,
+        problem.idle_watts,
+    )
+    for c in range(first, last):
+        order = orders[c]
+        plan = Plan(
+            order, QueueKey.FIXED, order, QueueKey.FIXED, False, caps[c], cap_row, dispatch[c], placement[c]
+        )
+        begin(problem, plan, state)
+        status = run(problem, plan, state, np.iinfo(np.int64).max, np.inf)
+        if status != Status.DONE:
+            return status
+        fill_row(
+            measured,
+            problem.t0,
+            state.start,
+            state.finish,
+            state.counts,
+            state.clock[Clock.SATURATED_SECONDS],
+            loss_of_capacity(problem, state),
+            user_sums,
+            rows[c],
+        )
+    return Status.DONE
+
+
+@kernel
+def first_unplaceable(problem: Problem, plan: Plan, state: State) -> int:
+    """Return the first job that could not be placed on the empty federation, or -1."""
+    for g in range(state.free.size):
+        state.free[g] = problem.group_nodes[g]
+    state.load[:] = 0.0
+    for j in problem.arrival:
+        if not place(problem, plan, j, state.free, state.load, state):
+            return j
+    return -1

@@ -1,0 +1,47 @@
+"""Queue orders by name: a fixed permutation of the jobs, or the key that changes with time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import QueueKey
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from fedsched.engine.arrays import Floats, Ints, Problem
+
+CHANGING = {"xfactor": QueueKey.XFACTOR, "wfp3": QueueKey.WFP3, "unicef": QueueKey.UNICEF}
+
+
+def _fixed_key(problem: Problem, name: str) -> Floats:
+    # What is least comes first.
+    area = problem.tasks * problem.estimate
+    if name == "f1":
+        age = np.maximum(problem.submit - problem.t0, 1.0)
+        return np.log10(np.maximum(problem.estimate, 1.0)) * problem.tasks + 870.0 * np.log10(age)
+    keys: dict[str, Floats] = {
+        "fcfs": problem.submit,
+        "sjf": problem.estimate,
+        "ljf": -problem.estimate,
+        "smallest": problem.tasks.astype(np.float64),
+        "largest": -problem.tasks.astype(np.float64),
+        "saf": area,
+        "laf": -area,
+    }
+    return keys[name]
+
+
+def queue_order(problem: Problem, order: str | ArrayLike) -> tuple[Ints, QueueKey]:
+    """Return the permutation of the jobs and the key by which the queue is kept in order."""
+    jobs = problem.submit.size
+    if not isinstance(order, str):
+        permutation = np.asarray(order)
+        if permutation.shape != (jobs,) or not np.array_equal(np.sort(permutation), np.arange(jobs)):
+            raise ValueError(f"order: it must hold each of the rows 0..{jobs - 1} exactly once.")
+        return np.ascontiguousarray(permutation, dtype=np.int64), QueueKey.FIXED
+    if order in CHANGING:
+        return np.arange(jobs), CHANGING[order]
+    return np.lexsort((problem.arrival_rank, _fixed_key(problem, order))), QueueKey.FIXED

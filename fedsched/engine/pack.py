@@ -1,0 +1,195 @@
+"""From nouns to arrays: the Problem, the table of caps, and the State that a run works in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays import Clock, Counter, Problem, Profile, Queue, State
+from fedsched.errors import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.engine.codes import SameTime, Saturation
+    from fedsched.federation import Federation
+    from fedsched.workload import Workload
+
+
+def _frozen(values: object, dtype: type) -> NDArray[np.generic]:
+    array = np.array(values, dtype=dtype, order="C")
+    array.setflags(write=False)
+    return array
+
+
+def _floats(values: object) -> Floats:
+    return _frozen(values, np.float64)  # type: ignore[return-value]
+
+
+def _ints(values: object) -> Ints:
+    return _frozen(values, np.int64)  # type: ignore[return-value]
+
+
+def clusters_of_sites(workload: Workload, federation: Federation) -> Ints:
+    """Return the cluster index of each of the workload's sites.
+
+    Sites are matched by name; sites that are named after a log's partitions 1..K are matched by position.
+    """
+    names = [cluster.name for cluster in federation.clusters]
+    if all(site in names for site in workload.sites):
+        return _ints([names.index(site) for site in workload.sites])
+    if all(site.isdecimal() and 1 <= int(site) <= len(names) for site in workload.sites):
+        return _ints([int(site) - 1 for site in workload.sites])
+    stranger = next(site for site in workload.sites if site not in names)
+    raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
+
+
+def pack(
+    workload: Workload,
+    federation: Federation,
+    *,
+    same_time: SameTime,
+    saturation: Saturation,
+    knowledge: str,
+    kill_at_estimate: bool,
+    t0: float | None = None,
+    running: Sequence[int] = (),
+) -> Problem:
+    """Return the arrays of the problem: these jobs on this federation, read in this way."""
+    groups = federation.groups
+    group_cluster = np.array(federation.group_cluster, dtype=np.int64)
+    speed = np.array([group.speed for group in groups], dtype=np.float64)
+    busy = np.array([group.busy_watts for group in groups], dtype=np.float64)
+    idle = np.array([group.idle_watts for group in groups], dtype=np.float64)
+    nodes = np.array([group.count for group in groups], dtype=np.int64)
+    price = (busy - idle) / speed
+
+    runtime = np.minimum(workload.runtime, workload.estimate) if kill_at_estimate else workload.runtime
+    estimate = runtime if knowledge == "runtime" else workload.estimate
+    by_arrival = np.lexsort((workload.id, workload.submit))
+    rank = np.empty(len(workload), dtype=np.int64)
+    rank[by_arrival] = np.arange(len(workload))
+    waiting = np.ones(len(workload), dtype=np.bool_)
+    waiting[list(running)] = False
+
+    site_cluster = np.append(clusters_of_sites(workload, federation), -1)  # origin −1 stays −1
+    return Problem(
+        submit=_floats(workload.submit),
+        tasks=_ints(workload.tasks),
+        runtime=_floats(runtime),
+        estimate=_floats(estimate),
+        sigma=_floats(workload.compute_fraction),
+        bandwidth=_floats(workload.task_bandwidth),
+        origin=_ints(site_cluster[workload.origin]),
+        user=_ints(np.unique(workload.user, return_inverse=True)[1]),
+        arrival=_ints(by_arrival[waiting[by_arrival]]),
+        arrival_rank=_ints(rank),
+        running=_ints(list(running)),
+        group_nodes=_ints(nodes),
+        group_cluster=_ints(group_cluster),
+        slowdown=_floats(1.0 / speed),
+        speed=_floats(speed),
+        busy_watts=_floats(busy),
+        idle_watts=_floats(idle),
+        cluster_begin=_ints(np.searchsorted(group_cluster, np.arange(len(federation.clusters) + 1))),
+        fast_in_cluster=_ints(np.lexsort((-speed, group_cluster))),
+        cheap_in_cluster=_ints(np.lexsort((price, group_cluster))),
+        fast=_ints(np.lexsort((group_cluster, -speed))),
+        cheap=_ints(np.lexsort((group_cluster, price))),
+        uplink=_floats([cluster.uplink for cluster in federation.clusters]),
+        t0=float(workload.submit.min() if t0 is None else t0),
+        nodes=int(nodes.sum()),
+        idle_total=float((idle * nodes).sum()),
+        same_time=int(same_time),
+        saturation=int(saturation),
+    )
+
+
+def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:
+    """Return the distinct rows of caps and each job's row: the nodes of every group that a job may use.
+
+    Jobs without limits of their own share one row, so that a long log on a wide federation stays small.
+    """
+    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
+    jobs = len(workload)
+    if caps is not None:
+        table = np.asarray(caps)
+        if table.shape != (jobs, nodes.size):
+            raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {nodes.size}).")
+        if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
+            raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
+        limits = np.minimum(table.astype(np.int64), nodes)
+    else:
+        limits = None
+    if workload.allowed is not None:
+        of_cluster = np.zeros((jobs, len(federation.clusters)), dtype=np.bool_)
+        of_cluster[:, clusters_of_sites(workload, federation)] = workload.allowed
+        allowed = of_cluster[:, np.array(federation.group_cluster)]
+        limits = np.where(allowed, nodes if limits is None else limits, 0)
+    if limits is None:
+        return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)
+    rows, row_of = np.unique(limits, axis=0, return_inverse=True)
+    return np.ascontiguousarray(rows, dtype=np.int64), np.ascontiguousarray(row_of.reshape(-1), dtype=np.int64)
+
+
+def _new_queue(jobs: int) -> Queue:
+    leaves = 1 << max(jobs - 1, 0).bit_length()
+    return Queue(
+        order=np.zeros(jobs, dtype=np.int64),
+        position=np.zeros(jobs, dtype=np.int64),
+        tasks=np.zeros(2 * leaves, dtype=np.int64),
+        shortest=np.zeros(2 * leaves),
+        key=np.zeros(jobs),
+        members=np.zeros(1, dtype=np.int64),
+    )
+
+
+def new_state(problem: Problem, *, separate_backfill: bool, planning: bool) -> State:
+    """Return the arrays that a run works in; `planning` makes room for a conservative plan."""
+    jobs, groups, clusters = problem.submit.size, problem.group_nodes.size, problem.uplink.size
+    # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
+    breakpoints = 2 * jobs + min(jobs, problem.nodes) + 2 if planning else 0
+    queue = _new_queue(jobs)
+    return State(
+        counter=np.zeros(len(Counter), dtype=np.int64),
+        clock=np.zeros(len(Clock)),
+        start=np.full(jobs, np.nan),
+        finish=np.full(jobs, np.nan),
+        planned_end=np.zeros(jobs),
+        tc=np.ones(jobs),
+        work_left=np.zeros(jobs),
+        estimate_left=np.zeros(jobs),
+        since=np.zeros(jobs),
+        counts=np.zeros((jobs, groups), dtype=np.int64),
+        sequence=np.zeros(jobs, dtype=np.int64),
+        released=np.zeros(jobs, dtype=np.int64),
+        shortest=np.zeros(jobs),
+        heap_time=np.zeros(jobs),
+        heap_job=np.zeros(jobs, dtype=np.int64),
+        heap_place=np.zeros(jobs, dtype=np.int64),
+        ends_time=np.zeros(jobs),
+        ends_job=np.zeros(jobs, dtype=np.int64),
+        spanning=np.zeros(jobs, dtype=np.int64),
+        free=np.zeros(groups, dtype=np.int64),
+        load=np.zeros(clusters),
+        queue=queue,
+        backfill=_new_queue(jobs) if separate_backfill else queue,
+        profile=Profile(
+            time=np.empty(breakpoints),
+            free=np.empty((breakpoints, groups), dtype=np.int64),
+            load=np.empty((breakpoints, clusters)),
+            reserved=np.zeros(jobs if planning else 0),
+            low=np.zeros(groups, dtype=np.int64),
+            peak=np.zeros(clusters),
+        ),
+        chosen=np.zeros(groups, dtype=np.int64),
+        extra=np.zeros(groups, dtype=np.int64),
+        limited=np.zeros(groups, dtype=np.int64),
+        mark=np.zeros(groups, dtype=np.int64),
+        cluster_sum=np.zeros(clusters, dtype=np.int64),
+        demand=np.zeros(clusters),
+    )

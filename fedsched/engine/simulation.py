@@ -1,0 +1,187 @@
+"""Simulation: one run of the event loop that can be advanced, looked at, stopped and resumed."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays import Clock, Counter, Plan
+from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.loop import begin, first_unplaceable, loss_of_capacity, run
+from fedsched.engine.orders import queue_order
+from fedsched.engine.pack import caps_table, new_state
+from fedsched.errors import InfeasibleError, ScheduleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.engine.arrays import Floats, Ints, Problem
+    from fedsched.federation import Federation
+    from fedsched.policies import Rules
+    from fedsched.workload import Workload
+
+SLICE_SECONDS = 0.05  # how long the compiled loop runs between two looks at Ctrl-C and progress
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJobs:
+    """The jobs that run at `time`, in start order: what another run can start from."""
+
+    time: float
+    rows: Ints
+    start: Floats
+    finish: Floats
+    planned_end: Floats
+    tc: Floats
+    work_left: Floats
+    estimate_left: Floats
+    since: Floats
+    counts: Ints
+
+
+class Simulation:
+    """A run of rules over a workload on a federation, resumable at any instant."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        federation: Federation,
+        rules: Rules,
+        problem: Problem,
+        *,
+        caps: Ints | None = None,
+        running: RunningJobs | None = None,
+    ) -> None:
+        self.problem = problem
+        self.description = str(rules)
+        self.plan = make_plan(workload, federation, rules, problem, caps=caps)
+        _refuse_unplaceable(workload, federation, rules, problem, self.plan)
+        self.state = new_state(
+            problem,
+            separate_backfill=self.plan.separate_backfill,
+            planning=self.plan.dispatch == Dispatch.CONSERVATIVE,
+        )
+        if running is not None:
+            for name in ("start", "finish", "planned_end", "tc", "work_left", "estimate_left", "since", "counts"):
+                getattr(self.state, name)[running.rows] = getattr(running, name)
+        begin(problem, self.plan, self.state)
+        self._slice = 64
+
+    @property
+    def time(self) -> float:
+        """Return the clock of the run."""
+        return float(self.state.clock[Clock.NOW])
+
+    @property
+    def finished(self) -> int:
+        """Return how many jobs have finished."""
+        return int(self.state.counter[Counter.FINISHED])
+
+    @property
+    def done(self) -> bool:
+        """Return whether every job has finished."""
+        return self.finished == self.problem.submit.size
+
+    def advance(self, *, until: float = np.inf, progress: Callable[[int, int], None] | None = None) -> Simulation:
+        """Return itself, run to the end or to the last instant that is not after `until`.
+
+        The compiled loop comes back every few hundredths of a second, so that Ctrl-C is heard and `progress`
+        (jobs finished, jobs in all) is called; what was done until then is kept.
+        """
+        while True:
+            began = clock.perf_counter()
+            status = run(self.problem, self.plan, self.state, self._slice, float(until))
+            elapsed = clock.perf_counter() - began
+            if progress is not None:
+                progress(self.finished, self.problem.submit.size)
+            if status in (Status.DONE, Status.PAUSED):
+                return self
+            if status == Status.STUCK:
+                raise ScheduleError(
+                    f"At {self.time:g} s no queued job can ever start although the machine is idle: "
+                    "please report this workload, it should have been refused."
+                )
+            if elapsed < SLICE_SECONDS / 2:
+                self._slice *= 2
+            elif elapsed > SLICE_SECONDS * 2:
+                self._slice = max(1, self._slice // 2)
+
+    def running(self) -> RunningJobs:
+        """Return the jobs that run now."""
+        size = int(self.state.counter[Counter.RUNNING])
+        rows = np.sort(self.state.heap_job[:size])
+        rows = rows[np.argsort(self.state.sequence[rows])]
+        state = self.state
+        return RunningJobs(
+            time=self.time,
+            rows=rows,
+            start=state.start[rows],
+            finish=state.finish[rows],
+            planned_end=state.planned_end[rows],
+            tc=state.tc[rows],
+            work_left=state.work_left[rows],
+            estimate_left=state.estimate_left[rows],
+            since=state.since[rows],
+            counts=state.counts[rows],
+        )
+
+    @property
+    def loss_of_capacity(self) -> float:
+        """Return the loss of capacity up to now."""
+        return float(loss_of_capacity(self.problem, self.state))
+
+    @property
+    def saturated_seconds(self) -> float:
+        """Return the seconds of saturated uplink up to now, summed over the uplinks."""
+        return float(self.state.clock[Clock.SATURATED_SECONDS])
+
+
+def make_plan(
+    workload: Workload, federation: Federation, rules: Rules, problem: Problem, *, caps: Ints | None = None
+) -> Plan:
+    """Return the rules as the arrays and numbers that the loop reads."""
+    order, order_key = queue_order(problem, rules.order)
+    backfill, backfill_key = order, order_key
+    if rules.backfill_order is not None:
+        backfill, backfill_key = queue_order(problem, rules.backfill_order)
+    separate = backfill_key != order_key or not np.array_equal(backfill, order)
+    table, row_of = caps_table(workload, federation, caps)
+    return Plan(
+        order=order,
+        order_key=int(order_key),
+        backfill_order=backfill,
+        backfill_key=int(backfill_key),
+        separate_backfill=bool(separate),
+        caps=table,
+        cap_row=row_of,
+        dispatch=int(Dispatch[rules.dispatch.upper()]),
+        placement=int(Placement[rules.placement.upper()]),
+    )
+
+
+def _refuse_unplaceable(
+    workload: Workload, federation: Federation, rules: Rules, problem: Problem, plan: Plan
+) -> None:
+    row = first_unplaceable(problem, plan, new_state(problem, separate_backfill=False, planning=False))
+    if row < 0:
+        return
+    tasks = int(workload.tasks[row])
+    usable = np.minimum(plan.caps[plan.cap_row[row]], problem.group_nodes)
+    job = f"Job {workload.id[row]}: tasks={tasks}"
+    if tasks > federation.nodes:
+        raise InfeasibleError(f"{job} exceeds the federation's {federation.nodes} nodes; drop it or use a larger one.")
+    if rules.placement == "home" and problem.origin[row] < 0:
+        raise InfeasibleError(f"{job} has no origin, which placement='home' needs; give one or place it otherwise.")
+    if usable.sum() < tasks:
+        raise InfeasibleError(
+            f"{job} exceeds the {usable.sum()} nodes that its caps and allowed clusters leave (per group: "
+            f"{usable.tolist()}); loosen them."
+        )
+    per_cluster = np.bincount(problem.group_cluster, weights=usable).astype(int).tolist()
+    raise InfeasibleError(
+        f"{job} fits on no node set that placement={rules.placement!r} accepts, even on the empty federation "
+        f"(usable nodes per cluster: {per_cluster}); use another placement or drop it."
+    )

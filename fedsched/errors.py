@@ -1,0 +1,42 @@
+"""The errors a user may meet; every one says what, where, which rule, and the cure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FedschedError(Exception):
+    """Base of every error that fedsched raises on purpose."""
+
+
+class TraceError(FedschedError):
+    """A workload file cannot be read; the message names file, line and field."""
+
+
+class FederationError(FedschedError):
+    """A federation or its file is wrong; the message names the key and the value."""
+
+
+class InfeasibleError(FedschedError):
+    """A job can never be placed; the message names the job and what is left for it."""
+
+
+class ScheduleError(FedschedError):
+    """A schedule breaks the model; the message names the first job that does."""
+
+
+class UnknownNameError(FedschedError, ValueError):
+    """A name is not in a registry; the message offers the nearest one."""
+
+
+class OutputError(FedschedError):
+    """A result cannot be written; nothing is left half-written."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """Return the error for a name that no registry holds, with the nearest one offered."""
+    names = sorted(known)
+    near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")

@@ -1,0 +1,159 @@
+"""Node groups, clusters and federations: what the jobs run on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedsched.errors import FederationError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes whose power nobody gave.
+DEFAULT_BUSY_WATTS = 135.0
+DEFAULT_IDLE_WATTS = 93.7
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """Identical nodes of one cluster; a node runs one task at a time."""
+
+    count: int
+    speed: float = 1.0
+    busy_watts: float = DEFAULT_BUSY_WATTS
+    idle_watts: float = DEFAULT_IDLE_WATTS
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.count, bool) or int(self.count) != self.count or self.count < 1:
+            raise FederationError(f"NodeGroup: count={self.count!r} must be a whole number of at least 1.")
+        if not (math.isfinite(self.speed) and self.speed > 0):
+            raise FederationError(
+                f"NodeGroup: speed={self.speed!r} must be finite and above 0 (1.0 is the reference node)."
+            )
+        if not (math.isfinite(self.busy_watts) and math.isfinite(self.idle_watts)):
+            raise FederationError(f"NodeGroup: watts {self.busy_watts!r}/{self.idle_watts!r} must be finite.")
+        if not 0 <= self.idle_watts <= self.busy_watts:
+            raise FederationError(
+                f"NodeGroup: idle_watts={self.idle_watts!r} must lie between 0 and busy_watts={self.busy_watts!r}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """One or more node groups behind one uplink of `uplink` bytes a second."""
+
+    name: str
+    groups: tuple[NodeGroup, ...]
+    uplink: float = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", tuple(self.groups))
+        if not self.groups:
+            raise FederationError(f"Cluster {self.name!r}: it has no node group; give at least one.")
+        if not self.uplink > 0:
+            raise FederationError(
+                f"Cluster {self.name!r}: uplink={self.uplink!r} must be above 0 bytes/s (inf is allowed)."
+            )
+
+    @property
+    def nodes(self) -> int:
+        """Return the number of nodes of the cluster."""
+        return sum(group.count for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Federation:
+    """Clusters joined by one non-blocking central switch."""
+
+    clusters: tuple[Cluster, ...]
+    name: str = "federation"
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clusters", tuple(self.clusters))
+        if not self.clusters:
+            raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
+        seen: set[str] = set()
+        for cluster in self.clusters:
+            if cluster.name in seen:
+                raise FederationError(
+                    f"Federation {self.name!r}: two clusters are named {cluster.name!r}; names must differ."
+                )
+            seen.add(cluster.name)
+
+    @property
+    def groups(self) -> tuple[NodeGroup, ...]:
+        """Return every node group, cluster by cluster: the model's index g."""
+        return tuple(group for cluster in self.clusters for group in cluster.groups)
+
+    @property
+    def nodes(self) -> int:
+        """Return the number of nodes of the federation."""
+        return sum(cluster.nodes for cluster in self.clusters)
+
+    @property
+    def group_cluster(self) -> tuple[int, ...]:
+        """Return the cluster index of every group, in the order of `groups`."""
+        return tuple(k for k, cluster in enumerate(self.clusters) for _ in cluster.groups)
+
+    def cluster_index(self, name: str) -> int:
+        """Return the index of the cluster with that name."""
+        from fedsched.errors import unknown_name
+
+        names = [cluster.name for cluster in self.clusters]
+        if name not in names:
+            raise unknown_name("cluster", name, names)
+        return names.index(name)
+
+    @classmethod
+    def homogeneous(
+        cls,
+        nodes: int,
+        *,
+        speed: float = 1.0,
+        busy_watts: float = DEFAULT_BUSY_WATTS,
+        idle_watts: float = DEFAULT_IDLE_WATTS,
+        name: str = "cluster",
+    ) -> Federation:
+        """Return one cluster of identical nodes: the classic machine of a workload log."""
+        group = NodeGroup(nodes, speed, busy_watts, idle_watts)
+        return cls((Cluster(name, (group,)),), name=name)
+
+    @classmethod
+    def of(cls, *sizes: int, uplink: float = math.inf, name: str = "federation") -> Federation:
+        """Return a federation of equal-speed clusters with the given node counts."""
+        clusters = [Cluster(f"C{k + 1}", (NodeGroup(size),), uplink) for k, size in enumerate(sizes)]
+        return cls(tuple(clusters), name=name)
+
+    @classmethod
+    def example(cls, name: str = "example") -> Federation:
+        """Return a federation that ships with the package: `example`, or a teaching one of the thesis's figures."""
+        from fedsched.io.toml import read_example_federation
+
+        return read_example_federation(name)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Federation:
+        """Return the federation in a TOML file."""
+        from fedsched.io.toml import read_federation
+
+        return read_federation(path)
+
+    def write(self, path: str | Path) -> None:
+        """Write the federation to a TOML file that `read` gives back unchanged."""
+        from fedsched.io.toml import write_federation
+
+        write_federation(self, path)
+
+    def __str__(self) -> str:
+        parts = _sizes(self.clusters)
+        return f"{self.name}: {len(self.clusters)} clusters, {self.nodes} nodes ({parts})"
+
+
+def _sizes(clusters: Sequence[Cluster]) -> str:
+    shown = ", ".join(f"{cluster.name} {cluster.nodes}" for cluster in clusters[:6])
+    return shown if len(clusters) <= 6 else f"{shown}, …"

@@ -1,0 +1,71 @@
+"""Several logs as one workload, each with a site of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.log import LogColumns
+
+if TYPE_CHECKING:
+    from fedsched.workload import Workload
+
+
+def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
+    """Return the jobs of all logs sorted by submit, the log's place in the list and id, and renumbered."""
+    from fedsched.workload import UNKNOWN_USER, Workload
+
+    names = tuple(w.name for w in workloads) if sites is None else tuple(sites)
+    _check(workloads, names)
+    sizes = [len(w) for w in workloads]
+    origin = np.repeat(np.arange(len(workloads)), sizes)
+    users, known = [], 0
+    for w in workloads:
+        # Users of different logs are different people, whatever their numbers.
+        users.append(np.where(w.user == UNKNOWN_USER, UNKNOWN_USER, w.user + known))
+        known += max(0, int(w.user.max(initial=0)) + 1)
+    logs = [w.log for w in workloads]
+    log = None
+    if any(part is not None for part in logs):
+        parts = [LogColumns(size) if part is None else part for part, size in zip(logs, sizes, strict=True)]
+        log = LogColumns.concatenate(parts)
+
+    def joined(field: str) -> np.ndarray:
+        return np.concatenate([getattr(w, field) for w in workloads])
+
+    submit, old_id = joined("submit"), joined("id")
+    order = np.lexsort((old_id, origin, submit))
+    return Workload(
+        submit=submit[order],
+        tasks=joined("tasks")[order],
+        runtime=joined("runtime")[order],
+        estimate=joined("estimate")[order],
+        compute_fraction=joined("compute_fraction")[order],
+        task_bandwidth=joined("task_bandwidth")[order],
+        origin=origin[order],
+        user=np.concatenate(users)[order],
+        sites=names,
+        log=None if log is None else log.take(order),
+        name=name,
+        nodes=sum(w.nodes for w in workloads) if all(w.nodes for w in workloads) else 0,
+        history=[f"{site}: {line}" for site, w in zip(names, workloads, strict=True) for line in w.history]
+        + [f"merged {len(workloads)} logs: {', '.join(names)}"],
+    )
+
+
+def _check(workloads: Sequence[Workload], names: Sequence[str]) -> None:
+    if not workloads:
+        raise ValueError("merge: there is no workload to merge; give at least one.")
+    if len(names) != len(workloads):
+        raise ValueError(f"merge: {len(names)} sites for {len(workloads)} workloads; give one name for each.")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ValueError(f"merge: two logs are named {twice!r}; tell them apart with sites=(...).")
+    for w in workloads:
+        if w.allowed is not None:
+            raise ValueError(
+                f"merge: {w.name!r} says which sites its jobs may use, and merging gives it one site of its own; "
+                "give the merged workload its allowed sites afterwards (with_sites)."
+            )

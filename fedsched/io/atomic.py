@@ -1,0 +1,90 @@
+"""Writing files so that nothing is ever half-written."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TextIO, cast
+
+from fedsched.errors import OutputError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+
+@contextmanager
+def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Return a binary stream to a temporary file in the same folder, which takes the path's place at the end.
+
+    After an error or Ctrl-C inside the block the path is as it was and the temporary file is gone. A path that ends in
+    .gz, .xz or .bz2 is compressed, the same bytes for the same content.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
+    if target.exists() and not target.is_file():  # a device or a pipe has no place to take
+        with _complaining(path), _compressed(target, target.open("wb")) as stream:
+            yield stream
+        return
+    if not target.parent.is_dir():
+        raise OutputError(f"Cannot write {path}: the folder {target.parent} does not exist; make it first.")
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.part"
+    with _complaining(path):
+        try:
+            with _compressed(target, temporary.open("xb")) as stream:
+                yield stream
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o7777)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_text(path: str | PathLike[str]) -> Iterator[TextIO]:
+    """Return a UTF-8 text stream with '\\n' line ends that is otherwise as `atomic_bytes`."""
+    with atomic_bytes(path) as stream:
+        text = TextIOWrapper(stream, encoding="utf-8", newline="")
+        yield text
+        text.flush()
+        text.detach()
+
+
+@contextmanager
+def _complaining(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn the system's refusal to write this very file into an OutputError that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and Path(error.filename).parent != Path(os.path.realpath(path)).parent:
+            raise
+        cure = {
+            PermissionError: "choose a folder you may write to",
+            NotADirectoryError: "a part of the path is a file",
+        }.get(type(error), "check the path and the space left on the disk")
+        raise OutputError(f"Cannot write {path}: {error.strerror or error}; {cure}.") from error
+
+
+@contextmanager
+def _compressed(target: Path, raw: IO[bytes]) -> Iterator[IO[bytes]]:
+    with raw:
+        match target.suffix.lower():
+            case ".gz":
+                # No name and no time inside: the same content gives the same bytes on every day.
+                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
+                    yield cast("IO[bytes]", stream)
+            case ".xz":
+                with lzma.LZMAFile(raw, "wb") as packed:
+                    yield cast("IO[bytes]", packed)
+            case ".bz2":
+                with bz2.BZ2File(raw, "wb") as squeezed:
+                    yield cast("IO[bytes]", squeezed)
+            case _:
+                yield raw

@@ -1,0 +1,220 @@
+"""The rows and the header of a Standard Workload Format log, as they stand in the file."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedsched.errors import TraceError
+from fedsched.io.files import TruncatedError, decode, open_bytes
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+OnError = Literal["raise", "skip"]
+
+FIELDS = (
+    *("job id", "submit time", "wait time", "run time", "allocated processors", "average CPU time", "used memory"),
+    *("requested processors", "requested time", "requested memory", "status", "user", "group", "executable"),
+    *("queue", "partition", "preceding job", "think time"),
+)
+LABELS = (
+    *("Version", "Computer", "Installation", "Acknowledge", "Information", "Conversion", "MaxJobs", "MaxRecords"),
+    *("Preemption", "UnixStartTime", "TimeZone", "TimeZoneString", "StartTime", "EndTime", "MaxNodes", "MaxProcs"),
+    *("MaxRuntime", "MaxMemory", "AllowOveruse", "MaxQueues", "Queues", "Queue", "MaxPartitions", "Partitions"),
+    *("Partition", "Note"),
+)
+_KNOWN_LABELS = {label.lower(): label for label in LABELS}
+_LABELLED = re.compile(r"(\s*)([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RawLog:
+    """A log as it stands: `table[f]` is field f + 1 of every job line."""
+
+    table: NDArray[np.float64]
+    header: tuple[tuple[str, str], ...]
+    malformed: int = 0
+    truncated: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Return the number of well-formed job lines."""
+        return self.table.shape[1]
+
+
+def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> RawLog:
+    """Return all job lines of a log, unaltered, and its header.
+
+    Parameters
+    ----------
+    path
+        A plain, gzip, xz or bzip2 file.
+    on_error
+        What a malformed line does: "raise" a `TraceError` that names file, line and field, or "skip": it is counted.
+    """
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
+    parser = _Parser(str(path), skip=on_error == "skip")
+    try:
+        with open_bytes(path) as stream:
+            pending = b""
+            for block in _blocks(stream.read1):
+                whole, newline, rest = block.rpartition(b"\n")
+                if newline:
+                    parser.feed(pending + whole + newline)
+                    pending = rest
+                else:
+                    pending += block
+            parser.feed(pending, last=True)
+    except TruncatedError:
+        if on_error == "raise":
+            raise
+        # What follows the last whole line is an unfinished line, however many fields it seems to have.
+        parser.truncated = True
+    if not parser.parts:
+        raise TraceError(f"{path}: there is no job in it; a log needs at least one line of {len(FIELDS)} numbers.")
+    return RawLog(_joined(parser.parts), parse_header(parser.comments), parser.malformed, parser.truncated)
+
+
+def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    """Return the stream's content in blocks of about `_CHUNK` bytes, the end of damaged data included."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while part := read(_CHUNK):
+            parts.append(part)
+            size += len(part)
+            if size >= _CHUNK:
+                yield b"".join(parts)
+                parts, size = [], 0
+    except EOFError:
+        yield b"".join(parts)
+        raise
+    yield b"".join(parts)
+
+
+class _Parser:
+    """Job lines gathered block by block: a compiled fast path, and an exact one that finds what is wrong."""
+
+    def __init__(self, path: str, *, skip: bool) -> None:
+        self.path = path
+        self.skip = skip
+        self.parts: deque[NDArray[np.float64]] = deque()
+        self.comments: list[str] = []
+        self.malformed = 0
+        self.truncated = False
+        self._line = 0
+
+    def feed(self, block: bytes, *, last: bool = False) -> None:
+        if self._line == 0:
+            block = block.removeprefix(b"\xef\xbb\xbf")
+        if b"\0" in block:
+            raise TraceError(f"{self.path}: it holds zero bytes; it is not a text file.")
+        lines = block.splitlines()
+        first, self._line = self._line + 1, self._line + len(lines)
+        if b";" in block:
+            lines = [self._without_comment(line) for line in lines]
+        if not any(line.strip() for line in lines):
+            return
+        try:
+            rows = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
+            good = rows.shape[1] == len(FIELDS) and bool(np.isfinite(rows).all())
+        except ValueError:
+            good = False
+        if not good:
+            rows = self._line_by_line(lines, first, last)
+        if len(rows):
+            self.parts.append(rows)
+
+    def _without_comment(self, line: bytes) -> bytes:
+        job, mark, comment = line.partition(b";")
+        if mark and not job.strip():
+            self.comments.append(decode(comment))
+        return job
+
+    def _line_by_line(self, lines: list[bytes], first: int, last: bool) -> NDArray[np.float64]:
+        rows = []
+        final = max(k for k, line in enumerate(lines) if line.strip())
+        for k, line in enumerate(lines):
+            texts = decode(line).split()
+            if not texts:
+                continue
+            problem = _problem(texts)
+            if problem is None:
+                rows.append([float(text) for text in texts])
+                continue
+            cut = last and k == final and len(texts) < len(FIELDS)
+            if not self.skip:
+                why = "; the file seems to be cut off: get it again" if cut else ""
+                raise TraceError(
+                    f'{self.path}, line {first + k}{problem}{why}. on_error="skip" counts such lines and goes on.'
+                )
+            self.malformed += 1
+            self.truncated |= cut
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(FIELDS))
+
+
+def _problem(texts: list[str]) -> str | None:
+    """Return what is wrong with the fields of a job line, or None."""
+    for number, text in enumerate(texts[: len(FIELDS)]):
+        try:
+            finite = "_" not in text and bool(np.isfinite(float(text)))
+        except ValueError:
+            finite = False
+        if not finite:
+            return f", field {number + 1} ({FIELDS[number]}): {text[:40]!r} is not a number"
+    if len(texts) != len(FIELDS):
+        missing = f", field {len(texts) + 1} ({FIELDS[len(texts)]})" if len(texts) < len(FIELDS) else ""
+        return f"{missing}: {len(texts)} fields where {len(FIELDS)} are needed"
+    return None
+
+
+def _joined(parts: deque[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the parts as one table of columns; each part is freed as soon as it is copied."""
+    table = np.empty((len(FIELDS), sum(len(part) for part in parts)))
+    done = 0
+    while parts:
+        part = parts.popleft()
+        table[:, done : done + len(part)] = part.T
+        done += len(part)
+    return table
+
+
+def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
+    """Return the (label, text) pairs of a log's comment lines; a line without a label continues the one before.
+
+    A known label may be indented and repeated. An unknown one counts only at the start of the line, so that
+    "see http://..." or an indented "Warning: ..." stays text.
+    """
+    pairs: list[tuple[str, str]] = []
+    for comment in comments:
+        if not comment.strip():
+            continue
+        match = _LABELLED.fullmatch(comment.rstrip())
+        if match:
+            indent, word, text = match.groups()
+            label = _KNOWN_LABELS.get(word.lower())
+            if label or len(indent) <= 1:
+                pairs.append((label or word, text))
+                continue
+        if pairs:
+            label, text = pairs[-1]
+            pairs[-1] = (label, f"{text}\n{comment.strip()}")
+        else:
+            pairs.append(("", comment.strip()))
+    return tuple(pairs)
+
+
+def header_number(header: tuple[tuple[str, str], ...], label: str) -> int:
+    """Return the greatest number that stands at the start of a label's texts; 0 when none does."""
+    found = [re.match(r"\d[\d,]*", text) for name, text in header if name == label]
+    return max((int(match.group().replace(",", "")) for match in found if match), default=0)

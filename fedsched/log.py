@@ -1,0 +1,139 @@
+"""What an archive log says beyond the model: its other columns, and what cleaning did to its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+UNKNOWN = -1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class LogColumns:
+    """The columns of a Standard Workload Format log that the model does not use; -1 = unknown.
+
+    All are float64 (whole numbers below 2^53 are exact). A column that says the same for every job takes no memory.
+    """
+
+    wait: NDArray[np.float64]
+    allocated: NDArray[np.float64]
+    cpu: NDArray[np.float64]
+    used_memory: NDArray[np.float64]
+    requested: NDArray[np.float64]
+    requested_time: NDArray[np.float64]
+    requested_memory: NDArray[np.float64]
+    status: NDArray[np.float64]
+    group: NDArray[np.float64]
+    executable: NDArray[np.float64]
+    queue: NDArray[np.float64]
+    partition: NDArray[np.float64]
+    preceding: NDArray[np.float64]
+    think_time: NDArray[np.float64]
+
+    def __init__(self, jobs: int, columns: Mapping[str, ArrayLike] | None = None) -> None:
+        given = dict(columns or {})
+        for name in LOG_COLUMNS:
+            values = np.asarray(given.pop(name, UNKNOWN), dtype=np.float64)
+            if values.ndim and values.shape != (jobs,):
+                raise ValueError(f"LogColumns: {name} has shape {values.shape}, but there are {jobs} jobs.")
+            object.__setattr__(self, name, _compact(values, jobs))
+        if given:
+            raise ValueError(f"LogColumns: unknown column {min(given)!r}. Known: {', '.join(LOG_COLUMNS)}.")
+
+    def __len__(self) -> int:
+        return len(self.wait)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LogColumns):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in LOG_COLUMNS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[LogColumns], tuple[int, dict[str, NDArray[np.float64]]]]:
+        return LogColumns, (len(self), dict(self.items()))
+
+    def items(self) -> Iterator[tuple[str, NDArray[np.float64]]]:
+        """Return the columns' names and values, in the format's order."""
+        return ((name, getattr(self, name)) for name in LOG_COLUMNS)
+
+    def take(self, rows: NDArray[np.int64]) -> LogColumns:
+        """Return the columns of the rows with these indices."""
+        return LogColumns(len(rows), {name: values[rows] for name, values in self.items()})
+
+    @staticmethod
+    def concatenate(parts: Sequence[LogColumns]) -> LogColumns:
+        """Return the columns of several logs, one after the other."""
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in LOG_COLUMNS}
+        return LogColumns(sum(len(part) for part in parts), columns)
+
+
+LOG_COLUMNS: tuple[str, ...] = tuple(column.name for column in fields(LogColumns))
+
+
+def _compact(values: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
+    """Return the values read-only, and as one repeated value when they are all the same."""
+    if values.ndim == 0 or jobs == 0:
+        return np.broadcast_to(values if values.ndim == 0 else np.float64(UNKNOWN), (jobs,))
+    if (values == values[0]).all():
+        return np.broadcast_to(np.float64(values[0]), (jobs,))
+    kept = np.array(values, dtype=np.float64)
+    kept.flags.writeable = False
+    return kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleaningReport:
+    """What reading a log left out or altered: one count for each reason, and every row counted once."""
+
+    records: int
+    kept: int
+    announced: int = 0
+    malformed: int = 0
+    truncated_file: bool = False
+    partial_status: int = 0
+    negative_submit: int = 0
+    no_runtime: int = 0
+    no_processors: int = 0
+    too_wide: int = 0
+    out_of_order: int = 0
+    missing_request: int = 0
+    unlimited_request: int = 0
+    over_request: int = 0
+    over_request_action: str = "raise"
+    rounded: int = 0
+    dependencies: int = 0
+
+    @property
+    def dropped(self) -> int:
+        """Return how many well-formed rows were left out."""
+        return self.partial_status + self.negative_submit + self.no_runtime + self.no_processors + self.too_wide
+
+    def __str__(self) -> str:
+        acts = {"raise": "request raised to the run", "cap": "run cut to the request", "keep": "kept"}
+        said = [
+            (self.malformed, "malformed lines skipped"),
+            (self.truncated_file, "file cut short: the end is missing"),
+            (self.partial_status, "dropped: status left out"),
+            (self.negative_submit, "dropped: submit below 0"),
+            (self.no_runtime, "dropped: no run time"),
+            (self.no_processors, "dropped: no processors"),
+            (self.too_wide, "dropped: wider than the machine"),
+            (self.out_of_order, "out of order: sorted by submit"),
+            (self.missing_request, "without a requested time: the run time taken"),
+            (self.unlimited_request, "with an unlimited request: the run time taken"),
+            (self.over_request, f"ran past the request: {acts[self.over_request_action]}"),
+            (self.rounded, "decimals cut from whole-number fields"),
+            (self.dependencies, "dependencies on other jobs ignored"),
+        ]
+        lines = [f"{self.kept:,} of {self.records:,} records kept"]
+        if self.announced and self.announced != self.records:
+            lines.append(f"the header announces {self.announced:,} records")
+        lines += [text if count is True else f"{count:,} {text}" for count, text in said if count]
+        return "; ".join(lines)

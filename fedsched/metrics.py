@@ -1,0 +1,240 @@
+"""The metric row: what is measured on a schedule, in which unit, and the kernel that fills it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.compiled import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.federation import Federation
+    from fedsched.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One column of the metric row."""
+
+    name: str
+    unit: str
+    meaning: str
+
+
+class Column(IntEnum):
+    """The place of each metric in a row."""
+
+    MAKESPAN = 0
+    FLOW = auto()
+    MEAN_WAIT = auto()
+    MAX_WAIT = auto()
+    MEAN_RESPONSE = auto()
+    MEAN_SLOWDOWN = auto()
+    BOUNDED_SLOWDOWN = auto()
+    WEIGHTED_RESPONSE = auto()
+    WEIGHTED_SLOWDOWN = auto()
+    UTILISATION = auto()
+    ENERGY = auto()
+    BUSY_ENERGY = auto()
+    IDLE_ENERGY = auto()
+    COALLOCATED = auto()
+    SATURATED_SECONDS = auto()
+    LOSS_OF_CAPACITY = auto()
+    USER_SPREAD = auto()
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric("makespan", "s", "last finish − t0"),
+    Metric("flow", "s", "Σ(finish − submit)"),
+    Metric("mean_wait", "s", "mean of start − submit"),
+    Metric("max_wait", "s", "greatest start − submit"),
+    Metric("mean_response", "s", "mean of finish − submit"),
+    Metric("mean_slowdown", "", "mean of (wait + run)/run"),
+    Metric("bounded_slowdown", "", "mean of max(1, (wait + run)/max(run, 10 s))"),
+    Metric("weighted_response", "s", "response weighted by tasks"),
+    Metric("weighted_slowdown", "", "slowdown weighted by tasks"),
+    Metric("utilisation", "", "busy node-seconds/(nodes·makespan)"),
+    Metric("energy", "J", "busy energy + idle energy (eq. 1.8)"),
+    Metric("busy_energy", "J", "Σ busy watts · busy node-seconds"),
+    Metric("idle_energy", "J", "Σ idle watts · idle node-seconds over the makespan"),
+    Metric("coallocated", "jobs", "jobs that ran on more than one cluster"),
+    Metric("saturated_seconds", "s", "seconds of saturated uplink, summed over uplinks"),
+    Metric("loss_of_capacity", "", "share of the machine idle while a job that fits waits"),
+    Metric("user_spread", "", "standard deviation over users of their mean bounded slowdown (on request)"),
+)
+NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
+BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown
+
+
+class Measured(NamedTuple):
+    """What the metric kernel reads besides the schedule itself."""
+
+    submit: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    user: NDArray[np.int64]  # user index 0..U-1 of each job
+    group_nodes: NDArray[np.int64]
+    group_cluster: NDArray[np.int64]
+    busy_watts: NDArray[np.float64]
+    idle_watts: NDArray[np.float64]
+
+
+@kernel
+def fill_row(measured, t0, start, finish, counts, saturated_seconds, loss_of_capacity, user_sums, row):  # type: ignore[no-untyped-def]
+    """Fill the metric row of the jobs that have finished (those whose finish is not NaN).
+
+    `user_sums` is a U × 2 workspace; with no rows the user spread is not computed (NaN).
+    """
+    jobs, groups = counts.shape
+    done = 0
+    last_finish = t0
+    flow = wait_sum = wait_max = slowdown = bounded = 0.0
+    weight = weighted_response = weighted_slowdown = 0.0
+    busy_seconds = busy_energy = idle_saved = 0.0
+    coallocated = 0
+    user_sums[:, :] = 0.0
+    for j in range(jobs):
+        if np.isnan(finish[j]):
+            continue
+        done += 1
+        run = finish[j] - start[j]
+        busy = finish[j] - max(start[j], t0)  # a job that ran before t0 costs only from then on
+        wait = start[j] - measured.submit[j]
+        response = finish[j] - measured.submit[j]
+        last_finish = max(last_finish, finish[j])
+        flow += response
+        wait_sum += wait
+        wait_max = max(wait_max, wait)
+        slowdown += response / run
+        job_bounded = max(1.0, response / max(run, BOUND_SECONDS))
+        bounded += job_bounded
+        weight += measured.tasks[j]
+        weighted_response += measured.tasks[j] * response
+        weighted_slowdown += measured.tasks[j] * (response / run)
+        first_cluster = -1
+        spans = False
+        for g in range(groups):
+            used = counts[j, g]
+            if used > 0:
+                busy_seconds += used * busy
+                busy_energy += measured.busy_watts[g] * (used * busy)
+                idle_saved += measured.idle_watts[g] * (used * busy)
+                if first_cluster < 0:
+                    first_cluster = measured.group_cluster[g]
+                elif measured.group_cluster[g] != first_cluster:
+                    spans = True
+        if spans:
+            coallocated += 1
+        if user_sums.shape[0] > 0:
+            user_sums[measured.user[j], 0] += job_bounded
+            user_sums[measured.user[j], 1] += 1.0
+    makespan = last_finish - t0
+    nodes = 0
+    idle_total = 0.0
+    for g in range(groups):
+        nodes += measured.group_nodes[g]
+        idle_total += measured.idle_watts[g] * measured.group_nodes[g]
+    idle_energy = idle_total * makespan - idle_saved
+    row[Column.MAKESPAN] = makespan
+    row[Column.FLOW] = flow
+    row[Column.MEAN_WAIT] = wait_sum / done
+    row[Column.MAX_WAIT] = wait_max
+    row[Column.MEAN_RESPONSE] = flow / done
+    row[Column.MEAN_SLOWDOWN] = slowdown / done
+    row[Column.BOUNDED_SLOWDOWN] = bounded / done
+    row[Column.WEIGHTED_RESPONSE] = weighted_response / weight
+    row[Column.WEIGHTED_SLOWDOWN] = weighted_slowdown / weight
+    row[Column.UTILISATION] = busy_seconds / (nodes * makespan)
+    row[Column.ENERGY] = busy_energy + idle_energy
+    row[Column.BUSY_ENERGY] = busy_energy
+    row[Column.IDLE_ENERGY] = idle_energy
+    row[Column.COALLOCATED] = coallocated
+    row[Column.SATURATED_SECONDS] = saturated_seconds
+    row[Column.LOSS_OF_CAPACITY] = loss_of_capacity
+    row[Column.USER_SPREAD] = _spread(user_sums)
+
+
+@kernel
+def _spread(user_sums):  # type: ignore[no-untyped-def]
+    users = 0
+    total = square = 0.0
+    for u in range(user_sums.shape[0]):
+        if user_sums[u, 1] > 0:
+            mean = user_sums[u, 0] / user_sums[u, 1]
+            users += 1
+            total += mean
+    if users == 0:
+        return np.nan
+    centre = total / users
+    for u in range(user_sums.shape[0]):
+        if user_sums[u, 1] > 0:
+            square += (user_sums[u, 0] / user_sums[u, 1] - centre) ** 2
+    return np.sqrt(square / users)
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The metric row of one schedule; NaN where a column was not asked for."""
+
+    makespan: float
+    flow: float
+    mean_wait: float
+    max_wait: float
+    mean_response: float
+    mean_slowdown: float
+    bounded_slowdown: float
+    weighted_response: float
+    weighted_slowdown: float
+    utilisation: float
+    energy: float
+    busy_energy: float
+    idle_energy: float
+    coallocated: float
+    saturated_seconds: float
+    loss_of_capacity: float
+    user_spread: float
+
+    @classmethod
+    def from_row(cls, row: NDArray[np.float64]) -> Metrics:
+        """Return the record of a row that `fill_row` has filled."""
+        return cls(*(float(value) for value in row))
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the row as a mapping from metric name to value."""
+        return {name: getattr(self, name) for name in NAMES}
+
+
+def measured(workload: Workload, federation: Federation) -> Measured:
+    """Return the arrays that the metric kernel reads for this workload on this federation."""
+    groups = federation.groups
+    return Measured(
+        submit=workload.submit,
+        tasks=workload.tasks,
+        user=np.unique(workload.user, return_inverse=True)[1].astype(np.int64),
+        group_nodes=np.array([group.count for group in groups], dtype=np.int64),
+        group_cluster=np.array(federation.group_cluster, dtype=np.int64),
+        busy_watts=np.array([group.busy_watts for group in groups], dtype=np.float64),
+        idle_watts=np.array([group.idle_watts for group in groups], dtype=np.float64),
+    )
+
+
+def metrics_of(
+    inputs: Measured,
+    t0: float,
+    start: NDArray[np.float64],
+    finish: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    *,
+    saturated_seconds: float,
+    loss_of_capacity: float = float("nan"),
+    users: bool = False,
+) -> Metrics:
+    """Return the metrics of a schedule given by its start times, finish times and node counts."""
+    row = np.full(len(Column), np.nan)
+    user_sums = np.zeros((int(inputs.user.max(initial=-1)) + 1 if users else 0, 2))
+    fill_row(inputs, float(t0), start, finish, counts, float(saturated_seconds), float(loss_of_capacity), user_sums, row)
+    return Metrics.from_row(row)

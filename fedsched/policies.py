@@ -1,0 +1,128 @@
+"""Policies by name: queue order × dispatch rule × placement rule, and the Protocol of any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from fedsched.errors import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from fedsched.federation import Federation
+    from fedsched.workload import Workload
+
+ORDERS: Mapping[str, str] = MappingProxyType(
+    {
+        "fcfs": "first come, first served",
+        "sjf": "shortest estimate first",
+        "ljf": "longest estimate first",
+        "smallest": "fewest tasks first",
+        "largest": "most tasks first",
+        "saf": "smallest area (tasks × estimate) first",
+        "laf": "largest area first",
+        "xfactor": "greatest (wait + estimate)/estimate first",
+        "wfp3": "greatest (wait/estimate)³ × tasks first",
+        "unicef": "greatest wait/(log2(tasks) × estimate) first",
+        "f1": "least log10(estimate) × tasks + 870 log10(submit) first",
+    }
+)
+DISPATCH: Mapping[str, str] = MappingProxyType(
+    {
+        "strict": "in queue order; the first that cannot start blocks the rest",
+        "greedy": "scan the queue in order and start all that fit",
+        "easy": "reserve for the first that cannot start, backfill around it",
+        "conservative": "reserve for all; what is due now starts",
+    }
+)
+PLACEMENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "fastest": "the fastest single cluster, else co-allocate on the fastest groups",
+        "single": "the fastest single cluster, else wait",
+        "home": "the cluster it was submitted at, else wait",
+        "best_fit": "the single cluster with the fewest nodes left over, else the largest chunks",
+        "efficient": "the single cluster with the least energy, else the most efficient groups",
+        "powerful": "the fastest nodes anywhere (JPR)",
+        "big_small": "a single cluster, else 75 % in one chunk (CBS), else wait",
+        "link_aware": "as fastest, but never past an uplink's bandwidth",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """A policy of the compiled loop: in which order, by which dispatch rule, on which nodes."""
+
+    order: str | ArrayLike = "fcfs"  # a name of ORDERS, or a permutation of the workload's rows
+    dispatch: str = "strict"
+    placement: str = "fastest"
+    backfill_order: str | None = None  # None: the queue order
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.order, str) and self.order not in ORDERS:
+            raise unknown_name("queue order", self.order, ORDERS)
+        if self.backfill_order is not None and self.backfill_order not in ORDERS:
+            raise unknown_name("backfill order", self.backfill_order, ORDERS)
+        if self.dispatch not in DISPATCH:
+            raise unknown_name("dispatch rule", self.dispatch, DISPATCH)
+        if self.placement not in PLACEMENTS:
+            raise unknown_name("placement rule", self.placement, PLACEMENTS)
+
+    def rules(self, workload: Workload, federation: Federation) -> Rules:
+        """Return itself: these rules hold for every workload."""
+        return self
+
+    def __str__(self) -> str:
+        order = self.order if isinstance(self.order, str) else "permutation"
+        text = self.name or "-".join(part for part in (order, self.dispatch, self.backfill_order) if part)
+        return f"{text} on {self.placement}"
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Anything that chooses the rules for a workload on a federation, e.g. an order of its own."""
+
+    def rules(self, workload: Workload, federation: Federation) -> Rules:
+        """Return the rules to run this workload by."""
+        ...
+
+
+POLICIES: Mapping[str, Rules] = MappingProxyType(
+    {
+        **{
+            f"{order}{'' if dispatch == 'strict' else '-' + dispatch}": Rules(order=order, dispatch=dispatch)
+            for order in ORDERS
+            for dispatch in DISPATCH
+        },
+        "greedy": Rules(dispatch="greedy"),
+        "easy": Rules(dispatch="easy"),
+        "conservative": Rules(dispatch="conservative"),
+        **{
+            f"easy-{order}": Rules(dispatch="easy", backfill_order=order) for order in ORDERS if order != "fcfs"
+        },
+        "easy-sjbf": Rules(dispatch="easy", backfill_order="sjf"),
+        "jpr": Rules(placement="powerful"),
+        "cbs": Rules(placement="big_small"),
+    }
+)
+
+
+def policy_named(policy: str | Policy, *, placement: str | None = None) -> Policy:
+    """Return the policy of that name (or the given one), with the placement rule exchanged where one is given."""
+    if isinstance(policy, str):
+        if policy.lower() not in POLICIES:
+            raise unknown_name("policy", policy, POLICIES)
+        rules = POLICIES[policy.lower()]
+        return replace(rules, name=policy.lower(), placement=placement or rules.placement)
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy={policy!r} is neither a name nor has it a method rules(workload, federation).")
+    if placement is not None and isinstance(policy, Rules):
+        return replace(policy, placement=placement)
+    if placement is not None:
+        raise TypeError("placement= goes with a policy's name or with Rules; this policy chooses its own.")
+    return policy

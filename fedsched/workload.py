@@ -1,0 +1,378 @@
+"""Job and Workload: a table of arrays, one row a job, with what is known about where it came from."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedsched.checks import check_jobs, check_sites, site_table, table_column
+from fedsched.errors import unknown_name
+from fedsched.log import CleaningReport, LogColumns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+NO_SITE = -1
+UNKNOWN_USER = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row of a workload."""
+
+    id: int
+    submit: float
+    tasks: int
+    runtime: float
+    estimate: float
+    origin: str | None = None
+    compute_fraction: float = 1.0
+    task_bandwidth: float = 0.0
+    user: int = UNKNOWN_USER
+    allowed: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Workload:
+    """Jobs as a table of read-only arrays, checked when made; every change gives a new workload.
+
+    Two workloads are equal when they hold the same jobs: the same arrays, sites, machine size and log columns. Name,
+    header, cleaning report and history tell where the jobs came from and do not count.
+
+    Parameters
+    ----------
+    submit, tasks, runtime
+        Seconds, whole number of nodes, seconds on reference nodes inside one cluster.
+    estimate
+        The requested time in seconds, on the same basis as `runtime`, which is also its default.
+    id
+        Distinct whole numbers; default 1..n.
+    compute_fraction, task_bandwidth
+        The share of the run time that computes (default 1), and bytes a second that a task sends (default 0).
+    origin
+        The index in `sites` of the site that each job was submitted at; -1 (default) = none.
+    user
+        Whole numbers; -1 (default) = unknown.
+    allowed
+        Which sites each job may use: booleans of shape (jobs, sites); None (default) = all.
+    sites
+        Names of the sites; they match a federation's clusters by name, or, when all are the numbers 1..K, by position.
+    log
+        Columns of an archive log that the model does not use.
+    name, nodes, header
+        What the log calls itself, how many nodes its machine has (0 = unknown), and its header.
+    cleaning, history
+        What reading left out or altered, and what made this workload, a line each.
+    """
+
+    submit: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    runtime: NDArray[np.float64]
+    estimate: NDArray[np.float64]
+    id: NDArray[np.int64]
+    compute_fraction: NDArray[np.float64]
+    task_bandwidth: NDArray[np.float64]
+    origin: NDArray[np.int64]
+    user: NDArray[np.int64]
+    allowed: NDArray[np.bool_] | None
+    sites: tuple[str, ...]
+    log: LogColumns | None
+    name: str
+    nodes: int
+    header: tuple[tuple[str, str], ...]
+    cleaning: CleaningReport | None
+    history: tuple[str, ...]
+
+    def __init__(
+        self,
+        *,
+        submit: ArrayLike,
+        tasks: ArrayLike,
+        runtime: ArrayLike,
+        estimate: ArrayLike | None = None,
+        id: ArrayLike | None = None,
+        compute_fraction: ArrayLike = 1.0,
+        task_bandwidth: ArrayLike = 0.0,
+        origin: ArrayLike = NO_SITE,
+        user: ArrayLike = UNKNOWN_USER,
+        allowed: ArrayLike | None = None,
+        sites: Iterable[str] = (),
+        log: LogColumns | None = None,
+        name: str = "workload",
+        nodes: int = 0,
+        header: Iterable[tuple[str, str]] = (),
+        cleaning: CleaningReport | None = None,
+        history: Iterable[str] = (),
+    ) -> None:
+        jobs = np.size(submit)
+        ids = table_column("id", np.arange(1, jobs + 1) if id is None else id, jobs, np.int64)
+        sites = check_sites(sites)
+
+        def column(field: str, values: ArrayLike, kind: type[np.generic] = np.float64) -> None:
+            object.__setattr__(self, field, table_column(field, values, jobs, kind, ids))
+
+        object.__setattr__(self, "id", ids)
+        column("submit", submit)
+        column("tasks", tasks, np.int64)
+        column("runtime", runtime)
+        column("estimate", runtime if estimate is None else estimate)
+        column("compute_fraction", compute_fraction)
+        column("task_bandwidth", task_bandwidth)
+        column("origin", origin, np.int64)
+        column("user", user, np.int64)
+        object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
+        for field, value in (
+            ("sites", sites),
+            ("log", log),
+            ("name", str(name)),
+            ("nodes", int(nodes)),
+            ("header", tuple((str(label), str(text)) for label, text in header)),
+            ("cleaning", cleaning),
+            ("history", tuple(history)),
+        ):
+            object.__setattr__(self, field, value)
+        check_jobs(self)
+
+    # ---- one row, many rows -----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+    def __getitem__(self, row: int) -> Job:
+        i = operator.index(row)
+        site = int(self.origin[i])
+        may_use = None if self.allowed is None else tuple(np.asarray(self.sites)[self.allowed[i]].tolist())
+        return Job(
+            id=int(self.id[i]),
+            submit=float(self.submit[i]),
+            tasks=int(self.tasks[i]),
+            runtime=float(self.runtime[i]),
+            estimate=float(self.estimate[i]),
+            origin=None if site == NO_SITE else self.sites[site],
+            compute_fraction=float(self.compute_fraction[i]),
+            task_bandwidth=float(self.task_bandwidth[i]),
+            user=int(self.user[i]),
+            allowed=may_use,
+        )
+
+    def __iter__(self) -> Iterator[Job]:
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Workload):
+            return NotImplemented
+        if (self.sites, self.nodes, self.allowed is None) != (other.sites, other.nodes, other.allowed is None):
+            return False
+        return self.log == other.log and all(
+            np.array_equal(getattr(self, field), getattr(other, field)) for field in _ARRAYS
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        # Unpickled arrays come back writable; the constructor makes them read-only again.
+        self.__init__(**state)  # type: ignore[misc, arg-type]
+
+    def take(self, rows: ArrayLike) -> Workload:
+        """Return the jobs of these row numbers, in this order."""
+        index = np.asarray(rows, dtype=np.int64)
+        return replace(
+            self,
+            **{name: values[index] for name in _ARRAYS if (values := getattr(self, name)) is not None},
+            log=None if self.log is None else self.log.take(index),
+        )
+
+    def head(self, jobs: int) -> Workload:
+        """Return the first jobs in the order of the table."""
+        if jobs < 0:
+            raise ValueError(f"head({jobs}): the number of jobs must be at least 0.")
+        return self.take(np.arange(min(jobs, len(self))))._noted(f"head({jobs})")
+
+    def window(self, begin: float, end: float) -> Workload:
+        """Return the jobs with begin <= submit < end."""
+        if not begin < end:
+            raise ValueError(f"window({begin}, {end}): the window must begin before it ends.")
+        rows = np.flatnonzero((self.submit >= begin) & (self.submit < end))
+        return self.take(rows)._noted(f"window({begin}, {end})")
+
+    def filter(self, mask: ArrayLike | Callable[[Workload], ArrayLike]) -> Workload:
+        """Return the jobs for which the mask is true: booleans, or a function of the workload that gives them."""
+        kept = np.asarray(mask(self) if callable(mask) else mask)
+        if kept.dtype != np.bool_ or kept.shape != (len(self),):
+            raise ValueError(
+                f"filter: the mask has type {kept.dtype} and shape {kept.shape}; it must hold {len(self)} booleans."
+            )
+        return self.take(np.flatnonzero(kept))._noted(f"filter: {int(kept.sum())} of {len(self)} jobs kept")
+
+    def sample(self, jobs: int, *, seed: int = 0) -> Workload:
+        """Return so many jobs drawn at random without replacement, in the order of the table."""
+        if not 0 <= jobs <= len(self):
+            raise ValueError(f"sample({jobs}): the number of jobs must lie between 0 and the workload's {len(self)}.")
+        rows = np.sort(np.random.default_rng(seed).choice(len(self), size=jobs, replace=False))
+        return self.take(rows)._noted(f"sample({jobs}, seed={seed})")
+
+    # ---- the same jobs, altered -------------------------------------------------------------------------------
+
+    def sorted(self) -> Workload:
+        """Return the jobs in the order of submit, then id."""
+        return self.take(np.lexsort((self.id, self.submit)))._noted("sorted")
+
+    def renumbered(self) -> Workload:
+        """Return the jobs with the ids 1..n in the order of the table."""
+        return replace(self, id=np.arange(1, len(self) + 1))._noted("renumbered")
+
+    def rebased(self, start: float = 0.0) -> Workload:
+        """Return the jobs with all submits shifted so that the earliest is `start`."""
+        if not len(self):
+            return self
+        return replace(self, submit=self.submit - self.submit.min() + start)._noted(f"rebased to {start:g}")
+
+    def scale_load(self, factor: float) -> Workload:
+        """Return the jobs with all times between submits divided by the factor: 2 doubles the load."""
+        if not (np.isfinite(factor) and factor > 0):
+            raise ValueError(f"scale_load({factor}): the factor must be finite and above 0.")
+        first = self.submit.min(initial=np.inf)
+        submit = first + (self.submit - first) / factor
+        return replace(self, submit=submit)._noted(f"scale_load({factor})")
+
+    def with_sites(
+        self, sites: Sequence[str], *, origin: ArrayLike | None = None, allowed: ArrayLike | None = None
+    ) -> Workload:
+        """Return the jobs with these sites; without `origin` the present sites are renamed in their order."""
+        if origin is None and self.sites and len(sites) != len(self.sites):
+            raise ValueError(
+                f"with_sites: {len(sites)} names for the {len(self.sites)} present sites; "
+                "give as many names, or an origin for every job."
+            )
+        keep_allowed = allowed is None and origin is None
+        changed = replace(
+            self,
+            sites=tuple(sites),
+            origin=self.origin if origin is None else origin,
+            allowed=self.allowed if keep_allowed else allowed,
+        )
+        return changed._noted(f"with_sites({', '.join(sites)})")
+
+    def rename_sites(self, names: Mapping[str, str]) -> Workload:
+        """Return the jobs with some sites renamed: {present name: new name}."""
+        for name in names:
+            if name not in self.sites:
+                raise unknown_name("site", name, self.sites)
+        return self.with_sites([names.get(site, site) for site in self.sites])
+
+    def with_communication(
+        self,
+        *,
+        bandwidth: float,
+        compute_fraction: float | tuple[float, float] = (0.5, 1.0),
+        spread: float = 4.0,
+        seed: int = 0,
+    ) -> Workload:
+        """Return the jobs with drawn compute fractions and task bandwidths: see `generate.communication`."""
+        from fedsched.generate.communication import communication
+
+        return communication(self, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
+
+    def with_estimates(
+        self,
+        model: Literal["exact", "factor", "tsafrir"],
+        *,
+        factor: float | tuple[float, float] = 2.0,
+        maximum: float | None = None,
+        seed: int = 0,
+    ) -> Workload:
+        """Return the jobs with other requested times: see `generate.estimates`."""
+        from fedsched.generate.estimates import estimates
+
+        return estimates(self, model, factor=factor, maximum=maximum, seed=seed)
+
+    # ---- from and to elsewhere --------------------------------------------------------------------------------
+
+    @classmethod
+    def from_jobs(cls, jobs: Iterable[Job], *, name: str = "workload", nodes: int = 0) -> Workload:
+        """Return the workload of these jobs; the sites are those the jobs name, in order of appearance."""
+        from fedsched.io.frame import workload_of_rows
+
+        return workload_of_rows(list(jobs), name=name, nodes=nodes)
+
+    @staticmethod
+    def merge(*workloads: Workload, sites: Sequence[str] | None = None, name: str = "merged") -> Workload:
+        """Return several logs as one: a site each, sorted by submit, renumbered, users of different logs apart."""
+        from fedsched.generate.merge import merged
+
+        return merged(workloads, sites=sites, name=name)
+
+    @classmethod
+    def read(cls, path: str | Path, *, format: str | None = None) -> Workload:
+        """Return the workload in a file; the suffix tells the format unless `format` does."""
+        from fedsched.io import read
+
+        return read(path, format=format)
+
+    def write(self, path: str | Path, *, format: str | None = None) -> None:
+        """Write the workload to a file; the suffix tells the format unless `format` does."""
+        from fedsched.io import write
+
+        write(self, path, format=format)
+
+    @classmethod
+    def example(cls, name: str = "sample") -> Workload:
+        """Return a workload that ships with the package: `sample`, or a teaching one of the thesis's figures."""
+        from fedsched.io import read_example
+
+        return read_example(name)
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, *, name: str | None = None, nodes: int | None = None) -> Workload:
+        """Return the workload in a table with the columns of `to_pandas`; submit, tasks and runtime are enough."""
+        from fedsched.io.frame import workload_of_frame
+
+        return workload_of_frame(frame, name=name, nodes=nodes)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the jobs as a pandas table, a row each; sites by name, archive columns as `log.*`."""
+        from fedsched.io.frame import frame_of_workload
+
+        return frame_of_workload(self)
+
+    # ---- what it is like --------------------------------------------------------------------------------------
+
+    @property
+    def area(self) -> float:
+        """Return the node-seconds of all jobs on reference nodes."""
+        return float(np.dot(self.tasks, self.runtime))
+
+    def load(self, nodes: int | None = None) -> float:
+        """Return the offered load: area over nodes times the time between the first and the last submit."""
+        size = self.nodes if nodes is None else nodes
+        if size < 1:
+            raise ValueError(f"load: nodes={size}; the machine's size is unknown: give load(nodes=...).")
+        period = float(np.ptp(self.submit)) if len(self) else 0.0
+        return self.area / (size * period) if period > 0 else float("inf")
+
+    def __str__(self) -> str:
+        from fedsched.summary import summary
+
+        return summary(self)
+
+    def __repr__(self) -> str:
+        return f"<Workload {self.name!r}: {len(self):,} jobs>"
+
+    def _noted(self, line: str) -> Workload:
+        return replace(self, history=(*self.history, line))
+
+
+_ARRAYS = (
+    *("submit", "tasks", "runtime", "estimate", "id", "compute_fraction"),
+    *("task_bandwidth", "origin", "user", "allowed"),
+)

@@ -1,0 +1,46 @@
+"""What every test may use: optional archive logs, and the markers that follow from it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that read archive logs, and skip those that need the compiler where it is off."""
+    interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    for item in items:
+        if {"traces_dir", "oracles_dir"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.needs_traces)
+        if interpreted and item.get_closest_marker("compiled"):
+            item.add_marker(pytest.mark.skip(reason="kernels are not compiled under NUMBA_DISABLE_JIT"))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the repository's folder."""
+    return ROOT
+
+
+def _optional(name: str) -> Path:
+    folder = ROOT.parent / "shared" / name
+    if not folder.is_dir():
+        pytest.skip(f"the optional folder ../shared/{name} with archive logs is not beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def traces_dir() -> Path:
+    """Return the folder of the optional archive logs."""
+    return _optional("traces")
+
+
+@pytest.fixture(scope="session")
+def oracles_dir() -> Path:
+    """Return the folder of the schedules that other programs computed."""
+    return _optional("oracles")

@@ -1,0 +1,750 @@
+"""The federation model in slow, plain Python: the witness that the compiled engine is compared with.
+
+Everything is written straight from the model and from `docs/readings.md` ("reading n" below) and nothing is
+imported from the package. At each pass all is rebuilt from scratch; clarity beats speed everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+Counts = list[int]  # nodes per group
+Order = str | Sequence[int]  # the name of a queue order, or the job indexes in the order wanted
+
+DISPATCH = ("strict", "greedy", "easy", "conservative")
+PLACEMENT = ("fastest", "single", "home", "best_fit", "efficient", "powerful", "big_small", "link_aware")
+ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "xfactor", "wfp3", "unicef", "f1")
+
+
+@dataclass(frozen=True)
+class Group:
+    """`count` identical nodes of one cluster."""
+
+    cluster: int
+    count: int
+    speed: float = 1.0
+    busy: float = 0.0
+    idle: float = 0.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A federation: node groups, cluster by cluster, and one uplink bandwidth per cluster."""
+
+    groups: list[Group]
+    uplinks: list[float]
+
+    @property
+    def nodes(self) -> int:
+        return sum(group.count for group in self.groups)
+
+    def inside(self, cluster: int) -> list[int]:
+        """Return the groups of a cluster."""
+        return [g for g, group in enumerate(self.groups) if group.cluster == cluster]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A rigid parallel job."""
+
+    id: int
+    submit: float
+    tasks: int
+    runtime: float
+    estimate: float
+    sigma: float = 1.0
+    bandwidth: float = 0.0
+    origin: int | None = None
+    allowed: frozenset[int] | set[int] | None = None
+    caps: list[int] | None = None
+    user: int = -1
+
+
+@dataclass
+class Running:
+    """A job that runs; `tc` holds since `since`, when `work_left` and `estimate_left` base seconds were left."""
+
+    job: int
+    start: float
+    counts: Counts
+    tc: float
+    work_left: float
+    estimate_left: float
+    since: float
+    finish: float
+    planned_end: float
+    rated: bool = True  # False from its start to the end of the pass that started it (reading 4)
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A place in the plan of a conservative pass, held over [start, end)."""
+
+    job: int
+    start: float
+    end: float
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class Result:
+    """A whole schedule."""
+
+    jobs: list[Job]
+    machine: Machine
+    t0: float
+    start: list[float]
+    finish: list[float]
+    counts: list[Counts]
+    saturated_seconds: float
+
+
+# ---------------------------------------------------------------------------------------------- slowdowns
+
+
+def slowest_speed(counts: Counts, machine: Machine) -> float:
+    """Return the speed of the slowest node used."""
+    return min(group.speed for group, x in zip(machine.groups, counts, strict=True) if x > 0)
+
+
+def processing_slowdown(counts: Counts, machine: Machine) -> float:
+    """Return PS_j (eq. 1.1): the reference time over the time on the slowest node used."""
+    return 1.0 / slowest_speed(counts, machine)
+
+
+def tasks_per_cluster(counts: Counts, machine: Machine) -> list[int]:
+    """Return t_jk for every cluster k."""
+    return [sum(counts[g] for g in machine.inside(k)) for k in range(len(machine.uplinks))]
+
+
+def demands(job: Job, counts: Counts, machine: Machine) -> list[float]:
+    """Return D_jk for every uplink k (eq. 1.2)."""
+    return [
+        t * job.bandwidth * (job.tasks - t) / (job.tasks - 1) if job.tasks > 1 and t < job.tasks else 0.0
+        for t in tasks_per_cluster(counts, machine)
+    ]
+
+
+def uplink_loads(holders: Iterable[tuple[Job, Counts]], machine: Machine) -> list[float]:
+    """Return L_k for every uplink k (eq. 1.3), summed in the order given."""
+    loads = [0.0 for _ in machine.uplinks]
+    for job, counts in holders:
+        for k, demand in enumerate(demands(job, counts, machine)):
+            loads[k] += demand
+    return loads
+
+
+def communication_slowdown(job: Job, counts: Counts, loads: list[float], machine: Machine) -> float:
+    """Return CS_j (eqs. 1.4 and 1.5): the worst load over bandwidth of the uplinks that the job uses."""
+    slowdown = 1.0
+    for k, demand in enumerate(demands(job, counts, machine)):
+        if demand > 0:
+            slowdown = max(slowdown, loads[k] / machine.uplinks[k])
+    return slowdown
+
+
+def time_cost(job: Job, counts: Counts, loads: list[float], machine: Machine) -> float:
+    """Return tc_j = sigma PS + (1 - sigma) CS (eq. 1.7)."""
+    ps = processing_slowdown(counts, machine)
+    cs = communication_slowdown(job, counts, loads, machine)
+    return job.sigma * ps + (1.0 - job.sigma) * cs
+
+
+def planned_duration(job: Job, counts: Counts, machine: Machine) -> float:
+    """Return the seconds that a plan gives a job that has not started: its estimate at tc without contention."""
+    return job.estimate * (job.sigma * processing_slowdown(counts, machine) + (1.0 - job.sigma))
+
+
+def shortest_duration(job: Job, machine: Machine) -> float:
+    """Return the planned seconds of a job on the fastest nodes that its caps allow (reading 12)."""
+    caps = effective_caps(job, machine)
+    found = 0
+    for g in sorted(range(len(machine.groups)), key=lambda g: -machine.groups[g].speed):
+        found += caps[g]
+        if found >= job.tasks:
+            return job.estimate * (job.sigma / machine.groups[g].speed + (1.0 - job.sigma))
+    raise ValueError(f"Job {job.id}: tasks={job.tasks} exceeds its caps.")
+
+
+# ---------------------------------------------------------------------------------------------- placement
+
+
+def effective_caps(job: Job, machine: Machine) -> Counts:
+    """Return how many nodes of each group a job may use."""
+    caps = []
+    for g, group in enumerate(machine.groups):
+        cap = group.count if job.caps is None else min(job.caps[g], group.count)
+        caps.append(cap if job.allowed is None or group.cluster in job.allowed else 0)
+    return caps
+
+
+def extra_watts(group: Group) -> float:
+    """Return what a unit of work costs above idling on this group."""
+    return (group.busy - group.idle) / group.speed
+
+
+def fill(groups: Iterable[int], usable: Counts, tasks: int) -> Counts | None:
+    """Return the nodes taken from the groups, one group after the other; None when they do not suffice."""
+    counts = [0 for _ in usable]
+    for g in groups:
+        counts[g] = min(usable[g], tasks - sum(counts))
+    return counts if sum(counts) == tasks else None
+
+
+def order_inside(cluster: int, machine: Machine, rule: str) -> list[int]:
+    """Return the groups of a cluster in the order in which the rule fills them (reading 14)."""
+    groups = machine.groups
+    if rule == "efficient":
+        return sorted(machine.inside(cluster), key=lambda g: (extra_watts(groups[g]), g))
+    return sorted(machine.inside(cluster), key=lambda g: (-groups[g].speed, g))
+
+
+def single_clusters(job: Job, usable: Counts, machine: Machine, rule: str) -> list[tuple[int, Counts]]:
+    """Return every cluster that can hold the whole job, with the nodes it would take there (reading 15)."""
+    held = []
+    for k in range(len(machine.uplinks)):
+        counts = fill(order_inside(k, machine, rule), usable, job.tasks)
+        if counts is not None:
+            held.append((k, counts))
+    return held
+
+
+def left_over(cluster: int, free: Counts, job: Job, machine: Machine) -> int:
+    """Return the free nodes that would stay free in a cluster that takes the whole job."""
+    return sum(free[g] for g in machine.inside(cluster)) - job.tasks
+
+
+def largest_first(usable: Counts, machine: Machine) -> list[int]:
+    """Return the clusters by usable nodes, most first."""
+    return sorted(range(len(machine.uplinks)), key=lambda k: (-sum(usable[g] for g in machine.inside(k)), k))
+
+
+def efficiency_cost(job: Job, counts: Counts, machine: Machine) -> float:
+    """Return the joules that `efficient` compares clusters by (reading 19)."""
+    seconds = (job.sigma * processing_slowdown(counts, machine) + (1.0 - job.sigma)) * job.estimate
+    idle_total = 0.0
+    for group in machine.groups:
+        idle_total += group.count * group.idle
+    cost = 0.0
+    for group, x in zip(machine.groups, counts, strict=True):
+        cost += x * (group.busy - group.idle) * seconds
+    return cost + (job.tasks / machine.nodes) * idle_total * seconds
+
+
+def place_single(job: Job, free: Counts, usable: Counts, machine: Machine) -> Counts | None:
+    """Return the nodes in the one cluster that `fastest` chooses (reading 15)."""
+    held = single_clusters(job, usable, machine, "fastest")
+    if not held:
+        return None
+    return min(held, key=lambda at: (-slowest_speed(at[1], machine), left_over(at[0], free, job, machine), at[0]))[1]
+
+
+def place_fastest(job: Job, free: Counts, usable: Counts, machine: Machine) -> Counts | None:
+    """Return the nodes that `fastest` takes (readings 15 and 16)."""
+    counts = place_single(job, free, usable, machine)
+    if counts is not None:
+        return counts
+
+    def key(g: int) -> tuple[float, int, int, int]:
+        k = machine.groups[g].cluster
+        return (-machine.groups[g].speed, -sum(free[h] for h in machine.inside(k)), k, g)
+
+    return fill(sorted(range(len(free)), key=key), usable, job.tasks)
+
+
+def place_home(job: Job, usable: Counts, machine: Machine) -> Counts | None:
+    """Return the nodes in the job's origin cluster (reading 17)."""
+    if job.origin is None:
+        raise ValueError(f"Job {job.id}: placement='home' needs an origin.")
+    return fill(order_inside(job.origin, machine, "home"), usable, job.tasks)
+
+
+def place_best_fit(job: Job, free: Counts, usable: Counts, machine: Machine) -> Counts | None:
+    """Return the nodes of the tightest cluster, else the largest chunks (reading 18)."""
+    held = single_clusters(job, usable, machine, "best_fit")
+    if held:
+        return min(held, key=lambda at: (left_over(at[0], free, job, machine), at[0]))[1]
+    order = [g for k in largest_first(usable, machine) for g in order_inside(k, machine, "best_fit")]
+    return fill(order, usable, job.tasks)
+
+
+def place_efficient(job: Job, usable: Counts, machine: Machine) -> Counts | None:
+    """Return the nodes of the cluster that needs the least energy, else the thriftiest groups (reading 19)."""
+    held = single_clusters(job, usable, machine, "efficient")
+    if held:
+        return min(held, key=lambda at: (efficiency_cost(job, at[1], machine), at[0]))[1]
+    groups = machine.groups
+    order = sorted(range(len(groups)), key=lambda g: (extra_watts(groups[g]), groups[g].cluster, g))
+    return fill(order, usable, job.tasks)
+
+
+def place_powerful(job: Job, usable: Counts, machine: Machine) -> Counts | None:
+    """Return the fastest nodes, whatever their cluster (reading 20)."""
+    groups = machine.groups
+    order = sorted(range(len(groups)), key=lambda g: (-groups[g].speed, groups[g].cluster, g))
+    return fill(order, usable, job.tasks)
+
+
+def place_big_small(job: Job, free: Counts, usable: Counts, machine: Machine) -> Counts | None:
+    """Return one cluster, or one with most of the job and chunks for the rest (reading 21)."""
+    counts = place_single(job, free, usable, machine)
+    if counts is not None:
+        return counts
+    clusters = largest_first(usable, machine)
+    if sum(usable[g] for g in machine.inside(clusters[0])) < math.ceil(0.75 * job.tasks):
+        return None
+    order = [g for k in clusters for g in order_inside(k, machine, "big_small")]
+    return fill(order, usable, job.tasks)
+
+
+def overloads(job: Job, counts: Counts, loads: list[float], machine: Machine) -> bool:
+    """Return whether the job would put an uplink that it uses over its bandwidth (reading 22)."""
+    wanted = demands(job, counts, machine)
+    return any(d > 0 and loads[k] + d > machine.uplinks[k] for k, d in enumerate(wanted))
+
+
+def place(job: Job, free: Counts, loads: list[float], machine: Machine, rule: str) -> Counts | None:
+    """Return the nodes of each group that the rule gives the job on these free nodes; None when it must wait."""
+    usable = [min(nodes, cap) for nodes, cap in zip(free, effective_caps(job, machine), strict=True)]
+    if rule == "fastest":
+        return place_fastest(job, free, usable, machine)
+    if rule == "single":
+        return place_single(job, free, usable, machine)
+    if rule == "home":
+        return place_home(job, usable, machine)
+    if rule == "best_fit":
+        return place_best_fit(job, free, usable, machine)
+    if rule == "efficient":
+        return place_efficient(job, usable, machine)
+    if rule == "powerful":
+        return place_powerful(job, usable, machine)
+    if rule == "big_small":
+        return place_big_small(job, free, usable, machine)
+    if rule == "link_aware":
+        counts = place_fastest(job, free, usable, machine)
+        return None if counts is None or overloads(job, counts, loads, machine) else counts
+    raise ValueError(f"placement={rule!r} is none of {PLACEMENT}.")
+
+
+def feasible(job: Job, machine: Machine, placement: str) -> bool:
+    """Return whether the job can be placed on the empty federation."""
+    free = [group.count for group in machine.groups]
+    return place(job, free, [0.0 for _ in machine.uplinks], machine, placement) is not None
+
+
+# -------------------------------------------------------------------------------------------- queue orders
+
+
+def queue_key(job: Job, order: str, now: float, t0: float) -> float:
+    """Return what a queue order sorts by, least first (reading 13)."""
+    wait = now - job.submit
+    ratio = wait / job.estimate
+    keys = {
+        "fcfs": 0.0,
+        "sjf": job.estimate,
+        "ljf": -job.estimate,
+        "smallest": float(job.tasks),
+        "largest": -float(job.tasks),
+        "saf": job.tasks * job.estimate,
+        "laf": -(job.tasks * job.estimate),
+        "xfactor": -((wait + job.estimate) / job.estimate),
+        "wfp3": -(ratio * ratio * ratio * job.tasks),
+        "unicef": -(wait / (math.log2(max(job.tasks, 2)) * job.estimate)),
+        "f1": math.log10(max(job.estimate, 1.0)) * job.tasks + 870.0 * math.log10(max(job.submit - t0, 1.0)),
+    }
+    return keys[order]
+
+
+# ---------------------------------------------------------------------------------------------- event loop
+
+
+class Simulation:
+    """The event loop: instants or single events, each with a dispatch pass."""
+
+    def __init__(
+        self,
+        jobs: list[Job],
+        machine: Machine,
+        order: Order,
+        backfill_order: Order,
+        dispatch: str,
+        placement: str,
+        sequential: bool,
+        static: bool,
+        kill_at_estimate: bool,
+        t0: float,
+        running: Sequence[Running],
+        watch: Callable[[Simulation], None] | None,
+    ) -> None:
+        self.jobs, self.machine = jobs, machine
+        self.order, self.backfill_order = order, backfill_order
+        self.dispatch, self.placement = dispatch, placement
+        self.sequential, self.static, self.kill = sequential, static, kill_at_estimate
+        self.t0 = self.now = t0
+        self.running = [replace(record) for record in running]  # in start order
+        already = {record.job for record in running}
+        self.arrivals = sorted(  # not yet submitted
+            (j for j in range(len(jobs)) if j not in already), key=lambda j: (jobs[j].submit, jobs[j].id, j)
+        )
+        self.queue: list[int] = []
+        self.done: list[Running] = []
+        self.saturated = [0.0 for _ in machine.uplinks]
+        self.watch = watch
+
+    def run(self) -> Result:
+        while self.arrivals or self.running:
+            self.advance_clock()
+            if self.sequential:
+                self.one_event()
+            else:
+                self.one_instant()
+            if self.watch is not None:
+                self.watch(self)
+        if self.queue:
+            raise RuntimeError(f"Jobs {[self.jobs[j].id for j in self.queue]} never started.")
+        ended = {record.job: record for record in self.done}
+        records = [ended[j] for j in range(len(self.jobs))]
+        return Result(
+            self.jobs,
+            self.machine,
+            self.t0,
+            [record.start for record in records],
+            [record.finish for record in records],
+            [record.counts for record in records],
+            sum(self.saturated),
+        )
+
+    def advance_clock(self) -> None:
+        """Go to the next submission or finish; count the seconds of saturated uplinks on the way (reading 9)."""
+        times = [self.jobs[j].submit for j in self.arrivals] + [record.finish for record in self.running]
+        before, self.now = self.now, max(self.now, min(times))
+        for k, load in enumerate(self.loads(self.running)):
+            if load > self.machine.uplinks[k]:
+                self.saturated[k] += self.now - before
+
+    def one_instant(self) -> None:
+        """Let all finishes of now, then all submissions, then one pass happen (reading 1)."""
+        for record in [record for record in self.running if record.finish <= self.now]:
+            self.end(record)
+        self.update_rates()
+        while self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
+            self.queue.append(self.arrivals.pop(0))
+        self.dispatch_pass()
+        self.update_rates()
+
+    def one_event(self) -> None:
+        """Let one submission or else one finish of now happen, each with its own pass (reading 2)."""
+        if self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
+            self.queue.append(self.arrivals.pop(0))
+        else:
+            self.end(next(record for record in self.running if record.finish <= self.now))
+        self.update_rates()
+        self.dispatch_pass()
+        self.update_rates()
+
+    def end(self, record: Running) -> None:
+        self.running.remove(record)
+        self.done.append(record)
+
+    # ------------------------------------------------------------------------------------------------ rates
+
+    def loads(self, records: Iterable[Running]) -> list[float]:
+        return uplink_loads(((self.jobs[record.job], record.counts) for record in records), self.machine)
+
+    def update_rates(self) -> None:
+        """Bring the time cost of every running job up to date with the loads of now (readings 5 to 7).
+
+        A job whose finish is not after now has done its work and is left as it is: rounding would else move its
+        end a hair past now, while others may already have been given its nodes (reading 3).
+        """
+        loads = self.loads(self.running)
+        for record in self.running:
+            job = self.jobs[record.job]
+            if not record.rated:
+                record.tc = time_cost(job, record.counts, loads, self.machine)
+                record.finish = record.start + record.work_left * record.tc  # eq. 1.6
+                record.planned_end = record.start + record.estimate_left * record.tc
+                record.rated = True
+            elif not self.static and record.finish > self.now:
+                tc = time_cost(job, record.counts, loads, self.machine)
+                if tc != record.tc:
+                    passed = (self.now - record.since) / record.tc
+                    record.work_left = max(0.0, record.work_left - passed)
+                    record.estimate_left -= passed
+                    record.since = self.now
+                    record.tc = tc
+                    record.finish = self.now + record.work_left * tc
+                    record.planned_end = self.now + record.estimate_left * tc
+
+    # ---------------------------------------------------------------------------------- what decisions see
+
+    def present(self) -> list[Running]:
+        """Return the running jobs that hold nodes in this pass's decisions (reading 3)."""
+        if not self.sequential:
+            return list(self.running)
+        return [
+            record
+            for record in self.running
+            if not (record.rated and record.finish <= self.now and record.planned_end <= self.now)
+        ]
+
+    def end_in_plan(self, record: Running) -> float:
+        """Return the planned end of a running job, which is always after now (reading 8)."""
+        return record.planned_end if record.planned_end > self.now else math.nextafter(self.now, math.inf)
+
+    def free_at(self, time: float, reservations: Sequence[Reservation] = ()) -> Counts:
+        """Return the free nodes per group at a time of the plan."""
+        free = [group.count for group in self.machine.groups]
+        for record in self.present():
+            if self.end_in_plan(record) > time:
+                free = [nodes - x for nodes, x in zip(free, record.counts, strict=True)]
+        for reservation in reservations:
+            if reservation.start <= time < reservation.end:
+                free = [nodes - x for nodes, x in zip(free, reservation.counts, strict=True)]
+        return free
+
+    def loads_at(self, time: float, reservations: Sequence[Reservation] = ()) -> list[float]:
+        """Return the uplink loads at a time of the plan, for `link_aware`."""
+        holders = [(self.jobs[r.job], r.counts) for r in self.present() if self.end_in_plan(r) > time]
+        holders += [(self.jobs[r.job], r.counts) for r in reservations if r.start <= time < r.end]
+        return uplink_loads(holders, self.machine)
+
+    def place_on(self, j: int, free: Counts, loads: list[float]) -> Counts | None:
+        return place(self.jobs[j], free, loads, self.machine, self.placement)
+
+    def place_at(self, j: int, time: float) -> Counts | None:
+        return self.place_on(j, self.free_at(time), self.loads_at(time))
+
+    # --------------------------------------------------------------------------------------- dispatch pass
+
+    def sorted_by(self, order: Order, waiting: list[int]) -> list[int]:
+        """Return the waiting jobs in a queue order, with its keys of now (reading 13)."""
+        if not isinstance(order, str):
+            place_in_line = list(order)
+            return sorted(waiting, key=place_in_line.index)
+        jobs = self.jobs
+        return sorted(
+            waiting, key=lambda j: (queue_key(jobs[j], order, self.now, self.t0), jobs[j].submit, jobs[j].id, j)
+        )
+
+    def dispatch_pass(self) -> None:
+        queue = self.sorted_by(self.order, self.queue)
+        if self.dispatch == "strict":
+            self.start_heads(queue)
+        elif self.dispatch == "greedy":
+            for j in queue:
+                counts = self.place_at(j, self.now)
+                if counts is not None:
+                    self.start(j, counts)
+        elif self.dispatch == "easy":
+            self.easy(queue)
+        elif self.dispatch == "conservative":
+            self.conservative(queue)
+        else:
+            raise ValueError(f"dispatch={self.dispatch!r} is none of {DISPATCH}.")
+
+    def start(self, j: int, counts: Counts) -> None:
+        """Start a job now; its rate follows after the pass (reading 4)."""
+        job = self.jobs[j]
+        self.queue.remove(j)
+        self.running.append(
+            Running(
+                job=j,
+                start=self.now,
+                counts=counts,
+                tc=math.nan,
+                work_left=min(job.runtime, job.estimate) if self.kill else job.runtime,
+                estimate_left=job.estimate,
+                since=self.now,
+                finish=math.inf,
+                planned_end=self.now + planned_duration(job, counts, self.machine),
+                rated=False,
+            )
+        )
+
+    def start_heads(self, queue: list[int]) -> list[int]:
+        """Start jobs from the head of the queue while they fit; return those from the first that does not."""
+        for position, j in enumerate(queue):
+            counts = self.place_at(j, self.now)
+            if counts is None:
+                return queue[position:]
+            self.start(j, counts)
+        return []
+
+    def easy(self, queue: list[int]) -> None:
+        """Start heads; when one is blocked, let others pass it that do not delay it (reading 11)."""
+        blocked = self.start_heads(queue)
+        if not blocked:
+            return
+        shadow, extra = self.reserve_head(blocked[0])
+        for j in self.sorted_by(self.backfill_order, blocked[1:]):
+            counts = self.place_at(j, self.now)
+            if counts is not None and self.ends_after(shadow, j, counts) and not within(counts, extra):
+                counts = None
+            if counts is None:
+                narrowed = [min(nodes, x) for nodes, x in zip(self.free_at(self.now), extra, strict=True)]
+                counts = self.place_on(j, narrowed, self.loads_at(self.now))
+            if counts is None:
+                continue
+            if self.ends_after(shadow, j, counts):
+                extra = [nodes - x for nodes, x in zip(extra, counts, strict=True)]
+            self.start(j, counts)
+
+    def reserve_head(self, head: int) -> tuple[float, Counts]:
+        """Return the shadow time of the head, and the nodes that it leaves over then."""
+        for shadow in sorted({self.end_in_plan(record) for record in self.present()}):
+            counts = self.place_at(head, shadow)
+            if counts is not None:
+                return shadow, [nodes - x for nodes, x in zip(self.free_at(shadow), counts, strict=True)]
+        raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
+
+    def ends_after(self, shadow: float, j: int, counts: Counts) -> bool:
+        return self.now + planned_duration(self.jobs[j], counts, self.machine) > shadow
+
+    def conservative(self, queue: list[int]) -> None:
+        """Plan all jobs in queue order and start those that are due now (reading 12)."""
+        reservations: list[Reservation] = []
+        for j in queue:
+            planned = self.plan(j, reservations)
+            if planned.start == self.now:
+                self.start(j, planned.counts)
+            else:
+                reservations.append(planned)
+
+    def plan(self, j: int, reservations: list[Reservation]) -> Reservation:
+        """Return the earliest place of a job beside the running jobs and the reservations."""
+        job = self.jobs[j]
+        breakpoints = sorted(
+            {self.now}
+            | {self.end_in_plan(record) for record in self.present()}
+            | {time for r in reservations for time in (r.start, r.end)}
+        )
+        for begin in breakpoints:
+            end = begin + shortest_duration(job, self.machine)
+            while True:
+                window = [time for time in breakpoints if begin <= time < max(end, math.nextafter(begin, math.inf))]
+                free = [min(nodes) for nodes in zip(*(self.free_at(t, reservations) for t in window), strict=True)]
+                loads = [max(load) for load in zip(*(self.loads_at(t, reservations) for t in window), strict=True)]
+                counts = self.place_on(j, free, loads)
+                if counts is None:
+                    break
+                needed = begin + planned_duration(job, counts, self.machine)
+                if needed <= end:
+                    return Reservation(j, begin, needed, counts)
+                end = needed
+        raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
+
+
+def within(counts: Counts, limit: Counts) -> bool:
+    """Return whether no group is used beyond the limit."""
+    return all(x <= most for x, most in zip(counts, limit, strict=True))
+
+
+def simulate(
+    jobs: Sequence[Job],
+    machine: Machine,
+    *,
+    order: Order = "fcfs",
+    backfill_order: Order | None = None,
+    dispatch: str = "strict",
+    placement: str = "fastest",
+    same_time: str = "batch",
+    saturation: str = "dynamic",
+    kill_at_estimate: bool = False,
+    t0: float | None = None,
+    running: Sequence[Running] = (),
+    watch: Callable[[Simulation], None] | None = None,
+) -> Result:
+    """Return the schedule of the jobs on the machine.
+
+    `running` are jobs that run at t0, in start order; `watch` is called after every instant (or single event).
+    """
+    if same_time not in ("batch", "sequential") or saturation not in ("dynamic", "static"):
+        raise ValueError(f"same_time={same_time!r}, saturation={saturation!r}.")
+    already = {record.job for record in running}
+    for j, job in enumerate(jobs):
+        if j not in already and not feasible(job, machine, placement):
+            raise ValueError(f"Job {job.id}: tasks={job.tasks} can never be placed under {placement!r}.")
+    return Simulation(
+        list(jobs),
+        machine,
+        order,
+        order if backfill_order is None else backfill_order,
+        dispatch,
+        placement,
+        same_time == "sequential",
+        saturation == "static",
+        kill_at_estimate,
+        min(job.submit for job in jobs) if t0 is None else t0,
+        running,
+        watch,
+    ).run()
+
+
+# ------------------------------------------------------------------------------------------------- metrics
+
+
+def loss_of_capacity(result: Result) -> float:
+    """Return the share of the machine that idles while a job waits that is no larger than the idle nodes."""
+    last = max(result.finish)
+    records = list(zip(result.jobs, result.start, result.finish, strict=True))
+    times = {time for job, start, finish in records for time in (job.submit, start, finish)}
+    times = {time for time in times if result.t0 < time < last} | {result.t0, last}
+    changes = sorted(times)
+    lost = 0.0
+    for begin, end in pairwise(changes):
+        idle = result.machine.nodes - sum(job.tasks for job, start, finish in records if start <= begin < finish)
+        waiting = [job.tasks for job, start, _ in records if job.submit <= begin < start]
+        if any(tasks <= idle for tasks in waiting):
+            lost += idle * (end - begin)
+    return lost / (result.machine.nodes * (last - result.t0))
+
+
+def metrics(result: Result) -> dict[str, float]:
+    """Return every metric of the model, by name."""
+    jobs, machine, n = result.jobs, result.machine, len(result.jobs)
+    wait = [start - job.submit for job, start in zip(jobs, result.start, strict=True)]
+    run = [finish - start for start, finish in zip(result.start, result.finish, strict=True)]
+    response = [finish - job.submit for job, finish in zip(jobs, result.finish, strict=True)]
+    slowdown = [r / seconds for r, seconds in zip(response, run, strict=True)]
+    bounded = [max(1.0, r / max(seconds, 10.0)) for r, seconds in zip(response, run, strict=True)]
+    tasks = sum(job.tasks for job in jobs)
+    makespan = max(result.finish) - result.t0
+    occupied = [0.0 for _ in machine.groups]  # node-seconds of each group over [t0, last finish]
+    for start, finish, counts in zip(result.start, result.finish, result.counts, strict=True):
+        for g, x in enumerate(counts):
+            occupied[g] += x * (finish - max(start, result.t0))
+    busy_energy = sum(group.busy * seconds for group, seconds in zip(machine.groups, occupied, strict=True))
+    idle_energy = sum(  # eq. 1.8
+        group.idle * (group.count * makespan - seconds)
+        for group, seconds in zip(machine.groups, occupied, strict=True)
+    )
+    users: dict[int, list[float]] = {}
+    for job, value in zip(jobs, bounded, strict=True):
+        users.setdefault(job.user, []).append(value)
+    means = [sum(values) / len(values) for values in users.values()]
+    centre = sum(means) / len(means)
+    return {
+        "makespan": makespan,
+        "flow": sum(response),
+        "mean_wait": sum(wait) / n,
+        "max_wait": max(wait),
+        "mean_response": sum(response) / n,
+        "mean_slowdown": sum(slowdown) / n,
+        "bounded_slowdown": sum(bounded) / n,
+        "weighted_response": sum(job.tasks * r for job, r in zip(jobs, response, strict=True)) / tasks,
+        "weighted_slowdown": sum(job.tasks * s for job, s in zip(jobs, slowdown, strict=True)) / tasks,
+        "utilisation": sum(occupied) / (machine.nodes * makespan),
+        "energy": busy_energy + idle_energy,
+        "busy_energy": busy_energy,
+        "idle_energy": idle_energy,
+        "loss_of_capacity": loss_of_capacity(result),
+        "coallocated": float(
+            sum(sum(t > 0 for t in tasks_per_cluster(counts, machine)) > 1 for counts in result.counts)
+        ),
+        "saturated_seconds": result.saturated_seconds,
+        "user_spread": math.sqrt(sum((mean - centre) ** 2 for mean in means) / len(means)),
+    }

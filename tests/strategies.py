@@ -1,0 +1,227 @@
+"""Hypothesis strategies: small federations, workloads and settings in which ties and contention are common."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+import naive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.federation import Federation
+    from fedsched.workload import Workload
+
+SPEEDS = (1.0, 2.0, 0.5, 1.5, 3.0, 0.7)
+UPLINKS = (math.inf, 0.3, 1.0, 2.5, 10.0)
+BANDWIDTHS = (0.0, 0.5, 1.0, 3.3)
+SIGMAS = (0.0, 0.25, 0.5, 0.6, 0.9, 1.0)
+GRAINS = (1.0, 0.1, 1 / 3, 60.0)  # the unit of a workload's times: whole, decimal, periodic, minutes
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One choice of every option of a simulation; an order is a name or job indexes."""
+
+    dispatch: str = "strict"
+    placement: str = "fastest"
+    order: str | tuple[int, ...] = "fcfs"
+    backfill_order: str | tuple[int, ...] | None = None
+    same_time: str = "batch"
+    saturation: str = "dynamic"
+    kill_at_estimate: bool = False
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A workload on a federation, and how to schedule it."""
+
+    machine: naive.Machine
+    jobs: list[naive.Job]
+    settings: Settings
+
+    def simulate(
+        self, *, t0: float | None = None, watch: Callable[[naive.Simulation], None] | None = None, **changes: Any
+    ) -> naive.Result:
+        """Return the naive schedule, with some settings changed."""
+        chosen = replace(self.settings, **changes)
+        return naive.simulate(
+            self.jobs,
+            self.machine,
+            order=chosen.order,
+            backfill_order=chosen.backfill_order,
+            dispatch=chosen.dispatch,
+            placement=chosen.placement,
+            same_time=chosen.same_time,
+            saturation=chosen.saturation,
+            kill_at_estimate=chosen.kill_at_estimate,
+            t0=t0,
+            watch=watch,
+        )
+
+
+@st.composite
+def federations(
+    draw: st.DrawFn, *, max_clusters: int = 4, max_groups: int = 3, uplinks: tuple[float, ...] = UPLINKS
+) -> naive.Machine:
+    """Return small federations: 1-4 clusters of 1-3 groups of 1-6 nodes, often all of one speed, so that ties occur."""
+    groups = []
+    speeds = draw(st.sampled_from((SPEEDS, *((speed,) for speed in SPEEDS))))
+    clusters = draw(st.integers(1, max_clusters))
+    for cluster in range(clusters):
+        for _ in range(draw(st.integers(1, max_groups))):
+            idle = draw(st.sampled_from((0.0, 50.0, 90.25)))
+            groups.append(
+                naive.Group(
+                    cluster=cluster,
+                    count=draw(st.integers(1, 6)),
+                    speed=draw(st.sampled_from(speeds)),
+                    busy=idle + draw(st.sampled_from((0.0, 41.3, 100.0))),
+                    idle=idle,
+                )
+            )
+    return naive.Machine(groups, [draw(st.sampled_from(uplinks)) for _ in range(clusters)])
+
+
+@st.composite
+def _jobs(
+    draw: st.DrawFn, machine: naive.Machine, job_id: int, grain: float, last_submit: int, sigmas: tuple[float, ...]
+) -> naive.Job:
+    """Return jobs that need not be feasible."""
+    clusters = range(len(machine.uplinks))
+    length = draw(st.integers(1, 6))
+    runtime = length * grain
+    estimate = draw(
+        st.sampled_from((runtime, runtime, (length + 1) * grain, 2 * runtime, 0.5 * runtime, runtime / 3, 10 * grain))
+    )
+    caps = None
+    if draw(st.integers(0, 3)) == 0:
+        caps = [draw(st.integers(0, group.count + 1)) for group in machine.groups]
+    return naive.Job(
+        id=job_id,
+        submit=draw(st.integers(0, last_submit)) * grain,
+        tasks=draw(st.integers(1, machine.nodes)),
+        runtime=runtime,
+        estimate=estimate,
+        sigma=draw(st.sampled_from(sigmas)),
+        bandwidth=draw(st.sampled_from(BANDWIDTHS)),
+        origin=draw(st.sampled_from(clusters)),
+        allowed=draw(st.none() | st.none() | st.frozensets(st.sampled_from(clusters), min_size=1)),
+        caps=caps,
+        user=draw(st.integers(-1, 2)),
+    )
+
+
+def made_feasible(job: naive.Job, machine: naive.Machine, placement: str) -> naive.Job:
+    """Return the job with as many of its tasks, or at last of its restrictions, as the federation can take."""
+    for attempt in (job, replace(job, caps=None, allowed=None)):
+        for tasks in range(attempt.tasks, 0, -1):
+            smaller = replace(attempt, tasks=tasks)
+            if naive.feasible(smaller, machine, placement):
+                return smaller
+    raise ValueError(f"No job of one task fits this federation under {placement!r}.")
+
+
+@st.composite
+def workloads(
+    draw: st.DrawFn,
+    machine: naive.Machine,
+    placement: str = "fastest",
+    *,
+    max_jobs: int = 9,
+    without_contention: bool = False,
+) -> list[naive.Job]:
+    """Return workloads that are feasible on the machine under the placement rule.
+
+    Times are small multiples of one unit, and the compute fraction is often the same for all, so that equal
+    submissions and equal ends are common. Identities do not follow the rows, so that ties by identity show.
+    """
+    grain = draw(st.sampled_from(GRAINS))
+    last_submit = draw(st.sampled_from((0, 4, 12)))
+    sigmas = draw(st.sampled_from((SIGMAS, *((sigma,) for sigma in SIGMAS))))
+    ids = draw(st.permutations(range(1, draw(st.integers(1, max_jobs)) + 1)))
+    jobs = []
+    for job_id in ids:
+        job = draw(_jobs(machine, job_id, grain, last_submit, sigmas))
+        if without_contention:
+            job = replace(job, bandwidth=0.0)
+        jobs.append(made_feasible(job, machine, placement))
+    return jobs
+
+
+@st.composite
+def settings(draw: st.DrawFn, *, jobs: int | None = None) -> Settings:
+    """Return every combination of options; with a number of jobs, explicit permutations as orders too."""
+
+    def orders() -> st.SearchStrategy[str | tuple[int, ...]]:
+        named: st.SearchStrategy[str | tuple[int, ...]] = st.sampled_from(naive.ORDERS)
+        return named if jobs is None else named | st.permutations(range(jobs)).map(tuple)
+
+    return Settings(
+        dispatch=draw(st.sampled_from(naive.DISPATCH)),
+        placement=draw(st.sampled_from(naive.PLACEMENT)),
+        order=draw(orders()),
+        backfill_order=draw(st.none() | orders()),
+        same_time=draw(st.sampled_from(("batch", "sequential"))),
+        saturation=draw(st.sampled_from(("dynamic", "static"))),
+        kill_at_estimate=draw(st.booleans()),
+    )
+
+
+@st.composite
+def scenarios(
+    draw: st.DrawFn, *, max_jobs: int = 9, without_contention: bool = False, **fixed: Any
+) -> Scenario:
+    """Return a federation, a workload that is feasible on it and settings, of which some may be fixed.
+
+    Now and then a job is submitted at the very instant at which another one ends.
+    """
+    machine = draw(federations())
+    placement = fixed.get("placement") or draw(st.sampled_from(naive.PLACEMENT))
+    jobs = draw(workloads(machine, placement, max_jobs=max_jobs, without_contention=without_contention))
+    chosen = replace(draw(settings(jobs=len(jobs))), placement=placement)
+    scenario = Scenario(machine, jobs, replace(chosen, **fixed))
+    for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
+        late, ended = draw(st.sampled_from(range(len(jobs)))), draw(st.sampled_from(range(len(jobs))))
+        instant = scenario.simulate().finish[ended]
+        jobs = [replace(job, submit=instant) if j == late else job for j, job in enumerate(jobs)]
+        scenario = replace(scenario, jobs=jobs)
+    return scenario
+
+
+def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload, Federation, Any]:
+    """Return the package's workload and federation for naive jobs, and the caps as an int64 array [n, G]."""
+    import numpy as np
+
+    from fedsched.federation import Cluster, Federation, NodeGroup
+    from fedsched.workload import Workload
+
+    names = tuple(f"C{k + 1}" for k in range(len(machine.uplinks)))
+    clusters = []
+    for k, name in enumerate(names):
+        groups = [machine.groups[g] for g in machine.inside(k)]
+        nodes = tuple(NodeGroup(group.count, group.speed, group.busy, group.idle) for group in groups)
+        clusters.append(Cluster(name, nodes, machine.uplinks[k]))
+    counts = [group.count for group in machine.groups]
+    allowed = None
+    if any(job.allowed is not None for job in jobs):
+        allowed = np.array([[job.allowed is None or k in job.allowed for k in range(len(names))] for job in jobs])
+    workload = Workload(
+        submit=np.array([job.submit for job in jobs]),
+        tasks=np.array([job.tasks for job in jobs]),
+        runtime=np.array([job.runtime for job in jobs]),
+        estimate=np.array([job.estimate for job in jobs]),
+        id=np.array([job.id for job in jobs]),
+        compute_fraction=np.array([job.sigma for job in jobs]),
+        task_bandwidth=np.array([job.bandwidth for job in jobs]),
+        origin=np.array([-1 if job.origin is None else job.origin for job in jobs]),
+        user=np.array([job.user for job in jobs]),
+        allowed=allowed,
+        sites=names,
+    )
+    caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)
+    return workload, Federation(tuple(clusters), name="naive"), caps

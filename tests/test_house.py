@@ -1,0 +1,178 @@
+"""The house itself: layout, lazy names, imports that go one way, and files that say what is true."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import fedsched
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+HEAVY = ("numba", "pandas", "matplotlib", "scipy", "numpy", "pymoo", "deap", "cyclopts", "rich")
+# In pieces, so that this file does not break its own rule.
+HOSTS = ["py" + "pi.org", "python" + "hosted.org", "npm" + "js.org", "debian" + ".org", "ana" + "conda.org"]
+ABSOLUTE = re.compile(r"(?<![\w./~}-])/(?:work|root|home|Users|opt)/\w")
+
+
+def run_python(code: str) -> str:
+    """Return what the code prints in an interpreter of its own."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stdout.strip()
+
+
+def project_files() -> list[Path]:
+    """Return the text files that are tracked or about to be."""
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        capture_output=True, text=True, check=False, cwd=ROOT,
+    )  # fmt: skip
+    if done.returncode != 0:
+        pytest.skip("not a git checkout: there is no list of the project's files")
+    paths = [ROOT / name for name in done.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file() and b"\0" not in path.read_bytes()[:4096]]
+
+
+def make_targets() -> set[str]:
+    """Return the targets that the Makefile offers."""
+    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+
+
+def normal(name: str) -> str:
+    """Return a distribution's name as registries compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "constraints.txt", ".ci/run",
+     "fedsched/py.typed", "docs/readings.md"],
+)  # fmt: skip
+def test_what_a_reader_looks_for_is_there(path: str) -> None:
+    """Tests that every file a newcomer looks for exists and is not a stub."""
+    assert (ROOT / path).is_file()
+    if path != "fedsched/py.typed":
+        assert len((ROOT / path).read_text(encoding="utf-8")) > 200
+
+
+def test_version_is_said_once() -> None:
+    """Tests that package, metadata and changelog name the same version."""
+    assert fedsched.__version__ == PROJECT["version"] == version("fedsched")
+    assert f"## {fedsched.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_import_is_light() -> None:
+    """Tests that `import fedsched` loads none of the heavy libraries, numpy included."""
+    loaded = run_python("import fedsched, sys; print(*sorted(sys.modules))").split()
+    assert "fedsched" in loaded
+    assert not {name.partition(".")[0] for name in loaded} & set(HEAVY)
+
+
+def test_import_starts_little_of_the_standard_library() -> None:
+    """Tests that `import fedsched` stays far below 0.2 s by loading only a handful of modules."""
+    fresh = "import sys; before = set(sys.modules); import fedsched; print(len(set(sys.modules) - before))"
+    assert int(run_python(fresh)) < 60
+
+
+def test_public_names_are_all_there() -> None:
+    """Tests that every name in __all__ can be had, and that dir() lists it."""
+    for name in fedsched.__all__:
+        assert getattr(fedsched, name) is not None
+    assert set(fedsched.__all__) <= set(dir(fedsched))
+
+
+def test_type_checkers_see_what_users_get() -> None:
+    """Tests that the names imported for type checkers are those of the lazy table, from the same modules."""
+    tree = ast.parse((ROOT / "fedsched/__init__.py").read_text(encoding="utf-8"))
+    guarded = next(n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING")
+    seen = {}
+    for node in guarded.body:
+        assert isinstance(node, ast.ImportFrom)
+        for alias in node.names:
+            home = (node.module or "").removeprefix("fedsched").lstrip(".")
+            seen[alias.asname or alias.name] = home or None
+    assert seen == fedsched._HOME
+    assert {*seen, "__version__"} == set(fedsched.__all__)
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    """Tests that a name the package does not have fails as in any module."""
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        _ = fedsched.simulat
+
+
+@pytest.mark.parametrize("first", ["import fedsched.simulate", "from fedsched.simulate import Rules", "fs.simulate"])
+def test_a_verb_stays_a_function(first: str) -> None:
+    """Tests that `fs.simulate` is the function whether or not its module was imported before."""
+    assert run_python(f"import fedsched as fs\n{first}\nprint(type(fs.simulate).__name__)") == "function"
+
+
+def test_no_registry_and_no_path_of_a_machine() -> None:
+    """Tests that no file of the project names a package registry's host or a path of somebody's machine."""
+    found = []
+    for path in project_files():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found += [f"{path.name}: {host}" for host in HOSTS if host in text]
+        found += [f"{path.name}: {match[0]}" for match in ABSOLUTE.finditer(text)]
+    assert not found
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_documented_make_targets_exist(document: str) -> None:
+    """Tests that every `make …` that a document mentions is a target of the Makefile."""
+    named = set(re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / document).read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert {"demo", "test"} <= named or document != "README.md"
+    assert named
+    assert named <= make_targets()
+
+
+def test_ci_runs_targets_that_exist() -> None:
+    """Tests that the gate calls `make test` first, and only targets of the Makefile."""
+    called = re.findall(r"\bmake ([a-z]+)", (ROOT / ".ci/run").read_text(encoding="utf-8"))
+    assert called[0] == "test"
+    assert set(called) <= make_targets()
+
+
+def test_constraints_cover_the_dependencies() -> None:
+    """Tests that every dependency of the library and its extras is pinned, at or above its lower bound."""
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9.-]+==[\w.+!]+", line) for line in lines)
+    pins = dict(line.split("==") for line in lines)
+    wanted = [*PROJECT["dependencies"], *(d for extra in PROJECT["optional-dependencies"].values() for d in extra)]
+    for requirement in wanted:
+        match = re.fullmatch(r"([\w.-]+)(?:\[\w+\])?>=([\d.]+)", requirement)
+        assert match, f"{requirement}: a dependency has a lower bound and nothing else"
+        pinned, lowest = pins[normal(match[1])], match[2]
+        assert [int(p) for p in pinned.split(".")[:3]] >= [int(p) for p in lowest.split(".")]
+
+
+def test_library_never_prints() -> None:
+    """Tests that nothing but the command line and the kernels' comments calls print."""
+    for path in sorted((ROOT / "fedsched").rglob("*.py")):
+        if "cli" in path.relative_to(ROOT / "fedsched").parts[0]:
+            continue
+        calls = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+        assert not [n for n in calls if isinstance(n.func, ast.Name) and n.func.id == "print"], path
+
+
+def test_modules_stay_small() -> None:
+    """Tests that a module is about 400 lines at most, a file with kernels about 900."""
+    for path in sorted((ROOT / "fedsched").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        assert text.count("\n") <= (950 if "\n@kernel" in text else 430), path
+
+
+def test_imports_go_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the import contract of pyproject.toml holds."""
+    from importlinter.cli import lint_imports
+
+    monkeypatch.chdir(ROOT)
+    assert lint_imports(no_cache=True, is_debug_mode=False, show_timings=False, verbose=False) == 0
