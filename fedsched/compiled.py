@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def kernel_files(package: Path) -> list[Path]:
     """Return the files of the package that hold kernels, in a fixed order."""
-    return sorted(path for path in package.rglob("*.py") if "@kernel" in path.read_text(encoding="utf-8"))
+    return sorted(path for path in package.rglob("*.py") if "fedsched.compiled import" in path.read_text(encoding="utf-8"))
 
 
 def fingerprint(files: list[Path]) -> str:
@@ -62,9 +62,32 @@ def _caching_in(folder: Path) -> Iterator[None]:
         config.CACHE_DIR = before
 
 
-def kernel(function: F) -> F:
-    """Return the function compiled: no GIL, numpy's division, cached wherever a folder is writable."""
+def _compiled(function: F, *, inner: bool, inlined: bool) -> F:
+    options: dict[str, bool | str] = {
+        "nogil": True,
+        "error_model": "numpy",
+        # No kernel allocates, so none needs reference counts; counting them made each call twenty times dearer.
+        "_nrt": False,
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": inner,
+        "forceinline": inlined,
+    }
     if _FOLDER is None:
-        return numba.njit(nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+        return numba.njit(**options)(function)  # type: ignore[no-any-return]
     with _caching_in(_FOLDER):
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+
+
+def kernel(function: F) -> F:
+    """Return the function compiled, callable from Python: no GIL, numpy's division, cached where possible."""
+    return _compiled(function, inner=False, inlined=False)
+
+
+def part(function: F) -> F:
+    """Return the function compiled as a part of kernels, called by them only."""
+    return _compiled(function, inner=True, inlined=False)
+
+
+def inlined(function: F) -> F:
+    """Return the function compiled into each of its callers: for the small steps of hot loops."""
+    return _compiled(function, inner=True, inlined=True)

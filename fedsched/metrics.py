@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import kernel
+from fedsched.compiled import inlined, kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,7 +158,7 @@ def fill_row(measured, t0, start, finish, counts, saturated_seconds, loss_of_cap
     row[Column.USER_SPREAD] = _spread(user_sums)
 
 
-@kernel
+@inlined
 def _spread(user_sums):  # type: ignore[no-untyped-def]
     users = 0
     total = square = 0.0

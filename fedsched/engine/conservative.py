@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel
+from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import ROUNDING, planned_load, start_job
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Plan, Problem, Profile, State
 
 
-@kernel
+@part
 def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None:
     profile = state.profile
     now = state.clock[Clock.NOW]
@@ -43,12 +43,13 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
             profile.free[row, g] += state.counts[j, g]
     state.counter[Counter.BREAKPOINTS] = row + 1
     if plan.placement == Placement.LINK_AWARE:
-        profile.load[0, :] = state.load
+        for k in range(state.load.size):
+            profile.load[0, k] = state.load[k]
         for b in range(1, row + 1):
             planned_load(problem, state, profile.time[b], profile.load[b])
 
 
-@kernel
+@part
 def _break_at(state: State, time: float, first: int) -> int:
     # The breakpoint at `time`, made if there is none; `first` is a breakpoint at or before it.
     profile = state.profile
@@ -67,15 +68,19 @@ def _break_at(state: State, time: float, first: int) -> int:
         for g in range(state.free.size):
             profile.free[b, g] = profile.free[b - 1, g]
     profile.time[low] = time
+    for g in range(state.free.size):
+        profile.free[low, g] = profile.free[low - 1, g]
     if profile.load.shape[0] > 0:
         for b in range(rows, low, -1):
             for k in range(state.load.size):
                 profile.load[b, k] = profile.load[b - 1, k]
+        for k in range(state.load.size):
+            profile.load[low, k] = profile.load[low - 1, k]
     state.counter[Counter.BREAKPOINTS] = rows + 1
     return low
 
 
-@kernel
+@inlined
 def _reserve(problem: Problem, plan: Plan, state: State, j: int, begin: int, end_time: float) -> None:
     # Takes the nodes in `state.chosen` from breakpoint `begin` up to `end_time`.
     profile = state.profile
@@ -89,7 +94,7 @@ def _reserve(problem: Problem, plan: Plan, state: State, j: int, begin: int, end
                 profile.load[b, k] += state.demand[k]
 
 
-@kernel
+@inlined
 def _free_in(profile: Profile, b: int) -> int:
     total = 0
     for g in range(profile.free.shape[1]):
@@ -97,7 +102,7 @@ def _free_in(profile: Profile, b: int) -> int:
     return total
 
 
-@kernel
+@inlined
 def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -> bool:
     # Whether the job fits from breakpoint `begin` on; fills `state.chosen`.
     profile = state.profile
@@ -131,7 +136,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
         end = planned
 
 
-@kernel
+@part
 def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     # The breakpoint from which the job can run, its nodes in `state.chosen`.
     profile = state.profile
@@ -160,7 +165,7 @@ def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     return -1
 
 
-@kernel
+@part
 def _next_starter(state: State, position: int) -> int:
     # The first position from `position` on whose job could start now if nothing before it were planned, or -1.
     profile = state.profile
@@ -188,7 +193,7 @@ def _next_starter(state: State, position: int) -> int:
     return -1
 
 
-@kernel
+@inlined
 def _standing_plan_holds(plan: Plan, state: State) -> bool:
     if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED or state.free.size > 1:
         return False
@@ -196,7 +201,7 @@ def _standing_plan_holds(plan: Plan, state: State) -> bool:
     return ends == 0 or state.ends_time[ends - 1] > state.clock[Clock.NOW]  # else a job has outrun its estimate
 
 
-@kernel
+@inlined
 def _forget_the_past(state: State) -> None:
     # Makes `now` the first breakpoint of the standing plan.
     profile = state.profile
@@ -213,7 +218,7 @@ def _forget_the_past(state: State) -> None:
     profile.time[0] = now
 
 
-@kernel
+@inlined
 def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
     now = state.clock[Clock.NOW]
     if state.clock[Clock.NEXT_DUE] > now:
@@ -231,7 +236,7 @@ def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
     state.clock[Clock.NEXT_DUE] = next_due
 
 
-@kernel
+@part
 def plan_the_queue(problem: Problem, plan: Plan, state: State) -> bool:
     """Reserve for the queued jobs in order as far as it matters and start what is due; False if a job fits nowhere."""
     if state.counter[Counter.QUEUED] == 0 and state.counter[Counter.PLAN_HOLDS] == 0:
@@ -269,14 +274,14 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> bool:
     return True
 
 
-@kernel
+@inlined
 def joins_plan(state: State, j: int) -> None:
     """Note that a job has joined the queue: a standing plan falls if the job comes before planned ones."""
     if state.queue.position[j] < state.counter[Counter.PLANNED_TO]:
         state.counter[Counter.PLAN_HOLDS] = 0
 
 
-@kernel
+@inlined
 def ends_as_planned(state: State, j: int) -> None:
     """Note that a job has ended: a standing plan falls if that is not when it was planned to."""
     if state.planned_end[j] != state.clock[Clock.NOW]:

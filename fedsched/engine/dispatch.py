@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel
+from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import demands, place, planned_duration, uncontended_cost
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
 
 
-@kernel
+@part
 def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Start a queued job now on the nodes in `state.chosen`."""
     now = state.clock[Clock.NOW]
@@ -40,7 +40,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
         sum_loads(problem, state)  # decisions see the demand of jobs started in this pass; rates wait for its end
 
 
-@kernel
+@inlined
 def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
     """Start jobs in queue order until one cannot start; return that job, or -1 when the queue is empty."""
     queue = state.queue
@@ -56,7 +56,7 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
     return -1
 
 
-@kernel
+@inlined
 def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
     """Scan the queue once in order and start whatever fits [10]."""
     queue = state.queue
@@ -68,7 +68,7 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
         position = next_small(queue, position + 1, state.counter[Counter.FREE])
 
 
-@kernel
+@inlined
 def planned_load(problem: Problem, state: State, time: float, load: Floats) -> None:
     """Fill the load of every uplink that the running jobs are planned to cause after now, at `time` [22]."""
     now = state.clock[Clock.NOW]
@@ -81,7 +81,7 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
                 load[k] += state.demand[k]
 
 
-@kernel
+@inlined
 def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
     """Return the head's shadow time; fill `state.extra` with what its reservation leaves free then."""
     now = state.clock[Clock.NOW]
@@ -109,7 +109,7 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
     return np.inf
 
 
-@kernel
+@inlined
 def _within(chosen: Ints, limit: Ints) -> bool:
     for g in range(chosen.size):
         if chosen[g] > limit[g]:
@@ -117,7 +117,7 @@ def _within(chosen: Ints, limit: Ints) -> bool:
     return True
 
 
-@kernel
+@inlined
 def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> bool:
     # Fills `state.chosen` so that the head's reservation holds; takes from `extra` what ends after the shadow time.
     now = state.clock[Clock.NOW]
@@ -138,7 +138,7 @@ def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int
     return True
 
 
-@kernel
+@part
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     """EASY: start from the head, reserve for the first that cannot start, backfill the rest around it [11]."""
     head = start_from_head(problem, plan, state)

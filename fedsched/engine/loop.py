@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel
+from fedsched.compiled import inlined, kernel, part
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
@@ -51,7 +51,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     update_rates(problem, state)
 
 
-@kernel
+@inlined
 def _next_time(problem: Problem, state: State) -> float:
     time = np.inf
     if state.counter[Counter.RUNNING] > 0:
@@ -62,7 +62,7 @@ def _next_time(problem: Problem, state: State) -> float:
     return max(time, state.clock[Clock.NOW])
 
 
-@kernel
+@inlined
 def _advance(problem: Problem, state: State, time: float) -> None:
     # Moves the clock and integrates what lasts between two events.
     counter, clock = state.counter, state.clock
@@ -75,14 +75,14 @@ def _advance(problem: Problem, state: State, time: float) -> None:
         clock[Clock.NOW] = time
 
 
-@kernel
+@inlined
 def _finish_first(problem: Problem, state: State) -> None:
     j = pop_finish(state)
     ends_as_planned(state, j)
     leave(problem, state, j)
 
 
-@kernel
+@inlined
 def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
@@ -91,7 +91,7 @@ def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
     joins_plan(state, j)
 
 
-@kernel
+@inlined
 def _arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     # Every job submitted by now joins the queue; where they are many the trees are mended once.
     now = state.clock[Clock.NOW]
@@ -109,7 +109,7 @@ def _arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     return last - first
 
 
-@kernel
+@part
 def _dispatch(problem: Problem, plan: Plan, state: State) -> bool:
     # One dispatch pass; False when a queued job can never be planned.
     if problem.same_time == SameTime.SEQUENTIAL:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import kernel
+from fedsched.compiled import inlined, part
 from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
 
 
-@kernel
+@inlined
 def _usable_in(problem: Problem, k: int, free: Ints, caps: Ints, row: int) -> int:
     usable = 0
     for g in range(problem.cluster_begin[k], problem.cluster_begin[k + 1]):
@@ -22,7 +22,7 @@ def _usable_in(problem: Problem, k: int, free: Ints, caps: Ints, row: int) -> in
     return usable
 
 
-@kernel
+@inlined
 def _left_over(problem: Problem, k: int, free: Ints, tasks: int) -> int:
     left = -tasks
     for g in range(problem.cluster_begin[k], problem.cluster_begin[k + 1]):
@@ -30,7 +30,7 @@ def _left_over(problem: Problem, k: int, free: Ints, tasks: int) -> int:
     return left
 
 
-@kernel
+@inlined
 def _fill(order: Ints, begin: int, end: int, need: int, free: Ints, caps: Ints, row: int, chosen: Ints) -> int:
     # Takes usable nodes of the groups order[begin:end] until `need` is met; returns what is still needed.
     for i in range(begin, end):
@@ -43,14 +43,14 @@ def _fill(order: Ints, begin: int, end: int, need: int, free: Ints, caps: Ints, 
     return need
 
 
-@kernel
+@inlined
 def _fill_cluster(
     problem: Problem, order: Ints, k: int, need: int, free: Ints, caps: Ints, row: int, chosen: Ints
 ) -> int:
     return _fill(order, problem.cluster_begin[k], problem.cluster_begin[k + 1], need, free, caps, row, chosen)
 
 
-@kernel
+@inlined
 def _slowest_used(problem: Problem, k: int, need: int, free: Ints, caps: Ints, row: int) -> float:
     speed = 0.0
     for i in range(problem.cluster_begin[k], problem.cluster_begin[k + 1]):
@@ -64,7 +64,7 @@ def _slowest_used(problem: Problem, k: int, need: int, free: Ints, caps: Ints, r
     return speed
 
 
-@kernel
+@inlined
 def _fastest_cluster(problem: Problem, tasks: int, free: Ints, caps: Ints, row: int) -> int:
     # [15] the greatest speed of the slowest node used; then the fewest left over; then the lower index
     best = -1
@@ -80,7 +80,7 @@ def _fastest_cluster(problem: Problem, tasks: int, free: Ints, caps: Ints, row: 
     return best
 
 
-@kernel
+@inlined
 def _tightest_cluster(problem: Problem, tasks: int, free: Ints, caps: Ints, row: int) -> int:
     # [18] the fewest nodes left over; then the lower index
     best = -1
@@ -93,7 +93,7 @@ def _tightest_cluster(problem: Problem, tasks: int, free: Ints, caps: Ints, row:
     return best
 
 
-@kernel
+@part
 def _thriftiest_cluster(problem: Problem, j: int, free: Ints, caps: Ints, row: int, chosen: Ints) -> int:
     # [19] the least added busy energy plus the job's share of the federation's idle energy
     tasks = problem.tasks[j]
@@ -114,7 +114,7 @@ def _thriftiest_cluster(problem: Problem, j: int, free: Ints, caps: Ints, row: i
     return best
 
 
-@kernel
+@part
 def _fill_fastest_groups(problem: Problem, need: int, free: Ints, caps: Ints, row: int, state: State) -> int:
     # [16] fastest groups first; among equals the cluster with more free nodes, then the lower index
     chosen, cluster_sum, mark = state.chosen, state.cluster_sum, state.mark
@@ -146,7 +146,7 @@ def _fill_fastest_groups(problem: Problem, need: int, free: Ints, caps: Ints, ro
     return need
 
 
-@kernel
+@part
 def _fill_largest_chunks(problem: Problem, need: int, free: Ints, caps: Ints, row: int, state: State) -> int:
     # [18, 21] clusters by usable nodes, most first; ties: lower index
     chosen, cluster_sum = state.chosen, state.cluster_sum
@@ -164,13 +164,13 @@ def _fill_largest_chunks(problem: Problem, need: int, free: Ints, caps: Ints, ro
     return need
 
 
-@kernel
+@inlined
 def planned_duration(problem: Problem, j: int, chosen: Ints) -> float:
     """Return the duration that plans give a job on these nodes: estimate·(σ·PS + 1 − σ)."""
     return problem.estimate[j] * uncontended_cost(problem, j, chosen)
 
 
-@kernel
+@inlined
 def uncontended_cost(problem: Problem, j: int, chosen: Ints) -> float:
     """Return the time cost on these nodes while no uplink is saturated (eqs. 1.1, 1.7)."""
     slowdown = 0.0
@@ -180,7 +180,7 @@ def uncontended_cost(problem: Problem, j: int, chosen: Ints) -> float:
     return problem.sigma[j] * slowdown + (1.0 - problem.sigma[j])
 
 
-@kernel
+@part
 def shortest_duration(problem: Problem, j: int, caps: Ints, row: int) -> float:
     """Return the job's planned duration on the fastest nodes that its caps allow."""
     need = problem.tasks[j]
@@ -196,7 +196,7 @@ def shortest_duration(problem: Problem, j: int, caps: Ints, row: int) -> float:
     return problem.estimate[j] * (problem.sigma[j] * slowdown + (1.0 - problem.sigma[j]))
 
 
-@kernel
+@inlined
 def demands(problem: Problem, j: int, counts: Ints, demand: Floats) -> bool:
     """Fill the job's demand on every uplink (eq. 1.2); return whether it sends anything between clusters."""
     tasks = problem.tasks[j]
@@ -213,7 +213,7 @@ def demands(problem: Problem, j: int, counts: Ints, demand: Floats) -> bool:
     return communicates
 
 
-@kernel
+@inlined
 def _links_bear(problem: Problem, j: int, load: Floats, state: State) -> bool:
     # [22] no uplink that the job would use goes over its bandwidth
     demands(problem, j, state.chosen, state.demand)
@@ -223,7 +223,7 @@ def _links_bear(problem: Problem, j: int, load: Floats, state: State) -> bool:
     return True
 
 
-@kernel
+@part
 def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state: State) -> bool:
     """Fill `state.chosen` with the job's nodes per group out of `free`; return whether it fits.
 

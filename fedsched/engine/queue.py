@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel
+from fedsched.compiled import inlined, part
 from fedsched.engine.codes import QueueKey
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ NEVER = np.inf
 ANY = ABSENT - 1  # fits every queued job
 
 
-@kernel
+@inlined
 def clear(queue: Queue) -> None:
     """Empty the queue."""
     queue.tasks[:] = ABSENT
@@ -25,7 +25,7 @@ def clear(queue: Queue) -> None:
     queue.members[0] = 0
 
 
-@kernel
+@inlined
 def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
     """Put a job's numbers at a position and mend the path above it."""
     node = queue.tasks.size // 2 + position
@@ -42,7 +42,7 @@ def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
         node >>= 1
 
 
-@kernel
+@inlined
 def mend_prefix(queue: Queue, positions: int) -> None:
     """Rebuild the tree above the first `positions` leaves."""
     size = queue.tasks.size // 2
@@ -56,7 +56,7 @@ def mend_prefix(queue: Queue, positions: int) -> None:
             queue.shortest[node] = min(queue.shortest[2 * node], queue.shortest[2 * node + 1])
 
 
-@kernel
+@inlined
 def next_small(queue: Queue, position: int, free: int) -> int:
     """Return the first position from `position` on whose job needs at most `free` nodes, or -1."""
     tasks = queue.tasks
@@ -77,7 +77,7 @@ def next_small(queue: Queue, position: int, free: int) -> int:
             node += 1
 
 
-@kernel
+@inlined
 def next_candidate(queue: Queue, position: int, free: int, window: float, extra: int) -> int:
     """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
     tasks = queue.tasks
@@ -99,7 +99,7 @@ def next_candidate(queue: Queue, position: int, free: int, window: float, extra:
             node += 1
 
 
-@kernel
+@inlined
 def key_of(problem: Problem, order_key: int, j: int, now: float) -> float:
     """Return the job's sort key at `now`; greater comes first."""
     wait = now - problem.submit[j]
@@ -111,14 +111,14 @@ def key_of(problem: Problem, order_key: int, j: int, now: float) -> float:
     return wait / (np.log2(max(problem.tasks[j], 2)) * problem.estimate[j])
 
 
-@kernel
+@inlined
 def _comes_before(problem: Problem, key: Floats, a: int, b: int) -> bool:
     if key[a] != key[b]:
         return key[a] > key[b]
     return problem.arrival_rank[a] < problem.arrival_rank[b]
 
 
-@kernel
+@inlined
 def _sift(problem: Problem, queue: Queue, root: int, size: int) -> None:
     order = queue.order
     while True:
@@ -133,7 +133,7 @@ def _sift(problem: Problem, queue: Queue, root: int, size: int) -> None:
         root = child
 
 
-@kernel
+@part
 def _sort(problem: Problem, queue: Queue, size: int) -> None:
     # The order of the last pass is nearly right: insertion first, a heap sort where that moves too much.
     order = queue.order
@@ -157,7 +157,7 @@ def _sort(problem: Problem, queue: Queue, size: int) -> None:
         _sift(problem, queue, 0, end)
 
 
-@kernel
+@part
 def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
     """Sort a queue whose order changes with time, as of `now`."""
     before = queue.members[0]
@@ -182,7 +182,7 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
     mend_prefix(queue, before)
 
 
-@kernel
+@inlined
 def begin(queue: Queue, order: Ints, order_key: int) -> None:
     """Empty the queue and give it its order."""
     clear(queue)
@@ -192,7 +192,7 @@ def begin(queue: Queue, order: Ints, order_key: int) -> None:
             queue.position[order[i]] = i
 
 
-@kernel
+@inlined
 def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int, mend: bool) -> None:
     """Let a job join the queue; without `mend` the tree above is left for `mend_prefix`."""
     if order_key != QueueKey.FIXED:  # sorted in by the next pass
@@ -209,7 +209,7 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
         queue.shortest[node] = state.shortest[j]
 
 
-@kernel
+@inlined
 def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
     """Let a job join the queue and, where there is one, the backfill queue."""
     append(problem, state, state.queue, plan.order_key, j, mend)
@@ -217,7 +217,7 @@ def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> N
         append(problem, state, state.backfill, plan.backfill_key, j, mend)
 
 
-@kernel
+@inlined
 def dequeue(plan: Plan, state: State, j: int) -> None:
     """Let a job leave the queues."""
     set_leaf(state.queue, state.queue.position[j], ABSENT, NEVER)

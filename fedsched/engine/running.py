@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel
+from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Saturation
 from fedsched.engine.placement import demands
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
 
 
-@kernel
+@inlined
 def _earlier(state: State, time_a: float, job_a: int, time_b: float, job_b: int) -> bool:
     return time_a < time_b or (time_a == time_b and state.sequence[job_a] < state.sequence[job_b])
 
 
-@kernel
+@inlined
 def _put(state: State, place: int, time: float, j: int) -> None:
     state.heap_time[place] = time
     state.heap_job[place] = j
     state.heap_place[j] = place
 
 
-@kernel
+@inlined
 def _rise(state: State, place: int, time: float, j: int) -> None:
     while place > 0:
         parent = (place - 1) // 2
@@ -38,7 +38,7 @@ def _rise(state: State, place: int, time: float, j: int) -> None:
     _put(state, place, time, j)
 
 
-@kernel
+@inlined
 def _sink(state: State, place: int, size: int, time: float, j: int) -> None:
     while True:
         child = 2 * place + 1
@@ -59,7 +59,7 @@ def _sink(state: State, place: int, size: int, time: float, j: int) -> None:
     _put(state, place, time, j)
 
 
-@kernel
+@inlined
 def push_finish(state: State, j: int) -> None:
     """Add a running job to the heap of finishes."""
     size = state.counter[Counter.RUNNING]
@@ -67,7 +67,7 @@ def push_finish(state: State, j: int) -> None:
     _rise(state, size, state.finish[j], j)
 
 
-@kernel
+@inlined
 def pop_finish(state: State) -> int:
     """Take the job with the earliest finish (then the earliest start) off the heap."""
     j = state.heap_job[0]
@@ -78,7 +78,7 @@ def pop_finish(state: State) -> int:
     return j
 
 
-@kernel
+@inlined
 def _move_finish(state: State, j: int) -> None:
     place = state.heap_place[j]
     time = state.finish[j]
@@ -88,7 +88,7 @@ def _move_finish(state: State, j: int) -> None:
         _sink(state, place, state.counter[Counter.RUNNING], time, j)
 
 
-@kernel
+@part
 def add_end(state: State, j: int) -> None:
     """Add a running job to the planned ends."""
     time = state.planned_end[j]
@@ -102,7 +102,7 @@ def add_end(state: State, j: int) -> None:
     state.counter[Counter.ENDS] = ends + 1
 
 
-@kernel
+@inlined
 def _ends_below(ends_time: Floats, ends: int, time: float) -> int:
     # The first place whose planned end is earlier than `time`; the list runs from the latest to the earliest.
     low, high = 0, ends
@@ -115,7 +115,7 @@ def _ends_below(ends_time: Floats, ends: int, time: float) -> int:
     return low
 
 
-@kernel
+@part
 def remove_end(state: State, j: int) -> None:
     """Take a running job off the planned ends."""
     ends = state.counter[Counter.ENDS]
@@ -128,13 +128,13 @@ def remove_end(state: State, j: int) -> None:
     state.counter[Counter.ENDS] = ends - 1
 
 
-@kernel
+@inlined
 def planned_end_after(time: float, now: float) -> float:
     """Return a planned end as plans made at `now` see it: a job past its estimate ends right after now."""
     return time if time > now else np.nextafter(now, np.inf)
 
 
-@kernel
+@inlined
 def sum_loads(problem: Problem, state: State) -> None:
     """Sum the load of every uplink anew over the co-allocated running jobs, in start order (eq. 1.3)."""
     state.load[:] = 0.0
@@ -150,7 +150,7 @@ def sum_loads(problem: Problem, state: State) -> None:
     state.counter[Counter.SATURATED_LINKS] = saturated
 
 
-@kernel
+@inlined
 def _time_cost(problem: Problem, state: State, j: int) -> float:
     # eqs. 1.1, 1.4, 1.5, 1.7
     counts = state.counts[j]
@@ -166,7 +166,7 @@ def _time_cost(problem: Problem, state: State, j: int) -> float:
     return problem.sigma[j] * processing + (1.0 - problem.sigma[j]) * communication
 
 
-@kernel
+@part
 def update_rates(problem: Problem, state: State) -> None:
     """Bring loads, rates and finishes up to date after starts or ends of co-allocated jobs."""
     if state.counter[Counter.LOADS_STALE] == 0:
@@ -201,7 +201,7 @@ def update_rates(problem: Problem, state: State) -> None:
     state.counter[Counter.SPANNING_FIXED] = spanning
 
 
-@kernel
+@inlined
 def take_nodes(state: State, counts: Ints) -> None:
     """Occupy the nodes of a job."""
     for g in range(counts.size):
@@ -209,7 +209,7 @@ def take_nodes(state: State, counts: Ints) -> None:
         state.counter[Counter.FREE] -= counts[g]
 
 
-@kernel
+@inlined
 def free_nodes(state: State, j: int) -> None:
     """Free the nodes of a job."""
     for g in range(state.free.size):
@@ -218,7 +218,7 @@ def free_nodes(state: State, j: int) -> None:
         state.counter[Counter.FREE] += used
 
 
-@kernel
+@inlined
 def enter(problem: Problem, state: State, j: int) -> None:
     """Enter a job whose counts and times are set among the running ones."""
     take_nodes(state, state.counts[j])
@@ -235,7 +235,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
         state.counter[Counter.LOADS_STALE] = 1
 
 
-@kernel
+@inlined
 def leave(problem: Problem, state: State, j: int) -> None:
     """Let a job that has just been taken off the heap end."""
     if state.released[j] == 0:
@@ -255,7 +255,7 @@ def leave(problem: Problem, state: State, j: int) -> None:
             break
 
 
-@kernel
+@inlined
 def release_pending(state: State) -> None:
     """Count the nodes of jobs that end now, as planned or later, as free although their event is pending [3]."""
     now = state.clock[Clock.NOW]
