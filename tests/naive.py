@@ -165,7 +165,7 @@ def shortest_duration(job: Job, machine: Machine) -> float:
     for g in sorted(range(len(machine.groups)), key=lambda g: -machine.groups[g].speed):
         found += caps[g]
         if found >= job.tasks:
-            return job.estimate * (job.sigma / machine.groups[g].speed + (1.0 - job.sigma))
+            return job.estimate * (job.sigma * (1.0 / machine.groups[g].speed) + (1.0 - job.sigma))
     raise ValueError(f"Job {job.id}: tasks={job.tasks} exceeds its caps.")
 
 
@@ -457,8 +457,8 @@ class Simulation:
     def update_rates(self) -> None:
         """Bring the time cost of every running job up to date with the loads of now (readings 5 to 7).
 
-        A job whose finish is not after now has done its work and is left as it is: rounding would else move its
-        end a hair past now, while others may already have been given its nodes (reading 3).
+        A job whose finish is now has done its work and is left as it is: rounding would else move its end a hair
+        past now, while others may already have been given its nodes (reading 3).
         """
         loads = self.loads(self.running)
         for record in self.running:
@@ -507,8 +507,14 @@ class Simulation:
         return free
 
     def loads_at(self, time: float, reservations: Sequence[Reservation] = ()) -> list[float]:
-        """Return the uplink loads at a time of the plan, for `link_aware`."""
-        holders = [(self.jobs[r.job], r.counts) for r in self.present() if self.end_in_plan(r) > time]
+        """Return the uplink loads at a time of the plan, for `link_aware` (reading 22).
+
+        The load of now is as it stands, with the jobs started in this pass and with those whose finish is pending.
+        """
+        if time <= self.now:
+            holders = [(self.jobs[r.job], r.counts) for r in self.running]
+        else:
+            holders = [(self.jobs[r.job], r.counts) for r in self.present() if self.end_in_plan(r) > time]
         holders += [(self.jobs[r.job], r.counts) for r in reservations if r.start <= time < r.end]
         return uplink_loads(holders, self.machine)
 
@@ -594,12 +600,18 @@ class Simulation:
             self.start(j, counts)
 
     def reserve_head(self, head: int) -> tuple[float, Counts]:
-        """Return the shadow time of the head, and the nodes that it leaves over then."""
+        """Return the shadow time of the head, and the nodes that it leaves over then.
+
+        A head that waits only for the load of jobs whose finish is pending has its reservation now.
+        """
         for shadow in sorted({self.end_in_plan(record) for record in self.present()}):
             counts = self.place_at(head, shadow)
             if counts is not None:
                 return shadow, [nodes - x for nodes, x in zip(self.free_at(shadow), counts, strict=True)]
-        raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
+        counts = self.place_on(head, self.free_at(self.now), uplink_loads((), self.machine))
+        if counts is None or self.present():
+            raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
+        return self.now, [nodes - x for nodes, x in zip(self.free_at(self.now), counts, strict=True)]
 
     def ends_after(self, shadow: float, j: int, counts: Counts) -> bool:
         return self.now + planned_duration(self.jobs[j], counts, self.machine) > shadow
@@ -609,12 +621,14 @@ class Simulation:
         reservations: list[Reservation] = []
         for j in queue:
             planned = self.plan(j, reservations)
+            if planned is None:  # it waits only for the load of jobs whose finish is pending
+                continue
             if planned.start == self.now:
                 self.start(j, planned.counts)
             else:
                 reservations.append(planned)
 
-    def plan(self, j: int, reservations: list[Reservation]) -> Reservation:
+    def plan(self, j: int, reservations: list[Reservation]) -> Reservation | None:
         """Return the earliest place of a job beside the running jobs and the reservations."""
         job = self.jobs[j]
         breakpoints = sorted(
@@ -635,7 +649,9 @@ class Simulation:
                 if needed <= end:
                     return Reservation(j, begin, needed, counts)
                 end = needed
-        raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
+        if len(self.present()) == len(self.running):
+            raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
+        return None
 
 
 def within(counts: Counts, limit: Counts) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import strategies as st
-
 import naive
+from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,11 @@ class Scenario:
     machine: naive.Machine
     jobs: list[naive.Job]
     settings: Settings
+
+    def with_submit(self, late: int, instant: float) -> Scenario:
+        """Return the scenario with one job submitted at that instant."""
+        jobs = [replace(job, submit=instant) if j == late else job for j, job in enumerate(self.jobs)]
+        return replace(self, jobs=jobs)
 
     def simulate(
         self, *, t0: float | None = None, watch: Callable[[naive.Simulation], None] | None = None, **changes: Any
@@ -174,7 +179,7 @@ def settings(draw: st.DrawFn, *, jobs: int | None = None) -> Settings:
 
 @st.composite
 def scenarios(
-    draw: st.DrawFn, *, max_jobs: int = 9, without_contention: bool = False, **fixed: Any
+    draw: st.DrawFn, /, *, max_jobs: int = 9, without_contention: bool = False, **fixed: Any
 ) -> Scenario:
     """Return a federation, a workload that is feasible on it and settings, of which some may be fixed.
 
@@ -187,9 +192,67 @@ def scenarios(
     scenario = Scenario(machine, jobs, replace(chosen, **fixed))
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         late, ended = draw(st.sampled_from(range(len(jobs)))), draw(st.sampled_from(range(len(jobs))))
-        instant = scenario.simulate().finish[ended]
-        jobs = [replace(job, submit=instant) if j == late else job for j, job in enumerate(jobs)]
-        scenario = replace(scenario, jobs=jobs)
+        scenario = scenario.with_submit(late, scenario.simulate().finish[ended])
+    return scenario
+
+
+def random_scenario(seed: int, *, max_jobs: int = 14, **fixed: Any) -> Scenario:
+    """Return the scenario of a seed: the same federations, jobs and settings, drawn evenly.
+
+    Hypothesis leans to simple examples. Orders that turn on the last bit of a float, or on a job that arrives
+    just as a crowded link clears, want many busy ones; these come at a millisecond apiece and do not shrink.
+    """
+    rng = random.Random(seed)
+    speeds = rng.choice((SPEEDS, (rng.choice(SPEEDS),)))
+    clusters = range(rng.randint(1, 4))
+    groups = []
+    for cluster in clusters:
+        for _ in range(rng.randint(1, 3)):
+            idle = rng.choice((0.0, 50.0, 90.25))
+            busy = idle + rng.choice((0.0, 41.3, 100.0))
+            groups.append(naive.Group(cluster, rng.randint(1, 4), rng.choice(speeds), busy, idle))
+    machine = naive.Machine(groups, [rng.choice(UPLINKS) for _ in clusters])
+    placement = fixed.get("placement") or rng.choice(naive.PLACEMENT)
+    grain, last_submit = rng.choice(GRAINS), rng.choice((0, 4, 12))
+    sigmas = rng.choice((SIGMAS, (rng.choice(SIGMAS),)))
+    largest = max(1, round(machine.nodes * rng.choice((0.4, 1.0))))
+    jobs = []
+    ids = rng.sample(range(1, max_jobs + 1), rng.randint(1, max_jobs))
+    for job_id in ids:
+        runtime = rng.randint(1, 6) * grain
+        allowed = set(rng.sample(clusters, rng.randint(1, len(clusters)))) if rng.random() < 0.1 else None
+        caps = [rng.randint(0, group.count + 1) for group in groups] if rng.random() < 0.1 else None
+        job = naive.Job(
+            id=job_id,
+            submit=rng.randint(0, last_submit) * grain,
+            tasks=rng.randint(1, largest),
+            runtime=runtime,
+            estimate=rng.choice((runtime, runtime, runtime + grain, 2 * runtime, 0.5 * runtime, runtime / 3)),
+            sigma=rng.choice(sigmas),
+            bandwidth=rng.choice(BANDWIDTHS),
+            origin=rng.choice(clusters),
+            allowed=allowed,
+            caps=caps,
+            user=rng.randint(-1, 2),
+        )
+        jobs.append(made_feasible(job, machine, placement))
+
+    def order() -> str | tuple[int, ...]:
+        return rng.choice((*naive.ORDERS, tuple(rng.sample(range(len(jobs)), len(jobs)))))
+
+    drawn = Settings(
+        dispatch=rng.choice(naive.DISPATCH),
+        placement=placement,
+        order=order(),
+        backfill_order=rng.choice((None, order())),
+        same_time=rng.choice(("batch", "sequential")),
+        saturation=rng.choice(("dynamic", "static")),
+        kill_at_estimate=rng.random() < 0.3,
+    )
+    scenario = Scenario(machine, jobs, replace(drawn, **fixed))
+    for _ in range(rng.choice((0, 1, 2))):
+        late, ended = rng.randrange(len(jobs)), rng.randrange(len(jobs))
+        scenario = scenario.with_submit(late, scenario.simulate().finish[ended])
     return scenario
 
 

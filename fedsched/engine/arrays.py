@@ -13,6 +13,23 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+class Groups(NamedTuple):
+    """Node groups, cluster by cluster, and the clusters' uplinks."""
+
+    nodes: Ints
+    cluster: Ints
+    slowdown: Floats  # 1/speed
+    speed: Floats
+    busy_watts: Floats
+    idle_watts: Floats
+    cluster_begin: Ints  # groups of cluster k: cluster_begin[k] .. cluster_begin[k + 1]
+    fast_in_cluster: Ints  # the groups of each cluster, fastest first
+    cheap_in_cluster: Ints  # the groups of each cluster, least (busy − idle)/speed first
+    fast: Ints  # all groups, fastest first
+    cheap: Ints  # all groups, least (busy − idle)/speed first
+    uplink: Floats  # per cluster
+
+
 class Problem(NamedTuple):
     """Jobs and federation as contiguous read-only arrays, packed once."""
 
@@ -28,20 +45,7 @@ class Problem(NamedTuple):
     arrival: Ints  # jobs not yet running, by (submit, id)
     arrival_rank: Ints  # every job's place in (submit, id) order: the last tie-break
     running: Ints  # jobs that run at t0 already, in start order
-    # node groups, cluster by cluster
-    group_nodes: Ints
-    group_cluster: Ints
-    slowdown: Floats  # 1/speed
-    speed: Floats
-    busy_watts: Floats
-    idle_watts: Floats
-    cluster_begin: Ints  # groups of cluster k: cluster_begin[k] .. cluster_begin[k + 1]
-    fast_in_cluster: Ints  # the groups of each cluster, fastest first
-    cheap_in_cluster: Ints  # the groups of each cluster, least (busy − idle)/speed first
-    fast: Ints  # all groups, fastest first
-    cheap: Ints  # all groups, least (busy − idle)/speed first
-    # clusters
-    uplink: Floats
+    groups: Groups
     # settings
     t0: float
     nodes: int
@@ -86,44 +90,65 @@ class Profile(NamedTuple):
     peak: Floats  # scratch: greatest load over a window
 
 
-class State(NamedTuple):
-    """Everything the event loop knows between two calls."""
+class Heap(NamedTuple):
+    """The running jobs, earliest finish first (then in start order)."""
 
-    counter: Ints  # indexed by Counter
-    clock: Floats  # indexed by Clock
-    # jobs
-    start: Floats
-    finish: Floats
-    planned_end: Floats
+    time: Floats
+    job: Ints
+    place: Ints  # job -> place in the heap
+    sequence: Ints  # job -> start order
+
+
+class Ends(NamedTuple):
+    """The running jobs by planned end, latest first."""
+
+    time: Floats
+    job: Ints
+    released: Ints  # per job, 1: nodes counted free although the finish is pending (sequential reading)
+
+
+class Rates(NamedTuple):
+    """How fast each job runs, and the co-allocated jobs that load the uplinks."""
+
     tc: Floats
+    processing: Floats  # PS
     work_left: Floats
     estimate_left: Floats
     since: Floats
-    counts: Ints
-    sequence: Ints  # start order
-    released: Ints  # 1: nodes counted free although the finish is pending (sequential reading)
-    shortest: Floats  # shortest possible planned duration
-    # running jobs
-    heap_time: Floats
-    heap_job: Ints
-    heap_place: Ints
-    ends_time: Floats  # planned ends, latest first
-    ends_job: Ints
-    spanning: Ints  # co-allocated jobs that communicate, in start order
-    # nodes and links
-    free: Ints
-    load: Floats
-    # queues and plans
-    queue: Queue
-    backfill: Queue
-    profile: Profile
-    # scratch
+    demand: Floats  # job x cluster (eq. 1.2)
+    spanning: Ints  # running jobs that communicate between clusters, in start order
+
+
+class Scratch(NamedTuple):
+    """Room for intermediate results, one entry a group or a cluster."""
+
     chosen: Ints  # nodes per group of the placement at hand
     extra: Ints
     limited: Ints
     mark: Ints
     cluster_sum: Ints
     demand: Floats
+
+
+class State(NamedTuple):
+    """Everything the event loop knows between two calls."""
+
+    counter: Ints  # indexed by Counter
+    clock: Floats  # indexed by Clock
+    start: Floats
+    finish: Floats
+    planned_end: Floats
+    counts: Ints
+    shortest: Floats  # shortest possible planned duration
+    rates: Rates
+    heap: Heap
+    ends: Ends
+    free: Ints
+    load: Floats
+    queue: Queue
+    backfill: Queue
+    profile: Profile
+    scratch: Scratch
 
 
 class Counter(IntEnum):

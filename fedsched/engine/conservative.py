@@ -15,7 +15,7 @@ from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import ROUNDING, planned_load, start_job
-from fedsched.engine.placement import demands, place, planned_duration
+from fedsched.engine.placement import fill_demand, place, planned_duration
 from fedsched.engine.queue import ANY, next_candidate, next_small
 from fedsched.engine.running import planned_end_after
 
@@ -32,13 +32,13 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
         profile.free[0, g] = state.free[g]
     row = 0
     for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
-        time = planned_end_after(state.ends_time[i], now)
+        time = planned_end_after(state.ends.time[i], now)
         if time != profile.time[row]:
             row += 1
             profile.time[row] = time
             for g in range(state.free.size):
                 profile.free[row, g] = profile.free[row - 1, g]
-        j = state.ends_job[i]
+        j = state.ends.job[i]
         for g in range(state.free.size):
             profile.free[row, g] += state.counts[j, g]
     state.counter[Counter.BREAKPOINTS] = row + 1
@@ -82,16 +82,18 @@ def _break_at(state: State, time: float, first: int) -> int:
 
 @inlined
 def _reserve(problem: Problem, plan: Plan, state: State, j: int, begin: int, end_time: float) -> None:
-    # Takes the nodes in `state.chosen` from breakpoint `begin` up to `end_time`.
+    # Takes the nodes in `state.scratch.chosen` from breakpoint `begin` up to `end_time`.
     profile = state.profile
     end = _break_at(state, end_time, begin)
     for b in range(begin, end):
         for g in range(state.free.size):
-            profile.free[b, g] -= state.chosen[g]
-    if plan.placement == Placement.LINK_AWARE and demands(problem, j, state.chosen, state.demand):
+            profile.free[b, g] -= state.scratch.chosen[g]
+    if plan.placement == Placement.LINK_AWARE and fill_demand(
+        problem.groups, problem.tasks[j], problem.bandwidth[j], state.scratch.chosen, state.scratch.demand
+    ):
         for b in range(begin, end):
             for k in range(state.load.size):
-                profile.load[b, k] += state.demand[k]
+                profile.load[b, k] += state.scratch.demand[k]
 
 
 @inlined
@@ -104,7 +106,7 @@ def _free_in(profile: Profile, b: int) -> int:
 
 @inlined
 def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -> bool:
-    # Whether the job fits from breakpoint `begin` on; fills `state.chosen`.
+    # Whether the job fits from breakpoint `begin` on; fills `state.scratch.chosen`.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
     low, peak = profile.low, profile.peak
@@ -130,7 +132,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
             total += low[g]
         if total < problem.tasks[j] or not place(problem, plan, j, low, peak, state):
             return False
-        planned = time + planned_duration(problem, j, state.chosen)
+        planned = time + planned_duration(problem, j, state.scratch.chosen)
         if planned <= end:
             return True
         end = planned
@@ -138,7 +140,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
 
 @part
 def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
-    # The breakpoint from which the job can run, its nodes in `state.chosen`.
+    # The breakpoint from which the job can run, its nodes in `state.scratch.chosen`.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
     tasks = problem.tasks[j]
@@ -148,7 +150,7 @@ def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
                 return b
         return -1
     # One group: a job fits over a window iff its tasks fit everywhere in it, so failed windows are skipped whole.
-    state.chosen[0] = tasks
+    state.scratch.chosen[0] = tasks
     begin = 0
     duration = state.shortest[j]
     while begin < rows:
@@ -198,7 +200,7 @@ def _standing_plan_holds(plan: Plan, state: State) -> bool:
     if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED or state.free.size > 1:
         return False
     ends = state.counter[Counter.ENDS]
-    return ends == 0 or state.ends_time[ends - 1] > state.clock[Clock.NOW]  # else a job has outrun its estimate
+    return ends == 0 or state.ends.time[ends - 1] > state.clock[Clock.NOW]  # else a job has outrun its estimate
 
 
 @inlined
@@ -228,7 +230,7 @@ def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
     while 0 <= position < state.counter[Counter.PLANNED_TO]:
         j = state.queue.order[position]
         if state.profile.reserved[j] <= now:
-            state.chosen[0] = problem.tasks[j]
+            state.scratch.chosen[0] = problem.tasks[j]
             start_job(problem, plan, state, j)
         else:
             next_due = min(next_due, state.profile.reserved[j])
@@ -261,7 +263,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> bool:
         begin = _first_fit(problem, plan, state, j)
         if begin < 0:
             return False
-        duration = planned_duration(problem, j, state.chosen)
+        duration = planned_duration(problem, j, state.scratch.chosen)
         profile.reserved[j] = profile.time[begin]
         _reserve(problem, plan, state, j, begin, profile.time[begin] + duration)
         if begin == 0:

@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
-from fedsched.engine.placement import demands, place, planned_duration, uncontended_cost
+from fedsched.engine.placement import place, planned_duration, slowest
 from fedsched.engine.queue import ANY, dequeue, next_candidate, next_small
 from fedsched.engine.running import enter, planned_end_after, sum_loads
 
@@ -19,25 +19,32 @@ if TYPE_CHECKING:
 ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
 
 
-@part
+@inlined
 def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
-    """Start a queued job now on the nodes in `state.chosen`."""
+    """Start a queued job now on the nodes in `state.scratch.chosen`."""
     now = state.clock[Clock.NOW]
-    cost = uncontended_cost(problem, j, state.chosen)
-    for g in range(state.chosen.size):
-        state.counts[j, g] = state.chosen[g]
+    chosen = state.scratch.chosen
+    processing = slowest(problem.groups, chosen)
+    cost = problem.sigma[j] * processing + (1.0 - problem.sigma[j])
+    for g in range(chosen.size):
+        state.counts[j, g] = chosen[g]
     state.start[j] = now
-    state.since[j] = now
-    state.tc[j] = cost
-    state.work_left[j] = problem.runtime[j]
-    state.estimate_left[j] = problem.estimate[j]
     state.finish[j] = now + problem.runtime[j] * cost
     state.planned_end[j] = now + problem.estimate[j] * cost
+    rates = state.rates
+    rates.tc[j] = cost
+    rates.processing[j] = processing
+    rates.since[j] = now
+    rates.work_left[j] = problem.runtime[j]
+    rates.estimate_left[j] = problem.estimate[j]
     dequeue(plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
-        sum_loads(problem, state)  # decisions see the demand of jobs started in this pass; rates wait for its end
+        # decisions see the demand of jobs started in this pass; rates wait for its end
+        sum_loads(
+            problem.groups.uplink, rates.spanning, state.counter[Counter.SPANNING], rates.demand, state.load
+        )
 
 
 @inlined
@@ -74,26 +81,25 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
     now = state.clock[Clock.NOW]
     load[:] = 0.0
     for i in range(state.counter[Counter.SPANNING]):
-        j = state.spanning[i]
+        j = state.rates.spanning[i]
         if planned_end_after(state.planned_end[j], now) > time:
-            demands(problem, j, state.counts[j], state.demand)
             for k in range(load.size):
-                load[k] += state.demand[k]
+                load[k] += state.rates.demand[j, k]
 
 
 @inlined
 def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
-    """Return the head's shadow time; fill `state.extra` with what its reservation leaves free then."""
+    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then."""
     now = state.clock[Clock.NOW]
-    extra = state.extra
+    extra = state.scratch.extra
     total = state.counter[Counter.FREE]
     for g in range(extra.size):
         extra[g] = state.free[g]
     place_in_list = state.counter[Counter.ENDS] - 1
     while place_in_list >= 0:
-        time = planned_end_after(state.ends_time[place_in_list], now)
-        while place_in_list >= 0 and planned_end_after(state.ends_time[place_in_list], now) == time:
-            j = state.ends_job[place_in_list]
+        time = planned_end_after(state.ends.time[place_in_list], now)
+        while place_in_list >= 0 and planned_end_after(state.ends.time[place_in_list], now) == time:
+            j = state.ends.job[place_in_list]
             for g in range(extra.size):
                 extra[g] += state.counts[j, g]
                 total += state.counts[j, g]
@@ -104,7 +110,7 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
             planned_load(problem, state, time, state.profile.peak)
         if place(problem, plan, head, extra, state.profile.peak, state):
             for g in range(extra.size):
-                extra[g] -= state.chosen[g]
+                extra[g] -= state.scratch.chosen[g]
             return time
     return np.inf
 
@@ -119,22 +125,22 @@ def _within(chosen: Ints, limit: Ints) -> bool:
 
 @inlined
 def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> bool:
-    # Fills `state.chosen` so that the head's reservation holds; takes from `extra` what ends after the shadow time.
+    # Fills `state.scratch.chosen` so that the head's reservation holds; takes from `extra` what ends after the shadow time.
     now = state.clock[Clock.NOW]
-    extra, limited = state.extra, state.limited
+    extra, limited = state.scratch.extra, state.scratch.limited
     if not place(problem, plan, j, state.free, state.load, state):
         return False
-    if now + planned_duration(problem, j, state.chosen) <= shadow:
+    if now + planned_duration(problem, j, state.scratch.chosen) <= shadow:
         return True
-    if not _within(state.chosen, extra):
+    if not _within(state.scratch.chosen, extra):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
         if not place(problem, plan, j, limited, state.load, state):
             return False
-        if now + planned_duration(problem, j, state.chosen) <= shadow:
+        if now + planned_duration(problem, j, state.scratch.chosen) <= shadow:
             return True
     for g in range(extra.size):
-        extra[g] -= state.chosen[g]
+        extra[g] -= state.scratch.chosen[g]
     return True
 
 
@@ -148,11 +154,11 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     shadow = reserve_for_head(problem, plan, state, head)
     now = state.clock[Clock.NOW]
     window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
-    extra_total = state.extra.sum()
+    extra_total = state.scratch.extra.sum()
     position = next_candidate(queue, 0, state.counter[Counter.FREE], window, extra_total)
     while position >= 0:
         j = queue.order[position]
         if j != head and _place_beside_reservation(problem, plan, state, j, shadow):
             start_job(problem, plan, state, j)
-            extra_total = state.extra.sum()
+            extra_total = state.scratch.extra.sum()
         position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, extra_total)

@@ -12,7 +12,7 @@ from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.conservative import ends_as_planned, joins_plan, plan_the_queue
 from fedsched.engine.dispatch import backfill_around_head, start_all_that_fit, start_from_head
-from fedsched.engine.placement import place, shortest_duration
+from fedsched.engine.placement import place, shortest_duration, slowest
 from fedsched.engine.running import enter, leave, pop_finish, release_pending, update_rates
 from fedsched.metrics import Measured, fill_row
 
@@ -31,7 +31,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     clock[:] = 0.0
     clock[Clock.NOW] = problem.t0
     for g in range(state.free.size):
-        state.free[g] = problem.group_nodes[g]
+        state.free[g] = problem.groups.nodes[g]
     counter[Counter.FREE] = problem.nodes
     state.load[:] = 0.0
     if plan.dispatch >= Dispatch.EASY or problem.same_time == SameTime.SEQUENTIAL:
@@ -46,6 +46,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     if plan.separate_backfill:
         queues.begin(state.backfill, plan.backfill_order, plan.backfill_key)
     for j in problem.running:
+        state.rates.processing[j] = slowest(problem.groups, state.counts[j])
         enter(problem, state, j)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
@@ -55,7 +56,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
 def _next_time(problem: Problem, state: State) -> float:
     time = np.inf
     if state.counter[Counter.RUNNING] > 0:
-        time = state.heap_time[0]
+        time = state.heap.time[0]
     arrived = state.counter[Counter.ARRIVED]
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
@@ -148,7 +149,7 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
             return Status.PAUSED
         _advance(problem, state, time)
         if problem.same_time == SameTime.BATCH:
-            while counter[Counter.RUNNING] > 0 and state.heap_time[0] <= time:
+            while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
                 _finish_first(problem, state)
             update_rates(problem, state)
             _arrive_all(problem, plan, state)
@@ -175,34 +176,45 @@ def loss_of_capacity(problem: Problem, state: State) -> float:
 @kernel
 def evaluate(
     problem: Problem,
+    plan: Plan,
     orders: Ints,
     caps: Ints,
     dispatch: Ints,
     placement: Ints,
-    cap_row: Ints,
     state: State,
     user_sums: Floats,
     rows: Floats,
     first: int,
     last: int,
 ) -> int:
-    """Fill the metric rows of candidates first..last: the batch entry. Return a Status."""
+    """Fill the metric rows of candidates first..last: the batch entry. Return a Status.
+
+    A candidate has an order, caps, a dispatch and a placement rule of its own; `plan` holds what they share
+    (keys FIXED, each job's own row of caps).
+    """
     measured = Measured(
         problem.submit,
         problem.tasks,
         problem.user,
-        problem.group_nodes,
-        problem.group_cluster,
-        problem.busy_watts,
-        problem.idle_watts,
+        problem.groups.nodes,
+        problem.groups.cluster,
+        problem.groups.busy_watts,
+        problem.groups.idle_watts,
     )
     for c in range(first, last):
-        order = orders[c]
-        plan = Plan(
-            order, QueueKey.FIXED, order, QueueKey.FIXED, False, caps[c], cap_row, dispatch[c], placement[c]
+        candidate = Plan(
+            orders[c],
+            plan.order_key,
+            orders[c],
+            plan.backfill_key,
+            plan.separate_backfill,
+            caps[c],
+            plan.cap_row,
+            dispatch[c],
+            placement[c],
         )
-        begin(problem, plan, state)
-        status = run(problem, plan, state, np.iinfo(np.int64).max, np.inf)
+        begin(problem, candidate, state)
+        status = run(problem, candidate, state, np.iinfo(np.int64).max, np.inf)
         if status != Status.DONE:
             return status
         fill_row(
@@ -223,7 +235,7 @@ def evaluate(
 def first_unplaceable(problem: Problem, plan: Plan, state: State) -> int:
     """Return the first job that could not be placed on the empty federation, or -1."""
     for g in range(state.free.size):
-        state.free[g] = problem.group_nodes[g]
+        state.free[g] = problem.groups.nodes[g]
     state.load[:] = 0.0
     for j in problem.arrival:
         if not place(problem, plan, j, state.free, state.load, state):

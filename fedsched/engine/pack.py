@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Clock, Counter, Problem, Profile, Queue, State
+from fedsched.engine.arrays import (
+    Clock,
+    Counter,
+    Ends,
+    Groups,
+    Heap,
+    Problem,
+    Profile,
+    Queue,
+    Rates,
+    Scratch,
+    State,
+)
+from fedsched.engine.codes import Dispatch
 from fedsched.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -89,18 +102,20 @@ def pack(
         arrival=_ints(by_arrival[waiting[by_arrival]]),
         arrival_rank=_ints(rank),
         running=_ints(list(running)),
-        group_nodes=_ints(nodes),
-        group_cluster=_ints(group_cluster),
-        slowdown=_floats(1.0 / speed),
-        speed=_floats(speed),
-        busy_watts=_floats(busy),
-        idle_watts=_floats(idle),
-        cluster_begin=_ints(np.searchsorted(group_cluster, np.arange(len(federation.clusters) + 1))),
-        fast_in_cluster=_ints(np.lexsort((-speed, group_cluster))),
-        cheap_in_cluster=_ints(np.lexsort((price, group_cluster))),
-        fast=_ints(np.lexsort((group_cluster, -speed))),
-        cheap=_ints(np.lexsort((group_cluster, price))),
-        uplink=_floats([cluster.uplink for cluster in federation.clusters]),
+        groups=Groups(
+            nodes=_ints(nodes),
+            cluster=_ints(group_cluster),
+            slowdown=_floats(1.0 / speed),
+            speed=_floats(speed),
+            busy_watts=_floats(busy),
+            idle_watts=_floats(idle),
+            cluster_begin=_ints(np.searchsorted(group_cluster, np.arange(len(federation.clusters) + 1))),
+            fast_in_cluster=_ints(np.lexsort((-speed, group_cluster))),
+            cheap_in_cluster=_ints(np.lexsort((price, group_cluster))),
+            fast=_ints(np.lexsort((group_cluster, -speed))),
+            cheap=_ints(np.lexsort((group_cluster, price))),
+            uplink=_floats([cluster.uplink for cluster in federation.clusters]),
+        ),
         t0=float(workload.submit.min() if t0 is None else t0),
         nodes=int(nodes.sum()),
         idle_total=float((idle * nodes).sum()),
@@ -136,48 +151,58 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
     return np.ascontiguousarray(rows, dtype=np.int64), np.ascontiguousarray(row_of.reshape(-1), dtype=np.int64)
 
 
-def _new_queue(jobs: int) -> Queue:
+def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
     leaves = 1 << max(jobs - 1, 0).bit_length()
     return Queue(
         order=np.zeros(jobs, dtype=np.int64),
         position=np.zeros(jobs, dtype=np.int64),
         tasks=np.zeros(2 * leaves, dtype=np.int64),
-        shortest=np.zeros(2 * leaves),
+        shortest=np.zeros(2 * leaves if with_durations else 0),
         key=np.zeros(jobs),
         members=np.zeros(1, dtype=np.int64),
     )
 
 
-def new_state(problem: Problem, *, separate_backfill: bool, planning: bool) -> State:
-    """Return the arrays that a run works in; `planning` makes room for a conservative plan."""
-    jobs, groups, clusters = problem.submit.size, problem.group_nodes.size, problem.uplink.size
+def new_state(problem: Problem, *, dispatch: int, separate_backfill: bool) -> State:
+    """Return the arrays that a run under this dispatch rule works in."""
+    jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
+    planning = dispatch == Dispatch.CONSERVATIVE
+    with_durations = dispatch >= Dispatch.EASY
     # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
     breakpoints = 2 * jobs + min(jobs, problem.nodes) + 2 if planning else 0
-    queue = _new_queue(jobs)
+    queue = _new_queue(jobs, with_durations=with_durations)
     return State(
         counter=np.zeros(len(Counter), dtype=np.int64),
         clock=np.zeros(len(Clock)),
         start=np.full(jobs, np.nan),
         finish=np.full(jobs, np.nan),
         planned_end=np.zeros(jobs),
-        tc=np.ones(jobs),
-        work_left=np.zeros(jobs),
-        estimate_left=np.zeros(jobs),
-        since=np.zeros(jobs),
         counts=np.zeros((jobs, groups), dtype=np.int64),
-        sequence=np.zeros(jobs, dtype=np.int64),
-        released=np.zeros(jobs, dtype=np.int64),
         shortest=np.zeros(jobs),
-        heap_time=np.zeros(jobs),
-        heap_job=np.zeros(jobs, dtype=np.int64),
-        heap_place=np.zeros(jobs, dtype=np.int64),
-        ends_time=np.zeros(jobs),
-        ends_job=np.zeros(jobs, dtype=np.int64),
-        spanning=np.zeros(jobs, dtype=np.int64),
+        rates=Rates(
+            tc=np.ones(jobs),
+            processing=np.ones(jobs),
+            work_left=np.zeros(jobs),
+            estimate_left=np.zeros(jobs),
+            since=np.zeros(jobs),
+            demand=np.zeros((jobs, clusters)),
+            spanning=np.zeros(jobs, dtype=np.int64),
+        ),
+        heap=Heap(
+            time=np.zeros(jobs),
+            job=np.zeros(jobs, dtype=np.int64),
+            place=np.zeros(jobs, dtype=np.int64),
+            sequence=np.zeros(jobs, dtype=np.int64),
+        ),
+        ends=Ends(
+            time=np.zeros(jobs),
+            job=np.zeros(jobs, dtype=np.int64),
+            released=np.zeros(jobs, dtype=np.int64),
+        ),
         free=np.zeros(groups, dtype=np.int64),
         load=np.zeros(clusters),
         queue=queue,
-        backfill=_new_queue(jobs) if separate_backfill else queue,
+        backfill=_new_queue(jobs, with_durations=with_durations) if separate_backfill else queue,
         profile=Profile(
             time=np.empty(breakpoints),
             free=np.empty((breakpoints, groups), dtype=np.int64),
@@ -186,10 +211,12 @@ def new_state(problem: Problem, *, separate_backfill: bool, planning: bool) -> S
             low=np.zeros(groups, dtype=np.int64),
             peak=np.zeros(clusters),
         ),
-        chosen=np.zeros(groups, dtype=np.int64),
-        extra=np.zeros(groups, dtype=np.int64),
-        limited=np.zeros(groups, dtype=np.int64),
-        mark=np.zeros(groups, dtype=np.int64),
-        cluster_sum=np.zeros(clusters, dtype=np.int64),
-        demand=np.zeros(clusters),
+        scratch=Scratch(
+            chosen=np.zeros(groups, dtype=np.int64),
+            extra=np.zeros(groups, dtype=np.int64),
+            limited=np.zeros(groups, dtype=np.int64),
+            mark=np.zeros(groups, dtype=np.int64),
+            cluster_sum=np.zeros(clusters, dtype=np.int64),
+            demand=np.zeros(clusters),
+        ),
     )

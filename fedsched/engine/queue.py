@@ -27,40 +27,53 @@ def clear(queue: Queue) -> None:
 
 @inlined
 def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
-    """Put a job's numbers at a position and mend the path above it."""
-    node = queue.tasks.size // 2 + position
-    queue.tasks[node] = tasks
-    queue.shortest[node] = shortest
-    node >>= 1
-    while node >= 1:
-        least = min(queue.tasks[2 * node], queue.tasks[2 * node + 1])
-        soonest = min(queue.shortest[2 * node], queue.shortest[2 * node + 1])
-        if queue.tasks[node] == least and queue.shortest[node] == soonest:
-            break
-        queue.tasks[node] = least
-        queue.shortest[node] = soonest
+    """Put a job's numbers at a position and mend the paths above it; `shortest` only where it is kept."""
+    tree = queue.tasks
+    node = (tree.size >> 1) + position
+    tree[node] = tasks
+    while node > 1:
         node >>= 1
+        least = min(tree[2 * node], tree[2 * node + 1])
+        if tree[node] == least:
+            break
+        tree[node] = least
+    times = queue.shortest
+    if times.size > 0:
+        node = (times.size >> 1) + position
+        times[node] = shortest
+        while node > 1:
+            node >>= 1
+            soonest = min(times[2 * node], times[2 * node + 1])
+            if times[node] == soonest:
+                break
+            times[node] = soonest
 
 
-@inlined
+@part
 def mend_prefix(queue: Queue, positions: int) -> None:
-    """Rebuild the tree above the first `positions` leaves."""
-    size = queue.tasks.size // 2
-    level = size
-    last = size + max(positions - 1, 0)
+    """Rebuild the trees above the first `positions` leaves."""
+    tree, times = queue.tasks, queue.shortest
+    level = tree.size >> 1
+    last = level + max(positions - 1, 0)
     while level > 1:
         level >>= 1
         last >>= 1
         for node in range(level, last + 1):
-            queue.tasks[node] = min(queue.tasks[2 * node], queue.tasks[2 * node + 1])
-            queue.shortest[node] = min(queue.shortest[2 * node], queue.shortest[2 * node + 1])
+            tree[node] = min(tree[2 * node], tree[2 * node + 1])
+        if times.size > 0:
+            for node in range(level, last + 1):
+                times[node] = min(times[2 * node], times[2 * node + 1])
 
 
 @inlined
 def next_small(queue: Queue, position: int, free: int) -> int:
     """Return the first position from `position` on whose job needs at most `free` nodes, or -1."""
-    tasks = queue.tasks
-    size = tasks.size // 2
+    return _next_small(queue.tasks, position, free)
+
+
+@part
+def _next_small(tasks: Ints, position: int, free: int) -> int:
+    size = tasks.size >> 1
     if position >= size:
         return -1
     node = size + position
@@ -80,9 +93,12 @@ def next_small(queue: Queue, position: int, free: int) -> int:
 @inlined
 def next_candidate(queue: Queue, position: int, free: int, window: float, extra: int) -> int:
     """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
-    tasks = queue.tasks
-    shortest = queue.shortest
-    size = tasks.size // 2
+    return _next_candidate(queue.tasks, queue.shortest, position, free, window, extra)
+
+
+@part
+def _next_candidate(tasks: Ints, shortest: Floats, position: int, free: int, window: float, extra: int) -> int:
+    size = tasks.size >> 1
     if position >= size:
         return -1
     node = size + position
@@ -112,36 +128,34 @@ def key_of(problem: Problem, order_key: int, j: int, now: float) -> float:
 
 
 @inlined
-def _comes_before(problem: Problem, key: Floats, a: int, b: int) -> bool:
+def _comes_before(rank: Ints, key: Floats, a: int, b: int) -> bool:
     if key[a] != key[b]:
         return key[a] > key[b]
-    return problem.arrival_rank[a] < problem.arrival_rank[b]
+    return rank[a] < rank[b]
 
 
 @inlined
-def _sift(problem: Problem, queue: Queue, root: int, size: int) -> None:
-    order = queue.order
+def _sift(rank: Ints, key: Floats, order: Ints, root: int, size: int) -> None:
     while True:
         child = 2 * root + 1
         if child >= size:
             return
-        if child + 1 < size and _comes_before(problem, queue.key, order[child], order[child + 1]):
+        if child + 1 < size and _comes_before(rank, key, order[child], order[child + 1]):
             child += 1
-        if not _comes_before(problem, queue.key, order[root], order[child]):
+        if not _comes_before(rank, key, order[root], order[child]):
             return
         order[root], order[child] = order[child], order[root]
         root = child
 
 
 @part
-def _sort(problem: Problem, queue: Queue, size: int) -> None:
+def _sort(rank: Ints, key: Floats, order: Ints, size: int) -> None:
     # The order of the last pass is nearly right: insertion first, a heap sort where that moves too much.
-    order = queue.order
     budget = 16 * size + 64
     for i in range(1, size):
         job = order[i]
         hole = i
-        while hole > 0 and _comes_before(problem, queue.key, job, order[hole - 1]):
+        while hole > 0 and _comes_before(rank, key, job, order[hole - 1]):
             order[hole] = order[hole - 1]
             hole -= 1
         order[hole] = job
@@ -151,10 +165,10 @@ def _sort(problem: Problem, queue: Queue, size: int) -> None:
     if budget >= 0:
         return
     for root in range(size // 2 - 1, -1, -1):
-        _sift(problem, queue, root, size)
+        _sift(rank, key, order, root, size)
     for end in range(size - 1, 0, -1):
         order[0], order[end] = order[end], order[0]
-        _sift(problem, queue, 0, end)
+        _sift(rank, key, order, 0, end)
 
 
 @part
@@ -168,18 +182,22 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
             queue.order[kept] = j
             kept += 1
             queue.key[j] = key_of(problem, order_key, j, now)
-    _sort(problem, queue, kept)
-    size = queue.tasks.size // 2
+    _sort(problem.arrival_rank, queue.key, queue.order, kept)
     for i in range(kept):
         j = queue.order[i]
         queue.position[j] = i
-        queue.tasks[size + i] = problem.tasks[j]
-        queue.shortest[size + i] = state.shortest[j]
+        _write_leaf(queue, i, problem.tasks[j], state.shortest[j])
     for i in range(kept, before):
-        queue.tasks[size + i] = ABSENT
-        queue.shortest[size + i] = NEVER
+        _write_leaf(queue, i, ABSENT, NEVER)
     queue.members[0] = kept
     mend_prefix(queue, before)
+
+
+@inlined
+def _write_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
+    queue.tasks[(queue.tasks.size >> 1) + position] = tasks
+    if queue.shortest.size > 0:
+        queue.shortest[(queue.shortest.size >> 1) + position] = shortest
 
 
 @inlined
@@ -204,9 +222,7 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
     if mend:
         set_leaf(queue, position, problem.tasks[j], state.shortest[j])
     else:
-        node = queue.tasks.size // 2 + position
-        queue.tasks[node] = problem.tasks[j]
-        queue.shortest[node] = state.shortest[j]
+        _write_leaf(queue, position, problem.tasks[j], state.shortest[j])
 
 
 @inlined

@@ -9,123 +9,94 @@ import numpy as np
 from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Saturation
-from fedsched.engine.placement import demands
+from fedsched.engine.placement import fill_demand
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.engine.arrays import Ends, Floats, Heap, Ints, Problem, State
 
 
 @inlined
-def _earlier(state: State, time_a: float, job_a: int, time_b: float, job_b: int) -> bool:
-    return time_a < time_b or (time_a == time_b and state.sequence[job_a] < state.sequence[job_b])
+def _earlier(heap: Heap, time_a: float, job_a: int, time_b: float, job_b: int) -> bool:
+    return time_a < time_b or (time_a == time_b and heap.sequence[job_a] < heap.sequence[job_b])
 
 
 @inlined
-def _put(state: State, place: int, time: float, j: int) -> None:
-    state.heap_time[place] = time
-    state.heap_job[place] = j
-    state.heap_place[j] = place
+def _put(heap: Heap, place: int, time: float, j: int) -> None:
+    heap.time[place] = time
+    heap.job[place] = j
+    heap.place[j] = place
 
 
 @inlined
-def _rise(state: State, place: int, time: float, j: int) -> None:
+def _rise(heap: Heap, place: int, time: float, j: int) -> None:
     while place > 0:
-        parent = (place - 1) // 2
-        if not _earlier(state, time, j, state.heap_time[parent], state.heap_job[parent]):
+        parent = (place - 1) >> 1
+        if not _earlier(heap, time, j, heap.time[parent], heap.job[parent]):
             break
-        _put(state, place, state.heap_time[parent], state.heap_job[parent])
+        _put(heap, place, heap.time[parent], heap.job[parent])
         place = parent
-    _put(state, place, time, j)
+    _put(heap, place, time, j)
 
 
 @inlined
-def _sink(state: State, place: int, size: int, time: float, j: int) -> None:
+def _sink(heap: Heap, place: int, size: int, time: float, j: int) -> None:
     while True:
         child = 2 * place + 1
         if child >= size:
             break
-        if child + 1 < size and _earlier(
-            state,
-            state.heap_time[child + 1],
-            state.heap_job[child + 1],
-            state.heap_time[child],
-            state.heap_job[child],
-        ):
-            child += 1
-        if not _earlier(state, state.heap_time[child], state.heap_job[child], time, j):
+        other = child + 1
+        if other < size and _earlier(heap, heap.time[other], heap.job[other], heap.time[child], heap.job[child]):
+            child = other
+        if not _earlier(heap, heap.time[child], heap.job[child], time, j):
             break
-        _put(state, place, state.heap_time[child], state.heap_job[child])
+        _put(heap, place, heap.time[child], heap.job[child])
         place = child
-    _put(state, place, time, j)
-
-
-@inlined
-def push_finish(state: State, j: int) -> None:
-    """Add a running job to the heap of finishes."""
-    size = state.counter[Counter.RUNNING]
-    state.counter[Counter.RUNNING] = size + 1
-    _rise(state, size, state.finish[j], j)
+    _put(heap, place, time, j)
 
 
 @inlined
 def pop_finish(state: State) -> int:
     """Take the job with the earliest finish (then the earliest start) off the heap."""
-    j = state.heap_job[0]
+    heap = state.heap
+    j = heap.job[0]
     size = state.counter[Counter.RUNNING] - 1
     state.counter[Counter.RUNNING] = size
     if size > 0:
-        _sink(state, 0, size, state.heap_time[size], state.heap_job[size])
+        _sink(heap, 0, size, heap.time[size], heap.job[size])
     return j
 
 
 @inlined
-def _move_finish(state: State, j: int) -> None:
-    place = state.heap_place[j]
-    time = state.finish[j]
-    if time < state.heap_time[place]:
-        _rise(state, place, time, j)
-    else:
-        _sink(state, place, state.counter[Counter.RUNNING], time, j)
-
-
-@part
-def add_end(state: State, j: int) -> None:
-    """Add a running job to the planned ends."""
-    time = state.planned_end[j]
-    ends = state.counter[Counter.ENDS]
-    place = _ends_below(state.ends_time, ends, time)
-    for i in range(ends, place, -1):
-        state.ends_time[i] = state.ends_time[i - 1]
-        state.ends_job[i] = state.ends_job[i - 1]
-    state.ends_time[place] = time
-    state.ends_job[place] = j
-    state.counter[Counter.ENDS] = ends + 1
-
-
-@inlined
-def _ends_below(ends_time: Floats, ends: int, time: float) -> int:
+def _first_before(ends: Ends, size: int, time: float) -> int:
     # The first place whose planned end is earlier than `time`; the list runs from the latest to the earliest.
-    low, high = 0, ends
+    low, high = 0, size
     while low < high:
-        middle = (low + high) // 2
-        if ends_time[middle] < time:
+        middle = (low + high) >> 1
+        if ends.time[middle] < time:
             high = middle
         else:
             low = middle + 1
     return low
 
 
-@part
-def remove_end(state: State, j: int) -> None:
-    """Take a running job off the planned ends."""
-    ends = state.counter[Counter.ENDS]
-    place = _ends_below(state.ends_time, ends, state.planned_end[j]) - 1
-    while state.ends_job[place] != j:
+@inlined
+def _add_end(ends: Ends, size: int, time: float, j: int) -> None:
+    place = _first_before(ends, size, time)
+    for i in range(size, place, -1):
+        ends.time[i] = ends.time[i - 1]
+        ends.job[i] = ends.job[i - 1]
+    ends.time[place] = time
+    ends.job[place] = j
+
+
+@inlined
+def _remove_end(ends: Ends, size: int, time: float, j: int) -> None:
+    place = _first_before(ends, size, time) - 1
+    while ends.job[place] != j:
         place -= 1
-    for i in range(place, ends - 1):
-        state.ends_time[i] = state.ends_time[i + 1]
-        state.ends_job[i] = state.ends_job[i + 1]
-    state.counter[Counter.ENDS] = ends - 1
+    for i in range(place, size - 1):
+        ends.time[i] = ends.time[i + 1]
+        ends.job[i] = ends.job[i + 1]
 
 
 @inlined
@@ -134,79 +105,77 @@ def planned_end_after(time: float, now: float) -> float:
     return time if time > now else np.nextafter(now, np.inf)
 
 
-@inlined
-def sum_loads(problem: Problem, state: State) -> None:
-    """Sum the load of every uplink anew over the co-allocated running jobs, in start order (eq. 1.3)."""
-    state.load[:] = 0.0
-    for i in range(state.counter[Counter.SPANNING]):
-        j = state.spanning[i]
-        demands(problem, j, state.counts[j], state.demand)
-        for k in range(state.load.size):
-            state.load[k] += state.demand[k]
+@part
+def sum_loads(uplink: Floats, spanning: Ints, count: int, demand: Floats, load: Floats) -> int:
+    """Sum every uplink's load anew over the co-allocated jobs, in start order (eq. 1.3); return how many saturate."""
     saturated = 0
-    for k in range(state.load.size):
-        if state.load[k] > problem.uplink[k]:
+    for k in range(load.size):
+        total = 0.0
+        for i in range(count):
+            total += demand[spanning[i], k]
+        load[k] = total
+        if total > uplink[k]:
             saturated += 1
-    state.counter[Counter.SATURATED_LINKS] = saturated
+    return saturated
 
 
 @inlined
-def _time_cost(problem: Problem, state: State, j: int) -> float:
-    # eqs. 1.1, 1.4, 1.5, 1.7
-    counts = state.counts[j]
-    demands(problem, j, counts, state.demand)
-    communication = 1.0
-    for k in range(state.load.size):
-        if state.demand[k] > 0.0:
-            communication = max(communication, state.load[k] / problem.uplink[k])
-    processing = 0.0
-    for g in range(counts.size):
-        if counts[g] > 0:
-            processing = max(processing, problem.slowdown[g])
-    return problem.sigma[j] * processing + (1.0 - problem.sigma[j]) * communication
+def _communication_slowdown(uplink: Floats, load: Floats, demand: Floats, j: int) -> float:
+    # eqs. 1.4, 1.5
+    slowdown = 1.0
+    for k in range(load.size):
+        if demand[j, k] > 0.0:
+            slowdown = max(slowdown, load[k] / uplink[k])
+    return slowdown
+
+
+@inlined
+def update_rates(problem: Problem, state: State) -> None:
+    """Bring loads, rates and finishes up to date after starts or ends of co-allocated jobs."""
+    if state.counter[Counter.LOADS_STALE] == 1:
+        _update_stale_rates(problem, state)
 
 
 @part
-def update_rates(problem: Problem, state: State) -> None:
-    """Bring loads, rates and finishes up to date after starts or ends of co-allocated jobs."""
-    if state.counter[Counter.LOADS_STALE] == 0:
-        return
-    state.counter[Counter.LOADS_STALE] = 0
-    sum_loads(problem, state)
-    now = state.clock[Clock.NOW]
-    spanning = state.counter[Counter.SPANNING]
+def _update_stale_rates(problem: Problem, state: State) -> None:
+    counter, rates = state.counter, state.rates
+    counter[Counter.LOADS_STALE] = 0
+    spanning = counter[Counter.SPANNING]
+    uplink = problem.groups.uplink
+    before = counter[Counter.SATURATED_LINKS]
+    after = sum_loads(uplink, rates.spanning, spanning, rates.demand, state.load)
+    counter[Counter.SATURATED_LINKS] = after
     first = 0
     if problem.saturation == Saturation.STATIC:
-        first = state.counter[Counter.SPANNING_FIXED]
+        first = counter[Counter.SPANNING_FIXED]
+    counter[Counter.SPANNING_FIXED] = spanning
+    if before == 0 and after == 0:
+        return  # every job ran, and runs, at its uncontended rate
+    now = state.clock[Clock.NOW]
     for i in range(first, spanning):
-        j = state.spanning[i]
+        j = rates.spanning[i]
         if state.finish[j] <= now:
             continue
-        cost = _time_cost(problem, state, j)
-        if cost == state.tc[j]:
+        communication = _communication_slowdown(uplink, state.load, rates.demand, j)
+        cost = problem.sigma[j] * rates.processing[j] + (1.0 - problem.sigma[j]) * communication
+        if cost == rates.tc[j]:
             continue
-        done = (now - state.since[j]) / state.tc[j]
-        state.work_left[j] = max(0.0, state.work_left[j] - done)
-        state.estimate_left[j] -= done
-        state.since[j] = now
-        state.tc[j] = cost
-        tracked = state.counter[Counter.TRACK_ENDS] == 1 and state.released[j] == 0
-        if tracked:
-            remove_end(state, j)
-        state.finish[j] = now + state.work_left[j] * cost
-        state.planned_end[j] = now + state.estimate_left[j] * cost
-        if tracked:
-            add_end(state, j)
-        _move_finish(state, j)
-    state.counter[Counter.SPANNING_FIXED] = spanning
-
-
-@inlined
-def take_nodes(state: State, counts: Ints) -> None:
-    """Occupy the nodes of a job."""
-    for g in range(counts.size):
-        state.free[g] -= counts[g]
-        state.counter[Counter.FREE] -= counts[g]
+        done = (now - rates.since[j]) / rates.tc[j]
+        rates.work_left[j] = max(0.0, rates.work_left[j] - done)
+        rates.estimate_left[j] -= done
+        rates.since[j] = now
+        rates.tc[j] = cost
+        state.finish[j] = now + rates.work_left[j] * cost
+        planned_end = now + rates.estimate_left[j] * cost
+        if counter[Counter.TRACK_ENDS] == 1 and state.ends.released[j] == 0:
+            _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
+            _add_end(state.ends, counter[Counter.ENDS] - 1, planned_end, j)
+        state.planned_end[j] = planned_end
+        place = state.heap.place[j]
+        if state.finish[j] < state.heap.time[place]:
+            _rise(state.heap, place, state.finish[j], j)
+        else:
+            _sink(state.heap, place, counter[Counter.RUNNING], state.finish[j], j)
 
 
 @inlined
@@ -221,49 +190,66 @@ def free_nodes(state: State, j: int) -> None:
 @inlined
 def enter(problem: Problem, state: State, j: int) -> None:
     """Enter a job whose counts and times are set among the running ones."""
-    take_nodes(state, state.counts[j])
-    state.sequence[j] = state.counter[Counter.STARTED]
-    state.counter[Counter.STARTED] += 1
-    state.released[j] = 0
-    push_finish(state, j)
-    if state.counter[Counter.TRACK_ENDS] == 1:
-        add_end(state, j)
-    if state.load.size > 1 and problem.bandwidth[j] > 0.0 and demands(problem, j, state.counts[j], state.demand):
-        spanning = state.counter[Counter.SPANNING]
-        state.spanning[spanning] = j
-        state.counter[Counter.SPANNING] = spanning + 1
-        state.counter[Counter.LOADS_STALE] = 1
+    counter = state.counter
+    for g in range(state.free.size):
+        used = state.counts[j, g]
+        state.free[g] -= used
+        counter[Counter.FREE] -= used
+    state.heap.sequence[j] = counter[Counter.STARTED]
+    counter[Counter.STARTED] += 1
+    _rise(state.heap, counter[Counter.RUNNING], state.finish[j], j)
+    counter[Counter.RUNNING] += 1
+    if counter[Counter.TRACK_ENDS] == 1:
+        state.ends.released[j] = 0
+        _add_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
+        counter[Counter.ENDS] += 1
+    if (
+        state.load.size > 1
+        and problem.bandwidth[j] > 0.0
+        and fill_demand(
+            problem.groups, problem.tasks[j], problem.bandwidth[j], state.counts[j], state.rates.demand[j]
+        )
+    ):
+        state.rates.spanning[counter[Counter.SPANNING]] = j
+        counter[Counter.SPANNING] += 1
+        counter[Counter.LOADS_STALE] = 1
 
 
 @inlined
 def leave(problem: Problem, state: State, j: int) -> None:
     """Let a job that has just been taken off the heap end."""
-    if state.released[j] == 0:
+    counter = state.counter
+    if counter[Counter.TRACK_ENDS] == 0:
         free_nodes(state, j)
-        if state.counter[Counter.TRACK_ENDS] == 1:
-            remove_end(state, j)
-    state.counter[Counter.FINISHED] += 1
-    spanning = state.counter[Counter.SPANNING]
-    for i in range(spanning):
-        if state.spanning[i] == j:
-            for later in range(i, spanning - 1):
-                state.spanning[later] = state.spanning[later + 1]
-            state.counter[Counter.SPANNING] = spanning - 1
-            if i < state.counter[Counter.SPANNING_FIXED]:
-                state.counter[Counter.SPANNING_FIXED] -= 1
-            state.counter[Counter.LOADS_STALE] = 1
-            break
+    elif state.ends.released[j] == 0:
+        free_nodes(state, j)
+        _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
+        counter[Counter.ENDS] -= 1
+    counter[Counter.FINISHED] += 1
+    if state.load.size > 1 and problem.bandwidth[j] > 0.0:
+        spanning = state.rates.spanning
+        last = counter[Counter.SPANNING] - 1
+        for i in range(last + 1):
+            if spanning[i] == j:
+                for later in range(i, last):
+                    spanning[later] = spanning[later + 1]
+                counter[Counter.SPANNING] = last
+                if i < counter[Counter.SPANNING_FIXED]:
+                    counter[Counter.SPANNING_FIXED] -= 1
+                counter[Counter.LOADS_STALE] = 1
+                break
 
 
-@inlined
+@part
 def release_pending(state: State) -> None:
     """Count the nodes of jobs that end now, as planned or later, as free although their event is pending [3]."""
     now = state.clock[Clock.NOW]
     place = state.counter[Counter.ENDS] - 1
-    while place >= 0 and state.ends_time[place] <= now:
-        j = state.ends_job[place]
+    while place >= 0 and state.ends.time[place] <= now:
+        j = state.ends.job[place]
         place -= 1
         if state.finish[j] == now:
             free_nodes(state, j)
-            remove_end(state, j)
-            state.released[j] = 1
+            _remove_end(state.ends, state.counter[Counter.ENDS], state.planned_end[j], j)
+            state.counter[Counter.ENDS] -= 1
+            state.ends.released[j] = 1

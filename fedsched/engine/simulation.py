@@ -61,12 +61,14 @@ class Simulation:
         _refuse_unplaceable(workload, federation, rules, problem, self.plan)
         self.state = new_state(
             problem,
+            dispatch=self.plan.dispatch,
             separate_backfill=self.plan.separate_backfill,
-            planning=self.plan.dispatch == Dispatch.CONSERVATIVE,
         )
         if running is not None:
-            for name in ("start", "finish", "planned_end", "tc", "work_left", "estimate_left", "since", "counts"):
+            for name in ("start", "finish", "planned_end", "counts"):
                 getattr(self.state, name)[running.rows] = getattr(running, name)
+            for name in ("tc", "work_left", "estimate_left", "since"):
+                getattr(self.state.rates, name)[running.rows] = getattr(running, name)
         begin(problem, self.plan, self.state)
         self._slice = 64
 
@@ -112,8 +114,8 @@ class Simulation:
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""
         size = int(self.state.counter[Counter.RUNNING])
-        rows = np.sort(self.state.heap_job[:size])
-        rows = rows[np.argsort(self.state.sequence[rows])]
+        rows = np.sort(self.state.heap.job[:size])
+        rows = rows[np.argsort(self.state.heap.sequence[rows])]
         state = self.state
         return RunningJobs(
             time=self.time,
@@ -121,10 +123,10 @@ class Simulation:
             start=state.start[rows],
             finish=state.finish[rows],
             planned_end=state.planned_end[rows],
-            tc=state.tc[rows],
-            work_left=state.work_left[rows],
-            estimate_left=state.estimate_left[rows],
-            since=state.since[rows],
+            tc=state.rates.tc[rows],
+            work_left=state.rates.work_left[rows],
+            estimate_left=state.rates.estimate_left[rows],
+            since=state.rates.since[rows],
             counts=state.counts[rows],
         )
 
@@ -165,11 +167,11 @@ def make_plan(
 def _refuse_unplaceable(
     workload: Workload, federation: Federation, rules: Rules, problem: Problem, plan: Plan
 ) -> None:
-    row = first_unplaceable(problem, plan, new_state(problem, separate_backfill=False, planning=False))
+    row = first_unplaceable(problem, plan, new_state(problem, dispatch=Dispatch.STRICT, separate_backfill=False))
     if row < 0:
         return
     tasks = int(workload.tasks[row])
-    usable = np.minimum(plan.caps[plan.cap_row[row]], problem.group_nodes)
+    usable = np.minimum(plan.caps[plan.cap_row[row]], problem.groups.nodes)
     job = f"Job {workload.id[row]}: tasks={tasks}"
     if tasks > federation.nodes:
         raise InfeasibleError(f"{job} exceeds the federation's {federation.nodes} nodes; drop it or use a larger one.")
@@ -180,7 +182,7 @@ def _refuse_unplaceable(
             f"{job} exceeds the {usable.sum()} nodes that its caps and allowed clusters leave (per group: "
             f"{usable.tolist()}); loosen them."
         )
-    per_cluster = np.bincount(problem.group_cluster, weights=usable).astype(int).tolist()
+    per_cluster = np.bincount(problem.groups.cluster, weights=usable).astype(int).tolist()
     raise InfeasibleError(
         f"{job} fits on no node set that placement={rules.placement!r} accepts, even on the empty federation "
         f"(usable nodes per cluster: {per_cluster}); use another placement or drop it."
