@@ -60,14 +60,13 @@ class Rules:
     order: str | ArrayLike = "fcfs"  # a name of ORDERS, or a permutation of the workload's rows
     dispatch: str = "strict"
     placement: str = "fastest"
-    backfill_order: str | None = None  # None: the queue order
+    backfill_order: str | ArrayLike | None = None  # None: the queue order
     name: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.order, str) and self.order not in ORDERS:
-            raise unknown_name("queue order", self.order, ORDERS)
-        if self.backfill_order is not None and self.backfill_order not in ORDERS:
-            raise unknown_name("backfill order", self.backfill_order, ORDERS)
+        for kind, order in (("queue order", self.order), ("backfill order", self.backfill_order)):
+            if isinstance(order, str) and order not in ORDERS:
+                raise unknown_name(kind, order, ORDERS)
         if self.dispatch not in DISPATCH:
             raise unknown_name("dispatch rule", self.dispatch, DISPATCH)
         if self.placement not in PLACEMENTS:
@@ -78,9 +77,9 @@ class Rules:
         return self
 
     def __str__(self) -> str:
-        order = self.order if isinstance(self.order, str) else "permutation"
-        text = self.name or "-".join(part for part in (order, self.dispatch, self.backfill_order) if part)
-        return f"{text} on {self.placement}"
+        orders = [order if isinstance(order, str) else "permutation" for order in (self.order, self.backfill_order)]
+        backfill = f"-{orders[1]}" if self.backfill_order is not None else ""
+        return f"{self.name or f'{orders[0]}-{self.dispatch}{backfill}'} on {self.placement}"
 
 
 @runtime_checkable

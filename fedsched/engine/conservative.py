@@ -39,8 +39,9 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
             for g in range(state.free.size):
                 profile.free[row, g] = profile.free[row - 1, g]
         j = state.ends.job[i]
-        for g in range(state.free.size):
-            profile.free[row, g] += state.counts[j, g]
+        if state.ends.released[j] == 0:
+            for g in range(state.free.size):
+                profile.free[row, g] += state.counts[j, g]
     state.counter[Counter.BREAKPOINTS] = row + 1
     if plan.placement == Placement.LINK_AWARE:
         for k in range(state.load.size):
@@ -199,8 +200,12 @@ def _next_starter(state: State, position: int) -> int:
 def _standing_plan_holds(plan: Plan, state: State) -> bool:
     if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED or state.free.size > 1:
         return False
-    ends = state.counter[Counter.ENDS]
-    return ends == 0 or state.ends.time[ends - 1] > state.clock[Clock.NOW]  # else a job has outrun its estimate
+    for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
+        if state.ends.time[i] > state.clock[Clock.NOW]:
+            break
+        if state.ends.released[state.ends.job[i]] == 0:
+            return False  # a job has outrun its estimate
+    return True
 
 
 @inlined

@@ -100,10 +100,11 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
         time = planned_end_after(state.ends.time[place_in_list], now)
         while place_in_list >= 0 and planned_end_after(state.ends.time[place_in_list], now) == time:
             j = state.ends.job[place_in_list]
-            for g in range(extra.size):
-                extra[g] += state.counts[j, g]
-                total += state.counts[j, g]
             place_in_list -= 1
+            if state.ends.released[j] == 0:
+                for g in range(extra.size):
+                    extra[g] += state.counts[j, g]
+                    total += state.counts[j, g]
         if total < problem.tasks[head]:
             continue
         if plan.placement == Placement.LINK_AWARE:
