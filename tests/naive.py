@@ -735,8 +735,7 @@ def metrics(result: Result) -> dict[str, float]:
             occupied[g] += x * (finish - max(start, result.t0))
     busy_energy = sum(group.busy * seconds for group, seconds in zip(machine.groups, occupied, strict=True))
     idle_energy = sum(  # eq. 1.8
-        group.idle * (group.count * makespan - seconds)
-        for group, seconds in zip(machine.groups, occupied, strict=True)
+        group.idle * (group.count * makespan - seconds) for group, seconds in zip(machine.groups, occupied, strict=True)
     )
     users: dict[int, list[float]] = {}
     for job, value in zip(jobs, bounded, strict=True):

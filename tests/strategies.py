@@ -178,9 +178,7 @@ def settings(draw: st.DrawFn, *, jobs: int | None = None) -> Settings:
 
 
 @st.composite
-def scenarios(
-    draw: st.DrawFn, /, *, max_jobs: int = 9, without_contention: bool = False, **fixed: Any
-) -> Scenario:
+def scenarios(draw: st.DrawFn, /, *, max_jobs: int = 9, without_contention: bool = False, **fixed: Any) -> Scenario:
     """Return a federation, a workload that is feasible on it and settings, of which some may be fixed.
 
     Now and then a job is submitted at the very instant at which another one ends.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import naive
@@ -41,6 +42,7 @@ def jobs_of(*rows: tuple[float, ...]) -> list[Job]:
 # --------------------------------------------------------------------------------------- worked examples
 
 EXAMPLE_1 = jobs_of((0, 1, 3), (0, 4, 2), (0, 1, 2), (0, 2, 1), (0, 3, 1), (0, 3, 2))
+EXAMPLE_2 = jobs_of((0, 3, 5), (0, 2, 5), (0, 2, 5))
 
 
 @pytest.mark.parametrize(
@@ -61,9 +63,6 @@ def test_example_2() -> None:
     assert result.start == [0, 0, 0]
     assert result.counts == [[3, 0], [0, 2], [1, 1]]
     assert simulate(EXAMPLE_2, machine).start == [0, 0, 0]
-
-
-EXAMPLE_2 = jobs_of((0, 3, 5), (0, 2, 5), (0, 2, 5))
 
 
 def test_example_3() -> None:
@@ -446,42 +445,45 @@ def test_caps_allowed_and_feasibility() -> None:
 @pytest.mark.parametrize(
     ("order", "expected"),
     [
-        ("fcfs", [0, 1, 2, 3]),
-        ("sjf", [2, 0, 1, 3]),
+        ("fcfs", [2, 0, 1, 3]),
+        ("sjf", [2, 0, 3, 1]),
         ("ljf", [1, 3, 0, 2]),
-        ("smallest", [3, 1, 0, 2]),
-        ("largest", [2, 0, 1, 3]),
-        ("saf", [3, 0, 1, 2]),  # 30, 30, 32, 12
-        ("laf", [2, 0, 1, 3]),
+        ("smallest", [3, 0, 1, 2]),
+        ("largest", [2, 1, 0, 3]),
+        ("saf", [3, 0, 2, 1]),  # 30, 480, 256, 12
+        ("laf", [1, 2, 0, 3]),
         ("xfactor", [2, 0, 1, 3]),  # 16/10, 20/15, 13/4, 12/12
-        ("wfp3", [2, 0, 1, 3]),
-        ("unicef", [2, 0, 1, 3]),  # .6/log2 3, (5/15)/1, (9/4)/3, 0
-        ("f1", [0, 1, 2, 3]),
-        ((3, 1, 2, 0), [3, 1, 2, 0]),
+        ("wfp3", [2, 1, 0, 3]),  # .216·3, .037·32, 11.4·64, 0
+        ("unicef", [0, 2, 1, 3]),  # .6/1.585, .333/5, 2.25/6, 0
+        ("f1", [2, 0, 1, 3]),  # 3 + 870 log 3, 38 + 870 log 4, 39 + 0, 1 + 870 log 9
     ],
 )
-def test_queue_orders(order: naive.Order, expected: list[int]) -> None:
-    """Tests each queue order at 12 on four waiting jobs."""
-    jobs = jobs_of((6, 3, 10), (7, 2, 15), (3, 8, 4), (12, 1, 12))
-    jobs = [replace(job, submit=submit) for job, submit in zip(jobs, (6.0, 7.0, 3.0, 12.0), strict=True)]
-    if order == "fcfs":
-        expected = [2, 0, 1, 3]
-    if order == "ljf":
-        expected = [1, 3, 0, 2]
-    seen: list[list[int]] = []
+def test_queue_orders(order: str, expected: list[int]) -> None:
+    """Tests the key of each queue order at time 12 on four waiting jobs, t0 = 3."""
+    jobs = jobs_of((6, 3, 10), (7, 32, 15), (3, 64, 4), (12, 1, 12))
+    keys = [(naive.queue_key(job, order, 12.0, 3.0), job.submit) for job in jobs]
+    assert sorted(range(4), key=keys.__getitem__) == expected
 
-    def watch(simulation: naive.Simulation) -> None:
-        seen.append(simulation.sorted_by(order, [0, 1, 2, 3]))
 
-    blocker = Job(9, 0.0, 8, 12.0, 12.0)
-    simulate([*jobs, blocker], cluster(8), order="fcfs", watch=watch)
-    assert expected in seen
+def test_f1_weighs_size_against_age() -> None:
+    """Tests that under f1 a small later job goes before a large earlier one."""
+    large, small = Job(1, 1.0, 100, 1000.0, 1000.0), Job(2, 2.0, 1, 10.0, 10.0)
+    assert naive.queue_key(large, "f1", 5.0, 0.0) == pytest.approx(300.0)
+    assert naive.queue_key(small, "f1", 5.0, 0.0) == pytest.approx(1.0 + 870.0 * math.log10(2.0))
+
+
+def test_a_queue_order_decides_who_starts() -> None:
+    """Tests that a simulation serves the queue by the order given, explicit ones included."""
+    jobs = jobs_of((0, 1, 10), (1, 1, 3), (2, 1, 1), (3, 1, 2))
+    assert simulate(jobs, cluster(1), order="sjf").start == [0, 13, 10, 11]
+    assert simulate(jobs, cluster(1), order="ljf").start == [0, 10, 15, 13]
+    assert simulate(jobs, cluster(1), order=(3, 1, 0, 2)).start == [0, 12, 15, 10]
 
 
 def test_ties_go_by_submission_then_identity() -> None:
     """Tests that equal keys are served by submit, then id, whatever the rows."""
     jobs = [Job(7, 1.0, 1, 5.0, 5.0), Job(3, 1.0, 1, 5.0, 5.0), Job(9, 0.0, 1, 5.0, 5.0), Job(8, 0.0, 1, 9.0, 9.0)]
-    assert simulate(jobs, cluster(1), order="sjf").start == [19, 14, 9, 0]
+    assert simulate(jobs, cluster(1), order="sjf").start == [10, 5, 0, 15]
 
 
 # --------------------------------------------------------------------------------------------- properties
@@ -500,7 +502,7 @@ def check_schedule(scenario: Scenario, result: Result) -> None:
     times = sorted({time for _, start, finish, _ in records for time in (start, finish)})
     done = [0.0 for _ in records]
     saturated = 0.0
-    for begin, end in zip(times, times[1:], strict=False):
+    for begin, end in pairwise(times):
         on = [n for n, (_, start, finish, _) in enumerate(records) if start <= begin < finish]
         for g, group in enumerate(machine.groups):
             assert sum(records[n][3][g] for n in on) <= group.count
@@ -756,9 +758,7 @@ def test_resuming_in_the_middle_of_a_log(oracles_dir: Path, traces_dir: Path, ru
             finish, planned = start + job.runtime, start + job.estimate
             running.append(Running(n, start, [job.tasks], 1.0, job.runtime, job.estimate, start, finish, planned))
     running.sort(key=lambda record: record.start)
-    result = simulate(
-        [jobs[j] for j in known], cluster(100), dispatch=dispatch, t0=t0, running=running
-    )
+    result = simulate([jobs[j] for j in known], cluster(100), dispatch=dispatch, t0=t0, running=running)
     assert len(running) > 5
     assert sum(jobs[j].submit < t0 < expected[j] for j in known) > 5
     assert disagreements(result, [expected[j] for j in known], jobs[last].submit) == []

@@ -39,9 +39,8 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
             for g in range(state.free.size):
                 profile.free[row, g] = profile.free[row - 1, g]
         j = state.ends.job[i]
-        if state.ends.released[j] == 0:
-            for g in range(state.free.size):
-                profile.free[row, g] += state.counts[j, g]
+        for g in range(state.free.size):
+            profile.free[row, g] += state.counts[j, g]
     state.counter[Counter.BREAKPOINTS] = row + 1
     if plan.placement == Placement.LINK_AWARE:
         for k in range(state.load.size):
@@ -200,12 +199,8 @@ def _next_starter(state: State, position: int) -> int:
 def _standing_plan_holds(plan: Plan, state: State) -> bool:
     if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED or state.free.size > 1:
         return False
-    for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
-        if state.ends.time[i] > state.clock[Clock.NOW]:
-            break
-        if state.ends.released[state.ends.job[i]] == 0:
-            return False  # a job has outrun its estimate
-    return True
+    ends = state.counter[Counter.ENDS]
+    return ends == 0 or state.ends.time[ends - 1] > state.clock[Clock.NOW]  # else a job has outrun its estimate
 
 
 @inlined
@@ -244,10 +239,10 @@ def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
 
 
 @part
-def plan_the_queue(problem: Problem, plan: Plan, state: State) -> bool:
-    """Reserve for the queued jobs in order as far as it matters and start what is due; False if a job fits nowhere."""
+def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
+    """Reserve for the queued jobs in order as far as it matters, and start what is due."""
     if state.counter[Counter.QUEUED] == 0 and state.counter[Counter.PLAN_HOLDS] == 0:
-        return True
+        return
     queue = state.queue
     profile = state.profile
     if _standing_plan_holds(plan, state):
@@ -266,8 +261,9 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> bool:
                 break
         j = queue.order[position]
         begin = _first_fit(problem, plan, state, j)
-        if begin < 0:
-            return False
+        if begin < 0:  # it waits only for the load of jobs whose finish is pending: the next pass sees it
+            position = next_small(queue, position + 1, ANY)
+            continue
         duration = planned_duration(problem, j, state.scratch.chosen)
         profile.reserved[j] = profile.time[begin]
         _reserve(problem, plan, state, j, begin, profile.time[begin] + duration)
@@ -278,7 +274,6 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> bool:
         position = next_small(queue, position + 1, ANY)
     state.counter[Counter.PLANNED_TO] = position if position >= 0 else queue.position.size
     state.counter[Counter.PLAN_HOLDS] = 1
-    return True
 
 
 @inlined

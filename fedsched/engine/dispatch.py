@@ -89,7 +89,10 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
 
 @inlined
 def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
-    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then."""
+    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
+
+    A head that waits only for the load of jobs whose finish is pending has its reservation now.
+    """
     now = state.clock[Clock.NOW]
     extra = state.scratch.extra
     total = state.counter[Counter.FREE]
@@ -100,11 +103,10 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
         time = planned_end_after(state.ends.time[place_in_list], now)
         while place_in_list >= 0 and planned_end_after(state.ends.time[place_in_list], now) == time:
             j = state.ends.job[place_in_list]
+            for g in range(extra.size):
+                extra[g] += state.counts[j, g]
+                total += state.counts[j, g]
             place_in_list -= 1
-            if state.ends.released[j] == 0:
-                for g in range(extra.size):
-                    extra[g] += state.counts[j, g]
-                    total += state.counts[j, g]
         if total < problem.tasks[head]:
             continue
         if plan.placement == Placement.LINK_AWARE:
@@ -113,7 +115,11 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
             for g in range(extra.size):
                 extra[g] -= state.scratch.chosen[g]
             return time
-    return np.inf
+    state.profile.peak[:] = 0.0
+    place(problem, plan, head, extra, state.profile.peak, state)
+    for g in range(extra.size):
+        extra[g] -= state.scratch.chosen[g]
+    return now
 
 
 @inlined
@@ -129,11 +135,10 @@ def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int
     # Fills `state.scratch.chosen` so that the head's reservation holds; takes from `extra` what ends after the shadow time.
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
-    if not place(problem, plan, j, state.free, state.load, state):
-        return False
-    if now + planned_duration(problem, j, state.scratch.chosen) <= shadow:
+    fits = place(problem, plan, j, state.free, state.load, state)
+    if fits and now + planned_duration(problem, j, state.scratch.chosen) <= shadow:
         return True
-    if not _within(state.scratch.chosen, extra):
+    if not fits or not _within(state.scratch.chosen, extra):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
         if not place(problem, plan, j, limited, state.load, state):

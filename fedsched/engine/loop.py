@@ -111,13 +111,13 @@ def _arrive_all(problem: Problem, plan: Plan, state: State) -> int:
 
 
 @part
-def _dispatch(problem: Problem, plan: Plan, state: State) -> bool:
-    # One dispatch pass; False when a queued job can never be planned.
+def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
+    # One dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
         release_pending(state)
     if state.counter[Counter.QUEUED] == 0 or state.queue.tasks[1] > state.counter[Counter.FREE]:
         if plan.dispatch != Dispatch.CONSERVATIVE:
-            return True
+            return
     now = state.clock[Clock.NOW]
     if plan.order_key != QueueKey.FIXED:
         queues.reorder(problem, state, state.queue, plan.order_key, now)
@@ -130,8 +130,7 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> bool:
     elif plan.dispatch == Dispatch.EASY:
         backfill_around_head(problem, plan, state)
     else:
-        return plan_the_queue(problem, plan, state)
-    return True
+        plan_the_queue(problem, plan, state)
 
 
 @kernel
@@ -160,8 +159,7 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
             else:
                 _finish_first(problem, state)
                 update_rates(problem, state)
-        if not _dispatch(problem, plan, state):
-            return Status.STUCK
+        _dispatch(problem, plan, state)
         update_rates(problem, state)
     return Status.DONE if counter[Counter.FINISHED] == jobs else Status.MORE
 

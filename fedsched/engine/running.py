@@ -167,7 +167,7 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
         rates.tc[j] = cost
         state.finish[j] = now + rates.work_left[j] * cost
         planned_end = now + rates.estimate_left[j] * cost
-        if counter[Counter.TRACK_ENDS] == 1:
+        if counter[Counter.TRACK_ENDS] == 1 and state.ends.released[j] == 0:
             _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
             _add_end(state.ends, counter[Counter.ENDS] - 1, planned_end, j)
         state.planned_end[j] = planned_end
@@ -221,9 +221,8 @@ def leave(problem: Problem, state: State, j: int) -> None:
     counter = state.counter
     if counter[Counter.TRACK_ENDS] == 0:
         free_nodes(state, j)
-    else:
-        if state.ends.released[j] == 0:
-            free_nodes(state, j)
+    elif state.ends.released[j] == 0:
+        free_nodes(state, j)
         _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
         counter[Counter.ENDS] -= 1
     counter[Counter.FINISHED] += 1
@@ -249,6 +248,8 @@ def release_pending(state: State) -> None:
     while place >= 0 and state.ends.time[place] <= now:
         j = state.ends.job[place]
         place -= 1
-        if state.finish[j] == now and state.ends.released[j] == 0:
+        if state.finish[j] == now:
             free_nodes(state, j)
+            _remove_end(state.ends, state.counter[Counter.ENDS], state.planned_end[j], j)
+            state.counter[Counter.ENDS] -= 1
             state.ends.released[j] = 1
