@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,11 +15,12 @@ import numba
 from numba.core import config
 
 F = TypeVar("F", bound=Callable[..., Any])
+_KERNELS = re.compile(r"^@(kernel|part|inlined)$", re.MULTILINE)
 
 
 def kernel_files(package: Path) -> list[Path]:
     """Return the files of the package that hold kernels, in a fixed order."""
-    return sorted(path for path in package.rglob("*.py") if "fedsched.compiled import" in path.read_text(encoding="utf-8"))
+    return sorted(path for path in package.rglob("*.py") if _KERNELS.search(path.read_text(encoding="utf-8")))
 
 
 def fingerprint(files: list[Path]) -> str:

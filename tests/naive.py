@@ -492,7 +492,10 @@ class Simulation:
         ]
 
     def end_in_plan(self, record: Running) -> float:
-        """Return the planned end of a running job, which is always after now (reading 8)."""
+        """Return the planned end of a running job, which is always after now (reading 8).
+
+        Of a job whose finish is pending it is just after now, too: its nodes are free already, its links are not.
+        """
         return record.planned_end if record.planned_end > self.now else math.nextafter(self.now, math.inf)
 
     def free_at(self, time: float, reservations: Sequence[Reservation] = ()) -> Counts:
@@ -509,12 +512,9 @@ class Simulation:
     def loads_at(self, time: float, reservations: Sequence[Reservation] = ()) -> list[float]:
         """Return the uplink loads at a time of the plan, for `link_aware` (reading 22).
 
-        The load of now is as it stands, with the jobs started in this pass and with those whose finish is pending.
+        A job whose finish is pending still loads its links now; it leaves them just after.
         """
-        if time <= self.now:
-            holders = [(self.jobs[r.job], r.counts) for r in self.running]
-        else:
-            holders = [(self.jobs[r.job], r.counts) for r in self.present() if self.end_in_plan(r) > time]
+        holders = [(self.jobs[r.job], r.counts) for r in self.running if self.end_in_plan(r) > time]
         holders += [(self.jobs[r.job], r.counts) for r in reservations if r.start <= time < r.end]
         return uplink_loads(holders, self.machine)
 
@@ -600,18 +600,12 @@ class Simulation:
             self.start(j, counts)
 
     def reserve_head(self, head: int) -> tuple[float, Counts]:
-        """Return the shadow time of the head, and the nodes that it leaves over then.
-
-        A head that waits only for the load of jobs whose finish is pending has its reservation now.
-        """
-        for shadow in sorted({self.end_in_plan(record) for record in self.present()}):
+        """Return the shadow time of the head, and the nodes that it leaves over then."""
+        for shadow in sorted({self.end_in_plan(record) for record in self.running}):
             counts = self.place_at(head, shadow)
             if counts is not None:
                 return shadow, [nodes - x for nodes, x in zip(self.free_at(shadow), counts, strict=True)]
-        counts = self.place_on(head, self.free_at(self.now), uplink_loads((), self.machine))
-        if counts is None or self.present():
-            raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
-        return self.now, [nodes - x for nodes, x in zip(self.free_at(self.now), counts, strict=True)]
+        raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
 
     def ends_after(self, shadow: float, j: int, counts: Counts) -> bool:
         return self.now + planned_duration(self.jobs[j], counts, self.machine) > shadow
@@ -621,19 +615,17 @@ class Simulation:
         reservations: list[Reservation] = []
         for j in queue:
             planned = self.plan(j, reservations)
-            if planned is None:  # it waits only for the load of jobs whose finish is pending
-                continue
             if planned.start == self.now:
                 self.start(j, planned.counts)
             else:
                 reservations.append(planned)
 
-    def plan(self, j: int, reservations: list[Reservation]) -> Reservation | None:
+    def plan(self, j: int, reservations: list[Reservation]) -> Reservation:
         """Return the earliest place of a job beside the running jobs and the reservations."""
         job = self.jobs[j]
         breakpoints = sorted(
             {self.now}
-            | {self.end_in_plan(record) for record in self.present()}
+            | {self.end_in_plan(record) for record in self.running}
             | {time for r in reservations for time in (r.start, r.end)}
         )
         for begin in breakpoints:
@@ -649,9 +641,7 @@ class Simulation:
                 if needed <= end:
                     return Reservation(j, begin, needed, counts)
                 end = needed
-        if len(self.present()) == len(self.running):
-            raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
-        return None
+        raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
 
 
 def within(counts: Counts, limit: Counts) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +40,11 @@ class RunningJobs:
     estimate_left: Floats
     since: Floats
     counts: Ints
+
+    def renumbered(self, rows: Ints) -> RunningJobs:
+        """Return the same jobs as rows of a workload that was taken as `rows` from this one."""
+        place = {int(row): k for k, row in enumerate(rows)}
+        return replace(self, rows=np.array([place[int(row)] for row in self.rows], dtype=np.int64))
 
 
 class Simulation:

@@ -1,0 +1,126 @@
+"""The batch entry's face: the metric rows of many candidates of one problem, on one thread or several."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays import Plan, State
+from fedsched.engine.codes import Dispatch, QueueKey, Status
+from fedsched.engine.loop import evaluate
+from fedsched.engine.pack import new_state
+from fedsched.errors import InfeasibleError
+from fedsched.metrics import Column
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.engine.arrays import Floats, Problem
+
+SLICE = 16  # candidates between two looks at Ctrl-C
+
+
+class Evaluator:
+    """Evaluates candidates of one problem; keeps one workspace a thread, so that a call allocates only its rows."""
+
+    def __init__(self, problem: Problem, *, threads: int = 1, users: bool = False) -> None:
+        if problem.running.size > 0:
+            raise ValueError("Evaluator: the problem has running jobs; candidates start from an empty federation.")
+        jobs = problem.submit.size
+        self.problem = problem
+        self.threads = max(1, threads)
+        self._users = int(problem.user.max()) + 1 if users else 0
+        self._spaces: list[tuple[State, Floats]] = []
+        shared = np.arange(jobs)
+        self._common = Plan(
+            order=shared,
+            order_key=int(QueueKey.FIXED),
+            backfill_order=shared,
+            backfill_key=int(QueueKey.FIXED),
+            separate_backfill=False,
+            caps=np.zeros((1, problem.groups.nodes.size), dtype=np.int64),
+            cap_row=shared,
+            dispatch=int(Dispatch.GREEDY),
+            placement=0,
+        )
+
+    def _workspaces(self, dispatch: int) -> list[tuple[State, Floats]]:
+        # A workspace for a planning rule serves the simpler ones too.
+        if not self._spaces or self._rule < dispatch:
+            self._rule = dispatch
+            self._spaces = [
+                (
+                    new_state(self.problem, dispatch=dispatch, separate_backfill=False),
+                    np.zeros((self._users, 2)),
+                )
+                for _ in range(self.threads)
+            ]
+        return self._spaces
+
+    def default_caps(self) -> NDArray[np.int64]:
+        """Return the caps that forbid nothing: min(count, tasks) for every job and group."""
+        return np.minimum(self.problem.groups.nodes, self.problem.tasks[:, None])
+
+    def __call__(
+        self,
+        orders: ArrayLike,
+        *,
+        caps: ArrayLike | None = None,
+        dispatch: ArrayLike = Dispatch.GREEDY,
+        placement: ArrayLike = 0,
+    ) -> Floats:
+        """Return one metric row a candidate.
+
+        Parameters
+        ----------
+        orders
+            Candidates × jobs: each candidate's queue order, a permutation of the jobs.
+        caps
+            Candidates × jobs × groups; the default forbids nothing.
+        dispatch, placement
+            One rule for all candidates, or one each.
+        """
+        orders = np.ascontiguousarray(orders, dtype=np.int64)
+        candidates, jobs = orders.shape
+        if jobs != self.problem.submit.size or not _permutations(orders):
+            raise ValueError(f"orders: each row must hold the jobs 0..{self.problem.submit.size - 1} exactly once.")
+        if caps is None:
+            caps = np.repeat(self.default_caps()[None], candidates, axis=0)
+        caps = np.ascontiguousarray(caps, dtype=np.int64)
+        if caps.shape != (candidates, jobs, self.problem.groups.nodes.size):
+            raise ValueError(f"caps: shape {caps.shape} must be (candidates, jobs, groups).")
+        rules = np.ascontiguousarray(np.broadcast_to(dispatch, candidates), dtype=np.int64)
+        places = np.ascontiguousarray(np.broadcast_to(placement, candidates), dtype=np.int64)
+        rows = np.full((candidates, len(Column)), np.nan)
+        spaces = self._workspaces(int(rules.max(initial=0)))
+        edges = np.linspace(0, candidates, self.threads + 1).astype(int).tolist()
+
+        def work(thread: int) -> None:
+            state, user_sums = spaces[thread]
+            for first in range(edges[thread], edges[thread + 1], SLICE):
+                last = min(first + SLICE, edges[thread + 1])
+                status = evaluate(
+                    self.problem, self._common, orders, caps, rules, places, state, user_sums, rows, first, last
+                )
+                if status != Status.DONE:
+                    raise InfeasibleError(
+                        f"A candidate among {first}..{last - 1} holds a job that its caps and placement never let start."
+                    )
+
+        if self.threads == 1:
+            work(0)
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                list(pool.map(work, range(self.threads)))
+        return rows
+
+
+def _permutations(orders: NDArray[np.int64]) -> bool:
+    candidates, jobs = orders.shape
+    if orders.size == 0 or orders.min() < 0 or orders.max() >= jobs:
+        return orders.size == 0
+    seen = np.zeros((candidates, jobs), dtype=np.bool_)
+    np.put_along_axis(seen, orders, True, axis=1)
+    return bool(seen.all())

@@ -1,0 +1,140 @@
+"""The engine against the naive reference: the same starts, finishes, counts and metrics, to the last bit of a start."""
+
+from __future__ import annotations
+
+import math
+
+import naive
+import numpy as np
+import pytest
+import strategies
+from hypothesis import given, settings
+
+import fedsched as fs
+from fedsched.simulate import prepare
+
+SEEDS = 4000
+PARTS = 8
+
+
+def run_engine(scenario: strategies.Scenario, **changes: object) -> fs.Schedule:
+    """Return the package's schedule of a scenario."""
+    workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+    chosen = scenario.settings
+    rules = fs.Rules(
+        order=chosen.order,
+        dispatch=chosen.dispatch,
+        placement=chosen.placement,
+        backfill_order=chosen.backfill_order,
+    )
+    options = {
+        "same_time": chosen.same_time,
+        "saturation": chosen.saturation,
+        "kill_at_estimate": chosen.kill_at_estimate,
+        "caps": caps,
+        **changes,
+    }
+    return fs.simulate(workload, federation, rules, **options)
+
+
+def assert_same(scenario: strategies.Scenario) -> None:
+    """Fail unless engine and reference agree on everything."""
+    expected = scenario.simulate()
+    got = run_engine(scenario)
+    np.testing.assert_array_equal(got.start, expected.start)
+    np.testing.assert_array_equal(got.finish, expected.finish)
+    np.testing.assert_array_equal(got.counts, expected.counts)
+    measured = got.metrics().as_dict()
+    for name, value in naive.metrics(expected).items():
+        assert math.isclose(measured[name], value, rel_tol=1e-9, abs_tol=1e-9), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_scenarios_agree(part: int) -> None:
+    """Thousands of random systems, over every rule, placement, reading and order, give the same schedule."""
+    for seed in range(part, SEEDS, PARTS):
+        assert_same(strategies.random_scenario(seed))
+
+
+@pytest.mark.parametrize("same_time", ["batch", "sequential"])
+@pytest.mark.parametrize("placement", naive.PLACEMENT)
+@pytest.mark.parametrize("dispatch", naive.DISPATCH)
+def test_every_combination_of_rules_agrees(dispatch: str, placement: str, same_time: str) -> None:
+    """Each dispatch rule with each placement under both readings gives the reference's schedule."""
+    for seed in range(10_000, 10_006):
+        for saturation in ("dynamic", "static"):
+            fixed = {"dispatch": dispatch, "placement": placement, "same_time": same_time, "saturation": saturation}
+            assert_same(strategies.random_scenario(seed, **fixed))
+
+
+@given(scenario=strategies.scenarios())
+@settings(derandomize=True, deadline=None, max_examples=60)
+def test_hypothesis_finds_no_difference(scenario: strategies.Scenario) -> None:
+    """No scenario that hypothesis thinks of tells engine and reference apart."""
+    assert_same(scenario)
+
+
+@given(scenario=strategies.scenarios(without_contention=True))
+@settings(derandomize=True, deadline=None, max_examples=30)
+def test_static_is_dynamic_without_contention(scenario: strategies.Scenario) -> None:
+    """Where no job communicates, the two readings of saturation are one."""
+    dynamic, static = (run_engine(scenario, saturation=reading) for reading in ("dynamic", "static"))
+    np.testing.assert_array_equal(dynamic.start, static.start)
+    np.testing.assert_array_equal(dynamic.finish, static.finish)
+
+
+def test_a_stopped_run_goes_on_as_if_it_had_not_stopped() -> None:
+    """Advancing event by event, or instant by instant, gives the schedule of one long run."""
+    for seed in range(60):
+        scenario = strategies.random_scenario(seed)
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        chosen = scenario.settings
+        rules = fs.Rules(
+            order=chosen.order,
+            dispatch=chosen.dispatch,
+            placement=chosen.placement,
+            backfill_order=chosen.backfill_order,
+        )
+        run = prepare(
+            workload,
+            federation,
+            rules,
+            same_time=chosen.same_time,
+            saturation=chosen.saturation,
+            kill_at_estimate=chosen.kill_at_estimate,
+            caps=caps,
+        )
+        whole = run_engine(scenario)
+        for instant in sorted({*whole.start, *whole.finish, *workload.submit}):
+            run.advance(until=instant)
+        np.testing.assert_array_equal(run.state.start, whole.start)
+        np.testing.assert_array_equal(run.state.finish, whole.finish)
+
+
+def test_a_run_starts_from_a_running_state() -> None:
+    """The jobs still to come, started from the running jobs of a moment, finish as in the whole run."""
+    checked = 0
+    for seed in range(200):
+        fixed = {"order": "fcfs", "backfill_order": None, "same_time": "batch"}
+        scenario = strategies.random_scenario(seed, **fixed)
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        chosen = scenario.settings
+        options = {"saturation": chosen.saturation, "kill_at_estimate": chosen.kill_at_estimate}
+        rules = fs.Rules(dispatch=chosen.dispatch, placement=chosen.placement)
+        whole = fs.simulate(workload, federation, rules, caps=caps, **options)
+        moment = float(np.median(whole.start))
+        run = prepare(workload, federation, rules, caps=caps, **options).advance(until=moment)
+        over = run.state.finish <= moment
+        waiting = np.isnan(run.state.start)
+        if over.all() or not waiting.any():
+            continue
+        rows = np.flatnonzero(~over)
+        running = run.running().renumbered(rows)
+        rest = fs.simulate(
+            workload.take(rows), federation, rules, caps=caps[rows], running=running, **options
+        )
+        np.testing.assert_array_equal(rest.start, whole.start[rows])
+        np.testing.assert_array_equal(rest.finish, whole.finish[rows])
+        checked += 1
+    assert checked > 50
