@@ -211,15 +211,18 @@ class Metrics:
 def measured(workload: Workload, federation: Federation) -> Measured:
     """Return the arrays that the metric kernel reads for this workload on this federation."""
     groups = federation.groups
-    return Measured(
-        submit=workload.submit,
-        tasks=workload.tasks,
+    inputs = Measured(
+        submit=np.array(workload.submit, dtype=np.float64),
+        tasks=np.array(workload.tasks, dtype=np.int64),
         user=np.unique(workload.user, return_inverse=True)[1].astype(np.int64),
         group_nodes=np.array([group.count for group in groups], dtype=np.int64),
         group_cluster=np.array(federation.group_cluster, dtype=np.int64),
         busy_watts=np.array([group.busy_watts for group in groups], dtype=np.float64),
         idle_watts=np.array([group.idle_watts for group in groups], dtype=np.float64),
     )
+    for array in inputs:
+        array.setflags(write=False)  # as in a Problem: the kernel knows one type
+    return inputs
 
 
 def metrics_of(
@@ -236,5 +239,15 @@ def metrics_of(
     """Return the metrics of a schedule given by its start times, finish times and node counts."""
     row = np.full(len(Column), np.nan)
     user_sums = np.zeros((int(inputs.user.max(initial=-1)) + 1 if users else 0, 2))
-    fill_row(inputs, float(t0), start, finish, counts, float(saturated_seconds), float(loss_of_capacity), user_sums, row)
+    fill_row(
+        inputs,
+        float(t0),
+        np.array(start, dtype=np.float64),
+        np.array(finish, dtype=np.float64),
+        np.array(counts, dtype=np.int64),
+        float(saturated_seconds),
+        float(loss_of_capacity),
+        user_sums,
+        row,
+    )
     return Metrics.from_row(row)

@@ -1,0 +1,317 @@
+"""The independent check behind `Schedule.verify()`: everything recomputed from start times and node counts.
+
+It shares no code with the engine or the metric kernels; the model's formulas are written out once more.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.metrics import Metrics
+    from fedsched.nodes import Intervals
+    from fedsched.schedule import Schedule
+
+
+
+def violations(
+    schedule: Schedule,
+    *,
+    tolerance: float,
+    caps: NDArray[np.int64] | None,
+    claimed: Metrics | None,
+    nodes: Sequence[Intervals] | None = None,
+) -> list[str]:
+    """Return what breaks the model, one line each, the gravest kinds first."""
+    found = [*_jobs(schedule), *_nodes_per_job(schedule, caps), *_times(schedule)]
+    if found:
+        return found  # the rest would only echo these
+    found += _capacity(schedule)
+    if nodes is not None:
+        found += _node_numbers(schedule, nodes)
+    found += _rates(schedule, tolerance)
+    found += _integrals(schedule, claimed, tolerance)
+    return found
+
+
+def _name(schedule: Schedule, row: int) -> str:
+    return f"Job {schedule.workload.id[row]}"
+
+
+def _jobs(schedule: Schedule) -> Iterator[str]:
+    ids, times = np.unique(schedule.workload.id, return_counts=True)
+    for job in ids[times > 1]:
+        yield f"Job {job}: its id stands in more than one row."
+    for row in np.flatnonzero(np.isnan(schedule.start)):
+        yield f"{_name(schedule, row)}: it was never started."
+    for row in np.flatnonzero(~np.isnan(schedule.start) & np.isnan(schedule.finish)):
+        yield f"{_name(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
+    for row in np.flatnonzero(np.isinf(schedule.start) | np.isinf(schedule.finish)):
+        yield f"{_name(schedule, row)}: start or finish is not finite."
+
+
+def _nodes_per_job(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterator[str]:
+    counts, tasks = schedule.counts, schedule.workload.tasks
+    sizes = np.array([group.count for group in schedule.federation.groups])
+    for row, g in np.argwhere(counts < 0):
+        yield f"{_name(schedule, row)}: {counts[row, g]} nodes of group {g} is below 0."
+    for row in np.flatnonzero((counts.sum(axis=1) != tasks) & ~np.isnan(schedule.start)):
+        yield f"{_name(schedule, row)}: it has {counts[row].sum()} nodes for {tasks[row]} tasks."
+    for row, g in np.argwhere(counts > sizes):
+        yield f"{_name(schedule, row)}: {counts[row, g]} nodes of group {g}, which has {sizes[g]}."
+    if caps is not None:
+        for row, g in np.argwhere(counts > caps):
+            yield f"{_name(schedule, row)}: {counts[row, g]} nodes of group {g} exceed its cap of {caps[row, g]}."
+    if schedule.workload.allowed is not None:
+        cluster_of = _cluster_of_site(schedule)
+        group_cluster = np.array(schedule.federation.group_cluster)
+        for site, cluster in enumerate(cluster_of):
+            used = counts[:, group_cluster == cluster].any(axis=1)
+            for row in np.flatnonzero(used & ~schedule.workload.allowed[:, site]):
+                name = schedule.federation.clusters[cluster].name
+                yield f"{_name(schedule, row)}: it runs on cluster {name!r}, which it may not use."
+
+
+def _cluster_of_site(schedule: Schedule) -> list[int]:
+    names = [cluster.name for cluster in schedule.federation.clusters]
+    sites = schedule.workload.sites
+    if all(site in names for site in sites):
+        return [names.index(site) for site in sites]
+    return [int(site) - 1 for site in sites]
+
+
+def _times(schedule: Schedule) -> Iterator[str]:
+    start, finish, submit = schedule.start, schedule.finish, schedule.workload.submit
+    for row in np.flatnonzero(start < submit):
+        yield f"{_name(schedule, row)}: it starts at {start[row]:g}, before its submit at {submit[row]:g}."
+    for row in np.flatnonzero(finish < start):
+        yield f"{_name(schedule, row)}: it finishes at {finish[row]:g}, before its start at {start[row]:g}."
+
+
+def _capacity(schedule: Schedule) -> Iterator[str]:
+    # At one instant ends come before starts: a node may be handed over.
+    start, finish = schedule.start, schedule.finish
+    times = np.concatenate([finish, start])
+    kind = np.repeat([0, 1], len(start))
+    order = np.lexsort((kind, times))
+    for g, group in enumerate(schedule.federation.groups):
+        change = np.concatenate([-schedule.counts[:, g], schedule.counts[:, g]])[order]
+        # a job that ends as it starts has given its nodes back before it took them
+        over = np.flatnonzero(np.cumsum(change) > group.count)
+        if over.size:
+            event = order[over[0]]
+            used = int(np.cumsum(change)[over[0]])
+            row = int(event % len(start))
+            yield (
+                f"{_name(schedule, row)}: at {times[event]:g} group {g} has {used} nodes in use, "
+                f"but only {group.count} nodes."
+            )
+
+
+def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[str]:
+    rows: list[int] = []
+    numbers: list[int] = []
+    for row, intervals in enumerate(nodes):
+        held = [node for first, last in intervals for node in range(first, last + 1)]
+        if len(held) != schedule.workload.tasks[row]:
+            yield f"{_name(schedule, row)}: it is given {len(held)} node numbers for its tasks."
+        rows += [row] * len(held)
+        numbers += held
+    job, node = np.array(rows, dtype=np.int64), np.array(numbers, dtype=np.int64)
+    order = np.lexsort((schedule.finish[job], schedule.start[job], node))
+    job, node = job[order], node[order]
+    clash = (node[1:] == node[:-1]) & (schedule.start[job[1:]] < schedule.finish[job[:-1]])
+    for place in np.flatnonzero(clash):
+        first, second = int(job[place]), int(job[place + 1])
+        yield f"{_name(schedule, second)}: node {node[place]} is still used by job {schedule.workload.id[first]}."
+
+
+# ------------------------------------------------------------------------------------------------- rates
+
+
+def _processing(schedule: Schedule) -> NDArray[np.float64]:
+    slow = np.array([1.0 / group.speed for group in schedule.federation.groups])  # eq. 1.1
+    return np.asarray(np.where(schedule.counts > 0, slow, 0.0).max(axis=1))
+
+
+def _demand(schedule: Schedule) -> NDArray[np.float64]:
+    # eq. 1.2, jobs × clusters
+    clusters = np.array(schedule.federation.group_cluster)
+    here = np.stack([schedule.counts[:, clusters == k].sum(axis=1) for k in range(clusters.max() + 1)], axis=1)
+    tasks = schedule.workload.tasks[:, None]
+    bandwidth = schedule.workload.task_bandwidth[:, None]
+    demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
+    return np.asarray(np.where((here > 0) & (here < tasks), demand, 0.0))
+
+
+def _work(schedule: Schedule) -> NDArray[np.float64]:
+    runtime = schedule.workload.runtime
+    return np.minimum(runtime, schedule.workload.estimate) if schedule.kill_at_estimate else runtime
+
+
+def _rates(schedule: Schedule, tolerance: float) -> Iterator[str]:
+    workload = schedule.workload
+    sigma, work, processing = workload.compute_fraction, _work(schedule), _processing(schedule)
+    early = schedule.start + work * (sigma * processing + (1.0 - sigma))
+    late = early.copy()
+    demand = _demand(schedule)
+    talking = np.flatnonzero(demand.any(axis=1))
+    given = schedule.start < schedule.t0  # ran before t0: how fast until then is not known here
+    if talking.size:
+        uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
+        if schedule.saturation == "static":
+            _static_finishes(schedule, talking, demand, uplink, early, late)
+        elif not given[talking].any():
+            early[talking] = late[talking] = _dynamic_finishes(schedule, talking, demand[talking], uplink)
+        else:
+            given = given | demand.any(axis=1)
+    slack = tolerance * np.maximum(1.0, np.abs(early))
+    wrong = ((schedule.finish < early - slack) | (schedule.finish > late + slack)) & ~given
+    for row in np.flatnonzero(wrong):
+        yield f"{_name(schedule, row)}: it finishes at {schedule.finish[row]:.9g}; its rates make it {early[row]:.9g}."
+
+
+def _communication(load: NDArray[np.float64], demand: NDArray[np.float64], uplink: NDArray[np.float64]) -> float:
+    used = demand > 0.0
+    return max(1.0, float((load[used] / uplink[used]).max(initial=1.0)))  # eqs. 1.4, 1.5
+
+
+def _dynamic_finishes(
+    schedule: Schedule, rows: NDArray[np.int64], demand: NDArray[np.float64], uplink: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    # Replays the communicating jobs alone: only they can change one another's rates.
+    start = schedule.start[rows]
+    sigma = schedule.workload.compute_fraction[rows]
+    fixed = sigma * _processing(schedule)[rows]
+    left = _work(schedule)[rows].astype(float).copy()
+    finish = np.full(rows.size, np.nan)
+    cost = np.ones(rows.size)
+    since = start.copy()
+    due = np.full(rows.size, np.inf)
+    coming = np.argsort(start, kind="stable").tolist()[::-1]
+    running: list[int] = []
+    while coming or running:
+        now = min([due[j] for j in running] + ([start[coming[-1]]] if coming else []))
+        for j in [j for j in running if due[j] <= now]:
+            finish[j] = due[j]
+            running.remove(j)
+        fresh = []
+        while coming and start[coming[-1]] <= now:
+            fresh.append(coming.pop())
+        running += fresh
+        load = demand[running].sum(axis=0)
+        for j in running:
+            rate = fixed[j] + (1.0 - sigma[j]) * _communication(load, demand[j], uplink)
+            if j in fresh or rate != cost[j]:
+                left[j] = max(0.0, left[j] - (now - since[j]) / cost[j])
+                cost[j], since[j], due[j] = rate, now, now + left[j] * rate
+    return finish
+
+
+def _static_finishes(
+    schedule: Schedule,
+    rows: NDArray[np.int64],
+    demand: NDArray[np.float64],
+    uplink: NDArray[np.float64],
+    early: NDArray[np.float64],
+    late: NDArray[np.float64],
+) -> None:
+    # The load that stands after the pass: a job that ends, or starts, in the same instant may or may not count under
+    # the sequential reading, so the rate has a least and a greatest value; they are equal where nothing coincides.
+    start, finish = schedule.start, schedule.finish
+    sigma, processing, work = schedule.workload.compute_fraction, _processing(schedule), _work(schedule)
+    for row in rows:
+        now = start[row]
+        if now < schedule.t0:
+            continue
+        surely = (start[rows] < now) & (finish[rows] > now) | (rows == row)
+        perhaps = (start[rows] <= now) & (finish[rows] >= now)
+        for among, bound in ((surely, early), (perhaps, late)):
+            load = demand[rows[among]].sum(axis=0)
+            cost = sigma[row] * processing[row] + (1 - sigma[row]) * _communication(load, demand[row], uplink)
+            bound[row] = now + work[row] * cost
+
+
+# --------------------------------------------------------------------------------------------- integrals
+
+
+def _integrals(schedule: Schedule, claimed: Metrics | None, tolerance: float) -> Iterator[str]:
+    claims: list[tuple[str, float, float]] = []
+    if schedule.saturated_seconds == schedule.saturated_seconds:
+        claims.append(("saturated_seconds", schedule.saturated_seconds, _saturated_seconds(schedule)))
+    if schedule.loss_of_capacity == schedule.loss_of_capacity:
+        claims.append(("loss_of_capacity", schedule.loss_of_capacity, _loss_of_capacity(schedule)))
+    if claimed is not None:
+        claims.append(("energy", claimed.energy, _energy(schedule)))
+        claims.append(("makespan", claimed.makespan, float(schedule.finish.max()) - schedule.t0))
+        claims.append(("mean_wait", claimed.mean_wait, float((schedule.start - schedule.workload.submit).mean())))
+    for name, value, expected in claims:
+        if not abs(value - expected) <= 1e3 * tolerance * max(1.0, abs(expected)):
+            yield f"Schedule: {name} is given as {value:.9g}, but start times and nodes make it {expected:.9g}."
+
+
+def _saturated_seconds(schedule: Schedule) -> float:
+    demand = _demand(schedule)
+    rows = np.flatnonzero(demand.any(axis=1))
+    uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
+    begin = np.maximum(schedule.start[rows], schedule.t0)
+    times = np.unique(np.concatenate([begin, schedule.finish[rows]]))
+    total = 0.0
+    running: list[int] = []
+    by_start = rows[np.argsort(begin, kind="stable")].tolist()[::-1]
+    for now, then in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
+        running = [row for row in running if schedule.finish[row] > now]
+        while by_start and max(schedule.start[by_start[-1]], schedule.t0) <= now:
+            running.append(by_start.pop())
+        load = demand[running].sum(axis=0)
+        # a load that differs from the bandwidth by rounding alone counts as neither
+        total += (then - now) * int((load > uplink * (1 + 1e-12)).sum())
+    return total
+
+
+def _energy(schedule: Schedule) -> float:
+    # the integral of power over [t0, last finish] (eq. 1.8)
+    groups = schedule.federation.groups
+    begin = np.maximum(schedule.start, schedule.t0)
+    step = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
+    times = np.concatenate([begin, schedule.finish])
+    change = np.concatenate([step, -step])
+    order = np.argsort(times, kind="stable")
+    idle_power = sum(group.idle_watts * group.count for group in groups)
+    power = idle_power + np.cumsum(change[order])
+    return float(idle_power * (times[order][0] - schedule.t0) + (power[:-1] * np.diff(times[order])).sum())
+
+
+def _loss_of_capacity(schedule: Schedule) -> float:
+    workload, nodes = schedule.workload, schedule.federation.nodes
+    start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
+    last = float(finish.max())
+    events = [(time, 0, row) for row, time in enumerate(finish.tolist())]
+    events += [(time, 1, row) for row, time in enumerate(np.maximum(workload.submit, schedule.t0).tolist())]
+    events += [(time, 2, row) for row, time in enumerate(start.tolist())]
+    events.sort()
+    waiting: list[tuple[int, int]] = []
+    gone = np.zeros(len(workload), dtype=bool).tolist()
+    idle, lost, now = nodes, 0.0, schedule.t0
+    for time, kind, row in events:
+        if time > now:
+            while waiting and gone[waiting[0][1]]:
+                heapq.heappop(waiting)
+            if waiting and waiting[0][0] <= idle:
+                lost += idle * (time - now)
+            now = time
+        if kind == 0:
+            idle += tasks[row]
+        elif kind == 1:
+            heapq.heappush(waiting, (tasks[row], row))
+        else:
+            gone[row] = True
+            idle -= tasks[row]
+    return lost / (nodes * (last - schedule.t0))

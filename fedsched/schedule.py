@@ -1,0 +1,274 @@
+"""Schedule: when and where each job runs, with its metrics, its check, its node numbers and its exports."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import ScheduleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from fedsched.federation import Federation
+    from fedsched.metrics import Metrics
+    from fedsched.nodes import Intervals
+    from fedsched.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Schedule:
+    """The answer to a simulation: start, finish and nodes per group of every job of a workload.
+
+    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish.
+    """
+
+    workload: Workload
+    federation: Federation
+    start: NDArray[np.float64]
+    finish: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    t0: float
+    saturation: str = "dynamic"
+    policy: str = ""
+    kill_at_estimate: bool = False
+    loss_of_capacity: float = float("nan")
+    saturated_seconds: float = float("nan")
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        jobs, groups = len(self.workload), len(self.federation.groups)
+        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
+            "start": ((jobs,), np.float64),
+            "finish": ((jobs,), np.float64),
+            "counts": ((jobs, groups), np.int64),
+        }
+        for name, (shape, dtype) in shapes.items():
+            array = np.array(getattr(self, name), dtype=dtype, order="C")
+            if array.shape != shape:
+                raise ScheduleError(f"Schedule: {name} has shape {array.shape}, but jobs and groups make it {shape}.")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if self.saturation not in ("dynamic", "static"):
+            raise ScheduleError(f"Schedule: saturation={self.saturation!r} must be 'dynamic' or 'static'.")
+
+    def __len__(self) -> int:
+        return len(self.workload)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schedule):
+            return NotImplemented
+        return (
+            self.workload == other.workload
+            and self.federation == other.federation
+            and self.t0 == other.t0
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name != "counts")
+                for name in ("start", "finish", "counts")
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every job has finished."""
+        return not bool(np.isnan(self.finish).any())
+
+    @property
+    def wait(self) -> NDArray[np.float64]:
+        """Return start − submit of every job."""
+        return self.start - self.workload.submit
+
+    @property
+    def run(self) -> NDArray[np.float64]:
+        """Return finish − start of every job."""
+        return self.finish - self.start
+
+    @property
+    def response(self) -> NDArray[np.float64]:
+        """Return finish − submit of every job."""
+        return self.finish - self.workload.submit
+
+    @property
+    def makespan(self) -> float:
+        """Return the last finish − t0."""
+        return float(np.nanmax(self.finish, initial=self.t0)) - self.t0
+
+    @property
+    def energy(self) -> float:
+        """Return the joules of busy and idle nodes from t0 to the last finish."""
+        return self.metrics(users=False).energy
+
+    @property
+    def coallocated(self) -> NDArray[np.bool_]:
+        """Return which jobs run on more than one cluster."""
+        clusters = np.array(self.federation.group_cluster)
+        used = np.stack([self.counts[:, clusters == k].any(axis=1) for k in range(clusters.max() + 1)])
+        return np.asarray(used.sum(axis=0) > 1)
+
+    def metrics(self, *, users: bool = True) -> Metrics:
+        """Return the metric row of the jobs that have finished."""
+        from fedsched.metrics import measured, metrics_of
+
+        return metrics_of(
+            measured(self.workload, self.federation),
+            self.t0,
+            self.start,
+            self.finish,
+            self.counts,
+            saturated_seconds=self.saturated_seconds,
+            loss_of_capacity=self.loss_of_capacity,
+            users=users,
+        )
+
+    def trimmed_metrics(self, *, warmup: float = 0.0, cooldown: float = 0.0) -> Metrics:
+        """Return the metrics of the jobs submitted in the middle of the run; energy and makespan are of those alone.
+
+        Parameters
+        ----------
+        warmup, cooldown
+            Shares of the period of submissions, at its begin and at its end, whose jobs are left out.
+        """
+        if not 0 <= warmup < 1 or not 0 <= cooldown < 1 or warmup + cooldown >= 1:
+            raise ValueError(f"warmup={warmup}, cooldown={cooldown}: both must be shares, together below 1.")
+        first, last = float(self.workload.submit.min()), float(self.workload.submit.max())
+        begin, end = first + warmup * (last - first), last - cooldown * (last - first)
+        return self.take((self.workload.submit >= begin) & (self.workload.submit <= end)).metrics()
+
+    def take(self, rows: NDArray[Any]) -> Schedule:
+        """Return the schedule of some of the jobs, by mask or by row."""
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        workload = self.workload.take(rows)
+        return Schedule(
+            workload=workload,
+            federation=self.federation,
+            start=self.start[rows],
+            finish=self.finish[rows],
+            counts=self.counts[rows],
+            t0=float(workload.submit.min()),
+            saturation=self.saturation,
+            policy=self.policy,
+            kill_at_estimate=self.kill_at_estimate,
+            notes=(*self.notes, f"{len(rows)} of {len(self)} jobs"),
+        )
+
+    def fairness(self) -> dict[int, float]:
+        """Return the mean bounded slowdown of each user."""
+        bounded = np.maximum(1.0, self.response / np.maximum(self.run, 10.0))
+        users, of_job = np.unique(self.workload.user, return_inverse=True)
+        means = np.bincount(of_job, weights=bounded) / np.bincount(of_job)
+        return {int(user): float(mean) for user, mean in zip(users, means, strict=True)}
+
+    def node_numbers(self) -> list[Intervals]:
+        """Return the nodes of every job as intervals of numbers, lowest free first."""
+        from fedsched.nodes import number_nodes
+
+        return number_nodes(self.federation, self.start, self.finish, self.counts)
+
+    def violations(
+        self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
+    ) -> list[str]:
+        """Return everything about the schedule that breaks the model, one line each."""
+        from fedsched.checking import violations
+
+        return violations(self, tolerance=tolerance, caps=caps, claimed=claimed)
+
+    def verify(
+        self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
+    ) -> None:
+        """Raise a ScheduleError that names the first violation of the model, if there is one."""
+        found = self.violations(tolerance=tolerance, caps=caps, claimed=claimed)
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            raise ScheduleError(f"{found[0]}{more}")
+
+    def start_hash(self) -> str:
+        """Return twelve hex digits that name all (id, start) pairs, as the published tables do."""
+        rows = np.argsort(self.workload.id, kind="stable")
+        pairs = zip(self.workload.id[rows].tolist(), self.start[rows].tolist(), strict=True)
+        text = ",".join(f"{job}:{int(start)}" for job, start in pairs)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a job: the workload's columns, start, finish and nodes of each group."""
+        import pandas as pd
+
+        from fedsched.io.schedules import columns_of
+
+        return pd.DataFrame(columns_of(self))
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write one row a job, with start, finish and the nodes of each group."""
+        from fedsched.io.schedules import write_csv
+
+        write_csv(self, path)
+
+    def to_swf(self, path: str | PathLike[str]) -> None:
+        """Write the workload as a log in which every job waited and ran as scheduled."""
+        from fedsched.io.schedules import write_swf_of
+
+        write_swf_of(self, path)
+
+    def to_json(self) -> dict[str, object]:
+        """Return policy, notes and metrics as plain values."""
+        return {
+            "policy": self.policy,
+            "federation": self.federation.name,
+            "workload": self.workload.name,
+            "jobs": len(self),
+            "complete": self.complete,
+            "notes": list(self.notes),
+            "start_hash": self.start_hash() if self.complete else None,
+            "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
+        }
+
+    @classmethod
+    def read(cls, path: str | PathLike[str], workload: Workload, federation: Federation, **options: Any) -> Schedule:
+        """Return the schedule that a CSV file gives for this workload on this federation."""
+        from fedsched.io.schedules import read_csv
+
+        return read_csv(path, workload, federation, **options)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Return the axes with the schedule's Gantt chart."""
+        from fedsched.plot.gantt import draw
+
+        return draw(self, ax)
+
+    def gantt(self, path: str | PathLike[str]) -> None:
+        """Write the schedule's Gantt chart as SVG or PNG."""
+        from fedsched.plot.gantt import save
+
+        save(self, path)
+
+    def __str__(self) -> str:
+        return _table(self, lambda rows: "\n".join(f"  {name:<18} {value}" for name, value in rows))
+
+    def _repr_html_(self) -> str:
+        def body(rows: list[tuple[str, str]]) -> str:
+            return "<table>" + "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows) + "</table>"
+
+        return f"<div>{_table(self, body)}</div>"
+
+
+def _table(schedule: Schedule, body: Callable[[list[tuple[str, str]]], str]) -> str:
+    from fedsched.metrics import METRICS
+
+    values = schedule.metrics().as_dict()
+    rows = [
+        (metric.name, f"{values[metric.name]:,.6g} {metric.unit}".strip())
+        for metric in METRICS
+        if values[metric.name] == values[metric.name]
+    ]
+    done = int((~np.isnan(schedule.finish)).sum())
+    head = f"{schedule.policy}: {done} of {len(schedule)} jobs on {schedule.federation.name}"
+    notes = "".join(f"\n  note: {note}" for note in schedule.notes)
+    return f"{head}{notes}\n{body(rows)}"
