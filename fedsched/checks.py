@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.workload import Workload
@@ -72,7 +73,7 @@ def check_jobs(workload: Workload) -> None:
         ("runtime", np.isfinite(w.runtime) & (w.runtime > 0), "must be finite and above 0 seconds"),
         ("estimate", np.isfinite(w.estimate) & (w.estimate > 0), "must be finite and above 0 seconds"),
         ("compute_fraction", (w.compute_fraction >= 0) & (w.compute_fraction <= 1), "must lie between 0 and 1"),
-        ("task_bandwidth", np.isfinite(w.task_bandwidth) & (w.task_bandwidth >= 0), "must be finite, 0 bytes/s or more"),
+        ("task_bandwidth", np.isfinite(w.task_bandwidth) & (w.task_bandwidth >= 0), "must be finite, at least 0"),
         ("origin", (w.origin >= -1) & (w.origin < len(w.sites)), f"must be -1 or an index of the {len(w.sites)} sites"),
     )
     for field, holds, rule in rules:
@@ -80,7 +81,7 @@ def check_jobs(workload: Workload) -> None:
             raise _breach(field, getattr(w, field), ~holds, rule, w.id)
     if w.allowed is not None and not w.allowed.any(axis=1).all():
         job = int(w.id[np.argmin(w.allowed.any(axis=1))])
-        raise ValueError(f"Job {job}: allowed is false for all {len(w.sites)} sites; a job must have a site it may use.")
+        raise ValueError(f"Job {job}: allowed is false for all {len(w.sites)} sites; it must be true for one.")
     _check_ids(w.id)
     if w.log is not None and len(w.log) != len(w):
         raise ValueError(f"Workload: log has {len(w.log)} rows, but there are {len(w)} jobs.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -11,13 +10,15 @@ import numpy as np
 
 from fedsched.checks import check_jobs, check_sites, site_table, table_column
 from fedsched.errors import unknown_name
-from fedsched.log import CleaningReport, LogColumns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.log import CleaningReport, LogColumns
 
 NO_SITE = -1
 UNKNOWN_USER = -1
@@ -181,7 +182,7 @@ class Workload:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         # Unpickled arrays come back writable; the constructor makes them read-only again.
-        self.__init__(**state)  # type: ignore[misc, arg-type]
+        self.__init__(**state)  # type: ignore[misc]
 
     def take(self, rows: ArrayLike) -> Workload:
         """Return the jobs of these row numbers, in this order."""
@@ -255,11 +256,12 @@ class Workload:
                 "give as many names, or an origin for every job."
             )
         keep_allowed = allowed is None and origin is None
+        may_use = None if allowed is None else site_table(allowed, len(self), len(sites))
         changed = replace(
             self,
             sites=tuple(sites),
-            origin=self.origin if origin is None else origin,
-            allowed=self.allowed if keep_allowed else allowed,
+            origin=self.origin if origin is None else table_column("origin", origin, len(self), np.int64, self.id),
+            allowed=self.allowed if keep_allowed else may_use,
         )
         return changed._noted(f"with_sites({', '.join(sites)})")
 

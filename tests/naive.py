@@ -496,7 +496,10 @@ class Simulation:
 
         Of a job whose finish is pending it is just after now, too: its nodes are free already, its links are not.
         """
-        return record.planned_end if record.planned_end > self.now else math.nextafter(self.now, math.inf)
+        return record.planned_end if record.planned_end > self.now else self.just_after()
+
+    def just_after(self) -> float:
+        return math.nextafter(self.now, math.inf)
 
     def free_at(self, time: float, reservations: Sequence[Reservation] = ()) -> Counts:
         """Return the free nodes per group at a time of the plan."""
@@ -600,12 +603,18 @@ class Simulation:
             self.start(j, counts)
 
     def reserve_head(self, head: int) -> tuple[float, Counts]:
-        """Return the shadow time of the head, and the nodes that it leaves over then."""
-        for shadow in sorted({self.end_in_plan(record) for record in self.running}):
+        """Return the shadow time of the head, and the nodes that it leaves over then.
+
+        When nothing else holds nodes, a head waits only for the load of pending finishes: its reservation is now.
+        """
+        for shadow in sorted({self.end_in_plan(record) for record in self.present()}):
             counts = self.place_at(head, shadow)
             if counts is not None:
                 return shadow, [nodes - x for nodes, x in zip(self.free_at(shadow), counts, strict=True)]
-        raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
+        counts = self.place_at(head, self.just_after())
+        if counts is None or self.present():
+            raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
+        return self.now, [nodes - x for nodes, x in zip(self.free_at(self.now), counts, strict=True)]
 
     def ends_after(self, shadow: float, j: int, counts: Counts) -> bool:
         return self.now + planned_duration(self.jobs[j], counts, self.machine) > shadow
@@ -615,17 +624,22 @@ class Simulation:
         reservations: list[Reservation] = []
         for j in queue:
             planned = self.plan(j, reservations)
+            if planned is None:
+                continue
             if planned.start == self.now:
                 self.start(j, planned.counts)
             else:
                 reservations.append(planned)
 
-    def plan(self, j: int, reservations: list[Reservation]) -> Reservation:
-        """Return the earliest place of a job beside the running jobs and the reservations."""
+    def plan(self, j: int, reservations: list[Reservation]) -> Reservation | None:
+        """Return the earliest place of a job beside the running jobs and the reservations.
+
+        None when the load of pending finishes is all that it waits for (reading 22).
+        """
         job = self.jobs[j]
         breakpoints = sorted(
             {self.now}
-            | {self.end_in_plan(record) for record in self.running}
+            | {self.end_in_plan(record) for record in self.present()}
             | {time for r in reservations for time in (r.start, r.end)}
         )
         for begin in breakpoints:
@@ -641,7 +655,9 @@ class Simulation:
                 if needed <= end:
                     return Reservation(j, begin, needed, counts)
                 end = needed
-        raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
+        if self.place_at(j, self.just_after()) is None:
+            raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
+        return None
 
 
 def within(counts: Counts, limit: Counts) -> bool:

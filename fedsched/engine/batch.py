@@ -82,17 +82,17 @@ class Evaluator:
         dispatch, placement
             One rule for all candidates, or one each.
         """
-        orders = np.ascontiguousarray(orders, dtype=np.int64)
+        orders = _own(orders)
         candidates, jobs = orders.shape
         if jobs != self.problem.submit.size or not _permutations(orders):
             raise ValueError(f"orders: each row must hold the jobs 0..{self.problem.submit.size - 1} exactly once.")
         if caps is None:
             caps = np.repeat(self.default_caps()[None], candidates, axis=0)
-        caps = np.ascontiguousarray(caps, dtype=np.int64)
+        caps = _own(caps)
         if caps.shape != (candidates, jobs, self.problem.groups.nodes.size):
             raise ValueError(f"caps: shape {caps.shape} must be (candidates, jobs, groups).")
-        rules = np.ascontiguousarray(np.broadcast_to(dispatch, candidates), dtype=np.int64)
-        places = np.ascontiguousarray(np.broadcast_to(placement, candidates), dtype=np.int64)
+        rules = _own(np.broadcast_to(dispatch, candidates))
+        places = _own(np.broadcast_to(placement, candidates))
         rows = np.full((candidates, len(Column)), np.nan)
         spaces = self._workspaces(int(rules.max(initial=0)))
         edges = np.linspace(0, candidates, self.threads + 1).astype(int).tolist()
@@ -115,6 +115,12 @@ class Evaluator:
             with ThreadPoolExecutor(self.threads) as pool:
                 list(pool.map(work, range(self.threads)))
         return rows
+
+
+def _own(values: ArrayLike) -> NDArray[np.int64]:
+    # Contiguous, int64 and writable: the one type that the kernel is compiled for.
+    array = np.ascontiguousarray(values, dtype=np.int64)
+    return array if array.flags.writeable else array.copy()
 
 
 def _permutations(orders: NDArray[np.int64]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,8 @@ import numpy as np
 from fedsched.log import LogColumns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.workload import Workload
 
 

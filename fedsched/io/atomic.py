@@ -7,7 +7,6 @@ import gzip
 import lzma
 import os
 import secrets
-from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import IO, TYPE_CHECKING, TextIO, cast
 from fedsched.errors import OutputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
 
 
@@ -49,7 +49,7 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def atomic_text(path: str | PathLike[str]) -> Iterator[TextIO]:
-    """Return a UTF-8 text stream with '\\n' line ends that is otherwise as `atomic_bytes`."""
+    """Return a UTF-8 text stream whose lines end in a line feed alone, otherwise as `atomic_bytes`."""
     with atomic_bytes(path) as stream:
         text = TextIOWrapper(stream, encoding="utf-8", newline="")
         yield text

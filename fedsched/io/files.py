@@ -6,14 +6,15 @@ import bz2
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from fedsched.errors import TraceError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
     from os import PathLike
 
 COMPRESSION_SUFFIXES = (".gz", ".xz", ".bz2")
@@ -25,16 +26,8 @@ class TruncatedError(TraceError):
     """Compressed data end in the middle."""
 
 
-class ByteStream(Protocol):
-    """A stream that hands out what it has."""
-
-    def read1(self, size: int, /) -> bytes:
-        """Return at most `size` bytes; none at the end."""
-        ...
-
-
 @contextmanager
-def open_bytes(path: str | PathLike[str]) -> Iterator[ByteStream]:
+def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
     """Return a stream of the file's content; its first bytes, not its name, tell how it is compressed.
 
     Every way in which the file cannot be read is a `TraceError`; data that end in the middle a `TruncatedError`.
@@ -48,10 +41,10 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[ByteStream]:
                     raise TraceError(f"{path}: it is {what}.")
             opener = next((opener for magic, opener in _MAGIC if start.startswith(magic)), None)
             if opener is None:
-                yield cast("ByteStream", raw)
+                yield raw
             else:
                 with opener(raw, "rb") as stream:
-                    yield cast("ByteStream", stream)
+                    yield cast("BufferedReader", stream)
     except EOFError as error:
         raise TruncatedError(
             f"{path}: the compressed data end in the middle; get the file again, or read what is there "

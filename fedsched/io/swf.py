@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,6 +16,7 @@ from fedsched.log import LOG_COLUMNS, CleaningReport, LogColumns
 from fedsched.workload import NO_SITE, Workload
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -66,8 +66,9 @@ def read_swf(
     statuses
         The statuses of jobs to keep; None = all.
     sites
-        "partition" makes the log's partitions the jobs' sites, None does not; "auto" does when at least two of them hold
-        a job in a thousand, or when fedsched wrote the log of a federation. A site is named as the header names its partition, or by the partition's number.
+        "partition" makes the log's partitions the jobs' sites, None does not; "auto" does when at least two of them
+        hold a job in a thousand, or when fedsched wrote the log of a federation. A site is named as the header names
+        its partition, or by the partition's number.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
     on_error
@@ -127,7 +128,8 @@ def _machine(raw: RawLog) -> int:
 def _tasks(raw: RawLog) -> NDArray[np.float64]:
     """Return the processors of every row, whole: those allocated, else those requested."""
     allocated, requested = raw.table[4], raw.table[7]
-    return np.trunc(np.where(allocated > 0, allocated, requested))
+    tasks: NDArray[np.float64] = np.trunc(np.where(allocated > 0, allocated, requested))
+    return tasks
 
 
 def _report(raw: RawLog, kept: int) -> CleaningReport:
@@ -261,7 +263,7 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
         for line in _header_lines(workload, numbers):
             out.write(f"; {line}".rstrip() + "\n")
         for first in range(0, len(workload), 8192):
-            texts = [_texts(column[first : first + 8192]) for column in columns]
+            texts = [number_texts(column[first : first + 8192]) for column in columns]
             out.writelines(" ".join(row) + "\n" for row in zip(*texts, strict=True))
 
 
@@ -287,7 +289,7 @@ def _columns(workload: Workload, numbers: list[int]) -> list[NDArray[np.float64]
     return [by_field[field] for field in range(1, len(FIELDS) + 1)]
 
 
-def _texts(values: NDArray[np.float64] | NDArray[np.int64]) -> list[str]:
+def number_texts(values: NDArray[np.float64] | NDArray[np.int64]) -> list[str]:
     """Return numbers as text, decimals only where needed, and then as few as tell the number."""
     whole = values.astype(np.int64)
     if (whole == values).all():
@@ -332,7 +334,8 @@ def _header_lines(workload: Workload, numbers: list[int]) -> Iterator[str]:
         yield f"MaxProcs: {w.nodes}"
     if w.sites:
         yield f"MaxPartitions: {len(w.sites)}"
+        unnamed = list(map(str, numbers)) == list(w.sites)
         for number, site in zip(numbers, w.sites, strict=True):
-            yield f"Partition: {number}" + ("" if site == str(number) else f" {site}")
+            yield f"Partition: {number}" + ("" if unnamed else f" {site}")
         yield ": ".join(SITES_NOTE)
     yield from (f"Note: fedsched: {line}" for line in w.history)

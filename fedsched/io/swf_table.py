@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +13,7 @@ from fedsched.errors import TraceError
 from fedsched.io.files import TruncatedError, decode, open_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class RawLog:
     @property
     def rows(self) -> int:
         """Return the number of well-formed job lines."""
-        return self.table.shape[1]
+        return int(self.table.shape[1])
 
 
 def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> RawLog:

@@ -1,0 +1,1 @@
+"""The sample trace and the example federations that the wheel carries."""

@@ -1,0 +1,124 @@
+"""Compute fractions and task bandwidths, which logs do not tell; drawn, or calibrated to a share of saturation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fedsched.federation import Federation
+    from fedsched.schedule import Schedule
+    from fedsched.workload import Workload
+
+
+def communication(
+    workload: Workload,
+    *,
+    bandwidth: float,
+    compute_fraction: float | tuple[float, float] = (0.5, 1.0),
+    spread: float = 4.0,
+    seed: int = 0,
+) -> Workload:
+    """Return the jobs with drawn compute fractions and task bandwidths.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    bandwidth
+        The median of the tasks' bandwidths, in bytes a second.
+    compute_fraction
+        One share σ for all, or the least and the greatest of an even draw.
+    spread
+        Bandwidths are log-uniform between the median divided and multiplied by this.
+    seed
+        The seed of the only random generator.
+    """
+    low, high = compute_fraction if isinstance(compute_fraction, tuple) else (compute_fraction, compute_fraction)
+    if not 0 <= low <= high <= 1:
+        raise ValueError(f"compute_fraction={compute_fraction!r}: it must lie within 0..1.")
+    if not (bandwidth >= 0 and math.isfinite(bandwidth)):
+        raise ValueError(f"bandwidth={bandwidth!r}: it must be finite and at least 0 bytes/s.")
+    if not spread >= 1:
+        raise ValueError(f"spread={spread!r}: it must be at least 1 (1 gives every task the median).")
+    rng = np.random.default_rng(seed)
+    share = rng.uniform(low, high, len(workload))
+    factor = np.exp(rng.uniform(-math.log(spread), math.log(spread), len(workload)))
+    said = f"communication: bandwidth={bandwidth:g}, compute_fraction={compute_fraction}, spread={spread:g}, seed={seed}"
+    return replace(
+        workload,
+        compute_fraction=share,
+        task_bandwidth=bandwidth * factor,
+        history=(*workload.history, said),
+    )
+
+
+def calibrate_bandwidth(
+    workload: Workload,
+    federation: Federation,
+    share: float,
+    *,
+    compute_fraction: float | tuple[float, float] = (0.5, 1.0),
+    spread: float = 4.0,
+    seed: int = 0,
+    rounds: int = 40,
+) -> Workload:
+    """Return the jobs with communication such that a share of the co-allocated ones meets saturation under FCFS.
+
+    The median bandwidth is found by bisection; what came out is the last line of the workload's history.
+
+    Parameters
+    ----------
+    workload, federation
+        The jobs, and a federation whose uplinks are finite.
+    share
+        The wanted share of co-allocated jobs that a saturated uplink slows, between 0 and 1.
+    compute_fraction, spread, seed
+        As for `communication`.
+    rounds
+        Steps of the bisection.
+    """
+    from fedsched.simulate import simulate
+
+    if not 0 < share < 1:
+        raise ValueError(f"share={share!r}: it must lie between 0 and 1.")
+    finite = [cluster.uplink for cluster in federation.clusters if math.isfinite(cluster.uplink)]
+    if not finite:
+        raise ValueError(f"Federation {federation.name!r} has no finite uplink: nothing can saturate it.")
+
+    def drawn(bandwidth: float) -> Workload:
+        return communication(
+            workload, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed
+        )
+
+    def reached(bandwidth: float) -> float:
+        return saturated_share(simulate(drawn(bandwidth), federation, "fcfs"))
+
+    low, high = min(finite) * 1e-9, max(finite) * 1e3
+    if not reached(high) >= share:
+        raise ValueError(
+            f"Under FCFS {reached(high):.1%} of the co-allocated jobs meet saturation at any bandwidth, not {share:.1%}: "
+            "too few jobs cross clusters."
+        )
+    for _ in range(rounds):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if reached(middle) >= share else (middle, high)
+    found = drawn(high)
+    said = f"calibrated: {reached(high):.4f} of the co-allocated jobs saturated under FCFS (wanted {share:g})"
+    return replace(found, history=(*found.history, said))
+
+
+def saturated_share(schedule: Schedule) -> float:
+    """Return the share of a schedule's co-allocated jobs that ran longer than without contention."""
+    crossing = schedule.coallocated
+    if not crossing.any():
+        return 0.0
+    slowdown = np.array([1.0 / group.speed for group in schedule.federation.groups])
+    processing = np.where(schedule.counts > 0, slowdown, 0.0).max(axis=1)
+    sigma = schedule.workload.compute_fraction
+    uncontended = schedule.workload.runtime * (sigma * processing + (1 - sigma))
+    slowed = schedule.run > uncontended * (1 + 1e-9) + 1e-9 * np.abs(schedule.finish)
+    return float(slowed[crossing].mean())

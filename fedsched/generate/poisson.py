@@ -1,0 +1,81 @@
+"""Poisson arrivals with sizes and run times of simple distributions: for experiments with one knob at a time."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from fedsched.errors import unknown_name
+from fedsched.workload import Workload
+
+SIZES = ("uniform", "pow2", "serial")
+RUNTIMES = ("exponential", "uniform", "constant")
+
+
+def poisson(
+    jobs: int,
+    nodes: int,
+    *,
+    rate: float | None = None,
+    load: float | None = None,
+    sizes: Literal["uniform", "pow2", "serial"] = "uniform",
+    largest: int | None = None,
+    runtimes: Literal["exponential", "uniform", "constant"] = "exponential",
+    mean_runtime: float = 3600.0,
+    seed: int = 0,
+) -> Workload:
+    """Return jobs that arrive independently of each other.
+
+    Parameters
+    ----------
+    jobs, nodes
+        How many jobs, and the machine's size.
+    rate, load
+        Jobs a second, or the offered load that the rate is set to give; one of the two.
+    sizes, largest
+        "uniform" on 1..largest, "pow2" (each power of two up to it alike), or "serial"; `nodes` when not given.
+    runtimes, mean_runtime
+        "exponential", "uniform" on (0, 2·mean), or "constant".
+    seed
+        The seed of the only random generator.
+    """
+    if (rate is None) == (load is None):
+        raise ValueError("poisson: give either rate (jobs a second) or load (offered load), not both and not neither.")
+    largest = nodes if largest is None else largest
+    if jobs < 1 or not 1 <= largest <= nodes:
+        raise ValueError(f"poisson: jobs={jobs} must be at least 1, and largest={largest} lie in 1..{nodes}.")
+    if not mean_runtime > 0 or not (rate or load or 0) > 0:
+        raise ValueError(f"poisson: mean_runtime={mean_runtime}, and rate or load, must be above 0.")
+    rng = np.random.default_rng(seed)
+    gaps = rng.exponential(1.0, jobs)
+    if sizes == "uniform":
+        tasks = rng.integers(1, largest + 1, jobs)
+    elif sizes == "pow2":
+        tasks = 2 ** rng.integers(0, int(largest).bit_length(), jobs)
+    elif sizes == "serial":
+        tasks = np.ones(jobs, dtype=np.int64)
+    else:
+        raise unknown_name("distribution of sizes", sizes, SIZES)
+    if runtimes == "exponential":
+        runtime = rng.exponential(mean_runtime, jobs)
+    elif runtimes == "uniform":
+        runtime = rng.uniform(0.0, 2 * mean_runtime, jobs)
+    elif runtimes == "constant":
+        runtime = np.full(jobs, mean_runtime)
+    else:
+        raise unknown_name("distribution of run times", runtimes, RUNTIMES)
+    runtime = np.maximum(runtime, np.finfo(float).tiny)
+    if rate is None:
+        rate = float(load or 0) * nodes / float((tasks * runtime).mean())
+    return Workload(
+        submit=np.cumsum(gaps) / rate,
+        tasks=tasks,
+        runtime=runtime,
+        name=f"poisson-{nodes}",
+        nodes=nodes,
+        history=(
+            f"generated: poisson(jobs={jobs}, nodes={nodes}, rate={rate:.9g}, sizes={sizes!r}, largest={largest}, "
+            f"runtimes={runtimes!r}, mean_runtime={mean_runtime:g}, seed={seed})",
+        ),
+    )

@@ -1,0 +1,130 @@
+"""Workloads as CSV files: every column of the model, a row a job, there and back to the last bit."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import TraceError
+from fedsched.io.atomic import atomic_text
+from fedsched.io.files import read_text
+from fedsched.io.frame import NAMED, WHOLE, check_names, columns_of_workload, workload_of_columns
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.workload import Workload
+
+# The first line of a file that fedsched wrote; what follows is one JSON object.
+MARK = "# fedsched "
+_ABOUT = ("name", "nodes", "sites", "header", "history")
+
+
+def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
+    """Write a workload to a CSV file that `read_csv` gives back unchanged.
+
+    The first line is a comment that holds what is no job: name, nodes, sites, header and history as JSON. The cleaning
+    report, which tells of the file that was read, is not kept.
+    """
+    about = json.dumps({name: getattr(workload, name) for name in _ABOUT}, ensure_ascii=False)
+    table = columns_of_workload(workload)
+    columns = [values.tolist() if name in NAMED else _texts(values) for name, values in table.items()]
+    with atomic_text(path) as out:
+        out.write(f"{MARK}{about}\n")
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(table)
+        rows.writerows(zip(*columns, strict=True))
+
+
+def _texts(values: NDArray[Any]) -> list[str]:
+    if values.dtype.kind == "i":
+        return [str(value) for value in values.tolist()]
+    return [str(int(value)) if value.is_integer() else repr(value) for value in values.tolist()]
+
+
+def read_csv(path: str | PathLike[str]) -> Workload:
+    """Return the workload in a CSV file with a line of column names; submit, tasks and runtime are enough.
+
+    Lines that begin with # are comments.
+    """
+    text = read_text(path)
+    about = _about(text, path)
+    # Comments become empty lines, which the reader counts and skips.
+    lines = ["" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
+    reader = csv.reader(lines if "" not in lines else [line or "\n" for line in lines], strict=True)
+    header: list[str] | None = None
+    rows: list[list[str]] = []
+    at: list[int] = []
+    try:
+        for row in reader:
+            if not row:
+                continue
+            if header is None:
+                header = [name.strip() for name in row]
+                continue
+            if len(row) != len(header):
+                raise TraceError(
+                    f"{path}, line {reader.line_num}: {len(row)} fields where the {len(header)} columns need as many."
+                )
+            rows.append(row)
+            at.append(reader.line_num)
+    except csv.Error as error:
+        raise TraceError(f"{path}, line {reader.line_num}: {error}.") from None
+    if header is None or not rows:
+        raise TraceError(f"{path}: there is no job in it; a workload needs a line of column names and a line a job.")
+    try:
+        check_names(header)
+        if len(set(header)) != len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise ValueError(f"Column {twice!r} stands there twice.")
+        columns = zip(*rows, strict=True)
+        table = {name: _column(name, texts, at, path) for name, texts in zip(header, columns, strict=True)}
+        workload = workload_of_columns(
+            table,
+            sites=about.get("sites"),
+            name=str(about.get("name", Path(path).name.split(".")[0])),
+            nodes=int(about.get("nodes", 0)),
+            history=(*about.get("history", ()), f"read {Path(path).name}"),
+        )
+    except (ValueError, TypeError) as error:
+        raise TraceError(f"{path}: {error}") from error
+    return _with_header(workload, about.get("header", ()))
+
+
+def _with_header(workload: Workload, header: Any) -> Workload:
+    from dataclasses import replace
+
+    return replace(workload, header=tuple((str(label), str(text)) for label, text in header)) if header else workload
+
+
+def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
+    if not text.startswith(MARK):
+        return {}
+    try:
+        about = json.load(StringIO(text.partition("\n")[0].removeprefix(MARK)))
+    except ValueError as error:
+        raise TraceError(f"{path}, line 1: what follows {MARK.strip()!r} is not JSON ({error}).") from None
+    if not isinstance(about, dict) or not set(about) <= set(_ABOUT):
+        raise TraceError(f"{path}, line 1: what follows {MARK.strip()!r} must be an object of {', '.join(_ABOUT)}.")
+    return about
+
+
+def _column(name: str, texts: tuple[str, ...], at: list[int], path: str | PathLike[str]) -> NDArray[Any]:
+    if name in NAMED:
+        return np.array(texts, dtype=object)
+    kind = int if name in WHOLE else float
+    values = []
+    for text, line in zip(texts, at, strict=True):
+        try:
+            values.append(kind(text))
+        except ValueError:
+            wanted = "a whole number" if kind is int else "a number"
+            raise TraceError(f"{path}, line {line}, column {name}: {text[:40]!r} is not {wanted}.") from None
+    return np.array(values, dtype=np.int64 if kind is int else np.float64)

@@ -1,0 +1,139 @@
+"""Schedules as files: one row a job as CSV, there and back; and as a log in the Standard Workload Format."""
+
+from __future__ import annotations
+
+import csv
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import ScheduleError, unknown_name
+from fedsched.io.atomic import atomic_text
+from fedsched.io.files import open_bytes
+from fedsched.io.swf import write_swf
+from fedsched.log import LOG_COLUMNS, LogColumns
+from fedsched.schedule import Schedule
+from fedsched.workload import Workload
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.federation import Federation
+
+PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
+
+
+def group_labels(federation: Federation) -> list[str]:
+    """Return a column name for every node group: `nodes:cluster` or `nodes:cluster/2` where there are several."""
+    labels = []
+    for cluster in federation.clusters:
+        several = len(cluster.groups) > 1
+        labels += [f"nodes:{cluster.name}{f'/{g + 1}' if several else ''}" for g in range(len(cluster.groups))]
+    return labels
+
+
+def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
+    """Return the schedule's columns by name."""
+    workload = schedule.workload
+    table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
+    table |= {"start": schedule.start, "finish": schedule.finish, "wait": schedule.wait}
+    return table | {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
+
+
+def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
+    """Write one row a job; numbers stand so that they are read back to the last bit."""
+    table = columns_of(schedule)
+    with atomic_text(path) as out:
+        out.write(",".join(table) + "\n")
+        columns = [[_number(value) for value in column.tolist()] for column in table.values()]
+        out.writelines(",".join(row) + "\n" for row in zip(*columns, strict=True))
+
+
+def _number(value: float) -> str:
+    if value != value:
+        return ""
+    return str(int(value)) if float(value).is_integer() else repr(value)
+
+
+def read_csv(
+    path: str | PathLike[str],
+    workload: Workload,
+    federation: Federation,
+    *,
+    t0: float | None = None,
+    saturation: str = "dynamic",
+    kill_at_estimate: bool = False,
+) -> Schedule:
+    """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group."""
+    with open_bytes(path) as raw:
+        rows = list(csv.reader(TextIOWrapper(raw, encoding="utf-8-sig", newline="")))  # type: ignore[arg-type]
+    if not rows:
+        raise ScheduleError(f"{path}: it is empty; a schedule has a line of column names and one line a job.")
+    header, body = rows[0], [row for row in rows[1:] if row]
+    wanted = ["id", "start", "finish", *group_labels(federation)]
+    for name in wanted:
+        if name not in header:
+            raise ScheduleError(f"{path}: it has no column {name!r}; it has {', '.join(header)}.")
+    for name in header:
+        if name.startswith("nodes:") and name not in wanted:
+            raise unknown_name("node group column", name, wanted[3:])
+    place = {int(job): row for row, job in enumerate(workload.id)}
+    start = np.full(len(workload), np.nan)
+    finish = np.full(len(workload), np.nan)
+    counts = np.zeros((len(workload), len(federation.groups)), dtype=np.int64)
+    at = [header.index(name) for name in wanted]
+    for line, row in enumerate(body, start=2):
+        try:
+            values = [float(row[k]) if row[k] else np.nan for k in at]
+            job = place[int(values[0])]
+            counts[job] = [int(value) for value in values[3:]]
+        except KeyError as error:
+            raise ScheduleError(f"{path}, line {line}: the workload has no job {error.args[0]}.") from None
+        except (ValueError, IndexError) as error:
+            raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({error}).") from None
+        start[job], finish[job] = values[1:3]
+    return Schedule(
+        workload=workload,
+        federation=federation,
+        start=start,
+        finish=finish,
+        counts=counts,
+        t0=float(workload.submit.min()) if t0 is None else t0,
+        saturation=saturation,
+        kill_at_estimate=kill_at_estimate,
+        policy=f"read from {path}",
+    )
+
+
+def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
+    """Write the log that the machine would have kept: every job's wait and run as scheduled, its status 1.
+
+    Jobs that were not finished are left out. What the format cannot hold (compute fractions, bandwidths) is lost.
+    """
+    done = np.flatnonzero(~np.isnan(schedule.finish))
+    if done.size == 0:
+        raise ScheduleError(f"Cannot write {path}: no job of the schedule has finished.")
+    kept = schedule.workload.take(done)
+    columns = {} if kept.log is None else {name: getattr(kept.log, name) for name in LOG_COLUMNS}
+    columns["wait"] = schedule.wait[done]
+    columns["allocated"] = kept.tasks.astype(np.float64)
+    columns["requested_time"] = kept.estimate
+    columns["status"] = np.ones(done.size)
+    as_run = {
+        "submit": kept.submit,
+        "tasks": kept.tasks,
+        "runtime": schedule.run[done],
+        "estimate": np.maximum(kept.estimate, schedule.run[done]),
+        "id": kept.id,
+        "origin": kept.origin,
+        "user": kept.user,
+        "sites": kept.sites,
+        "log": LogColumns(done.size, columns),
+        "name": kept.name,
+        "nodes": kept.nodes or schedule.federation.nodes,
+        "header": (*kept.header, ("Note", f"scheduled by fedsched: {schedule.policy}")),
+    }
+    write_swf(Workload(**as_run), path, lossy=True)

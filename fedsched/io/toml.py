@@ -1,0 +1,175 @@
+"""Federations as TOML: one `[[cluster]]` for each cluster, with its `[[cluster.group]]`s."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedsched.errors import FederationError, TraceError
+from fedsched.federation import Cluster, Federation, NodeGroup
+from fedsched.io.atomic import atomic_text
+from fedsched.io.examples import example_file
+from fedsched.io.files import read_text
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from cattrs import Converter
+
+# A list is named in the singular in the file: each [[cluster]] is one of them.
+_KEYS = {"clusters": "cluster", "groups": "group"}
+
+
+def read_federation(path: str | PathLike[str]) -> Federation:
+    """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
+
+    Keys of the file: `name`, `description`, `[[cluster]]`; of a cluster: `name`, `uplink` (bytes/s),
+    `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`.
+    """
+    try:
+        text = read_text(path)
+    except TraceError as error:
+        raise FederationError(str(error)) from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FederationError(f"{path}: not valid TOML: {error}.") from error
+    return federation_of_data(data, source=str(path), name=Path(path).name.removesuffix(".toml"))
+
+
+def read_example_federation(name: str = "example") -> Federation:
+    """Return a federation that ships with the package."""
+    return read_federation(example_file("federation", name))
+
+
+def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Federation:
+    """Return the federation in a parsed file; `source` is named in errors, `name` is the name if the file has none."""
+    from cattrs.errors import BaseValidationError
+
+    _check_keys(data, Federation, source)
+    for k, cluster in enumerate(data["cluster"]):
+        where = f"{source}, cluster {k + 1}"
+        _check_keys(cluster, Cluster, where)
+        for g, group in enumerate(cluster["group"]):
+            _check_keys(group, NodeGroup, f"{where}, group {g + 1}")
+    try:
+        return _converter().structure({"name": name, **data}, Federation)
+    except BaseValidationError as error:
+        raise FederationError("; ".join(f"{source}: {reason}" for reason in _reasons(error))) from error
+
+
+def _check_keys(data: object, noun: type, where: str) -> None:
+    """Raise for a table with an unknown key or without a needed one."""
+    known = [_KEYS.get(field.name, field.name) for field in fields(noun)]
+    if not isinstance(data, Mapping):
+        raise FederationError(f"{where}: {data!r} is not a table; it needs the keys {', '.join(known)}.")
+    for key in data:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise FederationError(f"{where}: unknown key {key!r}.{hint} Known: {', '.join(known)}.")
+    needed = {Federation: ("cluster",), Cluster: ("name", "group"), NodeGroup: ("count",)}[noun]
+    for key in needed:
+        if key not in data:
+            raise FederationError(f"{where}: the key {key!r} is missing.")
+        if key in _KEYS.values() and not isinstance(data[key], list):
+            raise FederationError(f"{where}: {key!r} must be a list of tables: write [[...]] in place of [...].")
+
+
+@cache
+def _converter() -> Converter:
+    """Return what makes nouns of tables: strict about types, and about keys once more."""
+    from cattrs import Converter
+    from cattrs.gen import make_dict_structure_fn, override
+
+    converter = Converter(forbid_extra_keys=True)
+    converter.register_structure_hook(int, _whole)
+    converter.register_structure_hook(float, _real)
+    converter.register_structure_hook(str, _text)
+    for noun in (NodeGroup, Cluster, Federation):
+        renamed = {old: override(rename=new) for old, new in _KEYS.items() if old in {f.name for f in fields(noun)}}
+        hook = make_dict_structure_fn(noun, converter, _cattrs_forbid_extra_keys=True, **renamed)  # type: ignore[arg-type]
+        converter.register_structure_hook(noun, hook)
+    return converter
+
+
+def _whole(value: object, _: type) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{value!r} must be a whole number")
+    return value
+
+
+def _real(value: object, _: type) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} must be a number")
+    return float(value)
+
+
+def _text(value: object, _: type) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} must be a text in quotes")
+    return value
+
+
+def _reasons(error: BaseException, place: str = "") -> Iterator[str]:
+    """Return what is wrong at the leaves of a structuring error, each with the place where it is."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            notes = [str(note) for note in getattr(inner, "__notes__", ())]
+            keys = [_key_of(note) for note in notes]
+            yield from _reasons(inner, "".join([place, *keys]))
+    else:
+        yield f"{place.lstrip(', ')}: {error}" if place else str(error)
+
+
+def _key_of(note: str) -> str:
+    """Return the key or list place that a structuring note speaks of."""
+    words = note.split(" @ ")[0].split()
+    last = words[-1] if words else ""
+    if note.startswith("Structuring class"):
+        key = last.split(".")[-1]
+        return f", {_KEYS.get(key, key)}" if key not in _KEYS else ""
+    return ""
+
+
+def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
+    """Write a federation to a TOML file that `read_federation` gives back unchanged."""
+    with atomic_text(path) as out:
+        out.write(federation_text(federation))
+
+
+def federation_text(federation: Federation) -> str:
+    """Return a federation as TOML."""
+    lines = [f"name = {_quoted(federation.name)}"]
+    if federation.description:
+        lines.append(f"description = {_paragraph(federation.description)}")
+    for cluster in federation.clusters:
+        lines += ["", "[[cluster]]", f"name = {_quoted(cluster.name)}", f"uplink = {float(cluster.uplink)!r}"]
+        for group in cluster.groups:
+            lines += ["", "[[cluster.group]]"]
+            lines += [f"name = {_quoted(group.name)}"] if group.name else []
+            lines += [f"count = {int(group.count)}"]
+            lines += [f"{key} = {float(getattr(group, key))!r}" for key in ("speed", "busy_watts", "idle_watts")]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a TOML string on one line."""
+    named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return '"' + "".join(named.get(c) or (f"\\u{ord(c):04x}" if _control(c) else c) for c in text) + '"'
+
+
+def _paragraph(text: str) -> str:
+    """Return a text as a TOML string that keeps its lines, where it has several."""
+    if "\n" not in text:
+        return _quoted(text)
+    return '"""\n' + "\n".join(_quoted(line)[1:-1] for line in text.split("\n")) + '"""'
+
+
+def _control(character: str) -> bool:
+    return ord(character) < 0x20 or ord(character) == 0x7F

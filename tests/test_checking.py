@@ -1,0 +1,148 @@
+"""`verify()` accepts right schedules and names what is wrong with damaged ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import strategies
+
+import fedsched as fs
+from fedsched.checking import violations
+
+
+def good() -> fs.Schedule:
+    """Return a right schedule of four jobs on two clusters, one of them co-allocated over a slow link."""
+    clusters = (fs.Cluster("A", (fs.NodeGroup(2, speed=2.0),), 1.0), fs.Cluster("B", (fs.NodeGroup(3),), 1.0))
+    workload = fs.Workload(
+        submit=[0, 0, 1, 2],
+        tasks=[4, 1, 2, 5],
+        runtime=[10, 20, 5, 5],
+        compute_fraction=[0.5, 1, 1, 0.5],
+        task_bandwidth=[1, 0, 0, 1],
+        sites=("A", "B"),
+    )
+    return fs.simulate(workload, fs.Federation(clusters), "easy")
+
+
+def damaged(**changes: Any) -> fs.Schedule:
+    """Return the right schedule with fields changed: arrays by {row: value}."""
+    schedule = good()
+    fields: dict[str, Any] = {}
+    for name, change in changes.items():
+        if isinstance(change, dict):
+            array = np.array(getattr(schedule, name))
+            for row, value in change.items():
+                array[row] = value
+            fields[name] = array
+        else:
+            fields[name] = change
+    return replace(schedule, **fields)
+
+
+def test_a_right_schedule_passes() -> None:
+    """The undamaged schedule has a co-allocated job that its link slows, and no violation."""
+    schedule = good()
+    assert schedule.coallocated.any()
+    assert schedule.saturated_seconds > 0
+    schedule.verify(claimed=schedule.metrics())
+    assert violations(schedule, tolerance=1e-9, caps=None, claimed=None, nodes=schedule.node_numbers()) == []
+
+
+DAMAGES = {
+    "a job is missing": ({"start": {2: np.nan}, "finish": {2: np.nan}}, "Job 3: it was never started"),
+    "a finish is missing": ({"finish": {2: np.nan}}, "Job 3: .* has no finish"),
+    "an infinite finish": ({"finish": {2: np.inf}}, "Job 3: .*not finite"),
+    "a negative count": ({"counts": {1: [2, -1]}}, "Job 2: -1 nodes of group 1"),
+    "too few nodes": ({"counts": {0: [2, 1]}}, "Job 1: it has 3 nodes for 4 tasks"),
+    "more nodes than the group has": ({"counts": {3: [0, 5]}}, "Job 4: 5 nodes of group 1, which has 3"),
+    "a start before the submit": ({"start": {2: 0.5}}, "Job 3: it starts at 0.5, before its submit at 1"),
+    "a finish before the start": ({"finish": {0: -1.0}}, "Job 1: it finishes at -1, before its start"),
+    "a finish too early": ({"finish": {3: 40.0}}, "Job 4: it finishes at 40; its rates make it"),
+    "wrong seconds of saturation": ({"saturated_seconds": 3.0}, "saturated_seconds is given as 3"),
+    "wrong loss of capacity": ({"loss_of_capacity": 0.5}, "loss_of_capacity is given as 0.5"),
+    "the other reading of saturation": ({"finish": {0: 10.0}}, "Job 1: it finishes at 10; its rates make it"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damage_is_named(name: str) -> None:
+    """Each kind of damage is found, and the message names the job and the rule."""
+    changes, message = DAMAGES[name]
+    with pytest.raises(fs.errors.ScheduleError, match=message):
+        damaged(**changes).verify()
+
+
+def test_nodes_used_twice_are_found() -> None:
+    """More nodes in use than there are is found at the moment it happens."""
+    schedule = good()
+    start, finish = np.array(schedule.start), np.array(schedule.finish)
+    moved = int(np.argmax(start))
+    finish[moved] -= start[moved] - schedule.workload.submit[moved]
+    start[moved] = schedule.workload.submit[moved]
+    with pytest.raises(fs.errors.ScheduleError, match="nodes in use, but only"):
+        replace(schedule, start=start, finish=finish).verify()
+
+
+def test_a_node_number_used_twice_is_found() -> None:
+    """Two jobs on one node at once are named, with the node."""
+    schedule = good()
+    nodes = [((0, 3),), ((0, 0),), ((1, 2),), ((0, 4),)]
+    found = violations(schedule, tolerance=1e-9, caps=None, claimed=None, nodes=nodes)
+    assert any("node 0 is still used by job" in line for line in found)
+
+
+def test_a_duplicated_id_is_found() -> None:
+    """A workload can no longer be made with one id twice, so the check is handed one behind its back."""
+    schedule = good()
+    ids = np.array([1, 2, 2, 4])
+    object.__setattr__(schedule.workload, "id", ids)
+    with pytest.raises(fs.errors.ScheduleError, match="Job 2: its id stands in more than one row"):
+        schedule.verify()
+
+
+def test_caps_and_allowed_clusters_are_checked() -> None:
+    """A job on nodes that its caps or its allowed clusters exclude is named."""
+    schedule = good()
+    with pytest.raises(fs.errors.ScheduleError, match="exceed its cap"):
+        schedule.verify(caps=np.zeros((4, 2), dtype=int))
+    workload = schedule.workload
+    only_b = fs.Workload(
+        submit=workload.submit,
+        tasks=workload.tasks,
+        runtime=workload.runtime,
+        allowed=np.tile([False, True], (4, 1)),
+        sites=("A", "B"),
+    )
+    with pytest.raises(fs.errors.ScheduleError, match="runs on cluster 'A', which it may not use"):
+        replace(schedule, workload=only_b).verify()
+
+
+def test_wrong_claims_are_found() -> None:
+    """A wrong energy, makespan or mean wait is named with both values."""
+    schedule = good()
+    for field in ("energy", "makespan", "mean_wait"):
+        wrong = replace(schedule.metrics(), **{field: 1.0})
+        with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as 1,"):
+            schedule.verify(claimed=wrong)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_engine_passes(part: int) -> None:
+    """Hundreds of random schedules of the engine, over all settings, have no violation."""
+    for seed in range(20_000 + part, 20_400, 4):
+        scenario = strategies.random_scenario(seed)
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        chosen = scenario.settings
+        schedule = fs.simulate(
+            workload,
+            federation,
+            fs.Rules(chosen.order, chosen.dispatch, chosen.placement, chosen.backfill_order),
+            caps=caps,
+            same_time=chosen.same_time,
+            saturation=chosen.saturation,
+            kill_at_estimate=chosen.kill_at_estimate,
+        )
+        schedule.verify(caps=caps, claimed=schedule.metrics())
