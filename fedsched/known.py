@@ -241,8 +241,8 @@ def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
         known_hash=check.known.start_hash if check.known else None,
         also=check.known.also if check.known else "",
         fault=_fault(schedule),
-        mean_wait=row["mean_wait"],
-        bounded_slowdown=row["bounded_slowdown"],
+        mean_wait=row.mean_wait,
+        bounded_slowdown=row.bounded_slowdown,
         seconds=seconds,
     )
 

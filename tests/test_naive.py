@@ -329,6 +329,23 @@ def test_an_end_at_now_is_not_moved_by_later_starts() -> None:
     assert result.start[1] == end
 
 
+def test_a_pending_end_loads_its_links_now_and_not_later() -> None:
+    """Tests that a link-aware plan of a later time is free of the load of a job whose finish is pending.
+
+    At 5 the wide first job is pending and the small one starts in its place. The large one, that spans clusters, is
+    planned for 6, when the small one ends and nothing loads the links; so the long one may not pass it.
+    """
+    machine = clusters(5, 6, 6, uplinks=[10.0, 10.0, 10.0])
+    wide = Job(2, 0.0, 9, 5.0, 5.0, bandwidth=3.3, caps=[0, 6, 6])
+    small, large, long = Job(1, 5.0, 4, 1.0, 1.0), Job(10, 0.0, 16, 3.0, 3.0, bandwidth=1.0), Job(12, 1.0, 6, 6.0, 6.0)
+    jobs = [wide, replace(small, caps=[5, 0, 0]), large, replace(long, caps=[0, 0, 6])]
+    result = simulate(
+        jobs, machine, order="sjf", dispatch="conservative", placement="link_aware", same_time="sequential"
+    )
+    assert result.counts[0] == [0, 6, 3]
+    assert result.start == [0.0, 5.0, 6.0, 9.0]
+
+
 # --------------------------------------------------------------------------------------------- estimates
 
 

@@ -1,11 +1,69 @@
-"""x"""
+"""`fedsched generate`: write a made workload."""
+
+from __future__ import annotations
+
 from pathlib import Path
-def command(trace: Path, *, head: int | None = None) -> int:
-    """Run x.
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from fedsched.workload import Workload
+
+
+def command(
+    model: Literal["lublin", "poisson", "planted"],
+    *,
+    out: Path,
+    jobs: int = 1000,
+    nodes: int = 128,
+    load: float | None = None,
+    federation: str = "example",
+    makespan: float = 3600.0,
+    estimates: Literal["exact", "tsafrir"] = "exact",
+    seed: int = 0,
+) -> int:
+    """Write a made workload.
+
+    Example: fedsched generate lublin --jobs 5000 --nodes 256 --load 0.8 --estimates tsafrir --out made.swf.gz
 
     Parameters
     ----------
-    trace
-        the trace
+    model
+        lublin (Lublin and Feitelson's), poisson (independent arrivals), or planted (a known best makespan).
+    out
+        The file: .swf or .csv, also .gz, .xz, .bz2.
+    jobs
+        How many jobs.
+    nodes
+        The machine's size (lublin, poisson).
+    load
+        The offered load (lublin: as the model makes it; poisson: 0.7 when not given).
+    federation
+        What is cut into jobs (planted): a .toml file or a shipped one's name.
+    makespan
+        The planted optimum in seconds.
+    estimates
+        Requested times: the run times, or Tsafrir's few round values.
+    seed
+        The same seed writes the same bytes.
     """
+    from fedsched import generate
+    from fedsched.cli.shared import load_federation
+    from fedsched.io import write
+
+    workload: Workload
+    if model == "lublin":
+        workload = generate.lublin(jobs, nodes, load=load, seed=seed)
+    elif model == "poisson":
+        workload = generate.poisson(jobs, nodes, load=0.7 if load is None else load, seed=seed)
+    else:
+        workload = generate.lublin(1, 1)
+        workload, optimum = generate.planted(
+            load_federation(federation, None, workload), jobs=jobs, makespan=makespan, seed=seed
+        )
+        print(f"best makespan: {optimum:g} s")
+    if estimates == "tsafrir":
+        workload = workload.with_estimates("tsafrir", seed=seed)
+    write(workload, out)
+    print(workload)
+    print(f"written to {out}")
     return 0

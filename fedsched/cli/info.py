@@ -1,11 +1,77 @@
-"""x"""
+"""`fedsched info`: say what is in a log or a federation."""
+
+from __future__ import annotations
+
+import math
 from pathlib import Path
-def command(trace: Path, *, head: int | None = None) -> int:
-    """Run x.
+
+from fedsched.cli.shared import load_workload, print_json, print_table
+
+
+def command(source: str, *, json: bool = False) -> int:
+    """Say what is in a log or a federation.
+
+    Example: fedsched info traces/sample.swf.gz
 
     Parameters
     ----------
-    trace
-        the trace
+    source
+        A workload file (.swf, .csv, also compressed), a federation file (.toml), or the name of a shipped one.
+    json
+        Print JSON instead of text.
     """
+    from fedsched.io.examples import example_names
+
+    if Path(source).suffix == ".toml" or (not Path(source).exists() and source in example_names("federation")):
+        _federation(source, as_json=json)
+    else:
+        _workload(source, as_json=json)
     return 0
+
+
+def _federation(source: str, *, as_json: bool) -> None:
+    from fedsched.federation import Federation
+    from fedsched.io import read_federation
+
+    federation = read_federation(source) if Path(source).suffix == ".toml" else Federation.example(source)
+    rows = [
+        {
+            "cluster": cluster.name,
+            "uplink": cluster.uplink if math.isfinite(cluster.uplink) else None,
+            "nodes": group.count,
+            "speed": group.speed,
+            "busy_watts": group.busy_watts,
+            "idle_watts": group.idle_watts,
+        }
+        for cluster in federation.clusters
+        for group in cluster.groups
+    ]
+    if as_json:
+        print_json({"name": federation.name, "description": federation.description, "groups": rows})
+        return
+    print(federation)
+    if federation.description:
+        print(federation.description.rstrip())
+    cells = [["—" if value is None else f"{value:g}" if k else str(value) for k, value in enumerate(row.values())]
+             for row in rows]  # fmt: skip
+    print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells)
+
+
+def _workload(source: str, *, as_json: bool) -> None:
+    workload = load_workload(source)
+    if as_json:
+        print_json(
+            {
+                "name": workload.name,
+                "jobs": len(workload),
+                "nodes": workload.nodes,
+                "first_submit": float(workload.submit.min()),
+                "last_submit": float(workload.submit.max()),
+                "load": workload.load() if workload.nodes else None,
+                "sites": list(workload.sites),
+                "history": list(workload.history),
+                "cleaning": str(workload.cleaning) if workload.cleaning is not None else None,
+            }
+        )
+    else:
+        print(workload)

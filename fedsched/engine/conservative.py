@@ -43,8 +43,8 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
             profile.free[row, g] += state.counts[j, g]
     state.counter[Counter.BREAKPOINTS] = row + 1
     if plan.placement == Placement.LINK_AWARE:
-        for k in range(state.load.size):
-            profile.load[0, k] = state.load[k]
+        # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
+        planned_load(problem, state, np.nextafter(now, np.inf), profile.load[0])
         for b in range(1, row + 1):
             planned_load(problem, state, profile.time[b], profile.load[b])
 
@@ -117,7 +117,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
         low[g] = profile.free[begin, g]
     if link_aware:
         for k in range(peak.size):
-            peak[k] = profile.load[begin, k]
+            peak[k] = state.load[k] if begin == 0 else profile.load[begin, k]
     b = begin + 1
     while True:
         total = 0

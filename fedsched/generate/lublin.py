@@ -94,7 +94,7 @@ def lublin(
         submit=submit[first],
         tasks=tasks[first],
         runtime=runtime[first],
-        user=source[first] if len(streams) > 1 else None,
+        user=source[first] if len(streams) > 1 else -1,
         name=f"lublin-{nodes}",
         nodes=nodes,
         history=(f"generated: lublin(jobs={jobs}, nodes={nodes}, kind={kind!r}, umed={umed}, seed={seed})",),

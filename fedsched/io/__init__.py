@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,13 +10,16 @@ from fedsched.errors import unknown_name
 from fedsched.io.files import COMPRESSION_SUFFIXES
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from os import PathLike
 
     from fedsched.federation import Federation
     from fedsched.workload import Workload
 
-__all__ = ["example_workload_names", "read", "read_example", "read_federation", "write", "write_federation"]
+__all__ = ["read", "read_example", "read_federation", "write", "write_federation"]
 
+# Completed, failed, cancelled, unknown; 2, 3 and 4 are partial records of jobs that have a line of their own.
+WHOLE_JOBS = (0, 1, 5, -1)
 FORMATS = {".swf": "swf", ".csv": "csv"}
 
 
@@ -28,6 +30,7 @@ def read(
     clean: Literal["standard", "none"] = "standard",
     nodes: int | None = None,
     over_request: Literal["raise", "cap", "keep"] = "raise",
+    statuses: Collection[int] | None = WHOLE_JOBS,
     sites: Literal["auto", "partition"] | None = "auto",
     rebase: bool = False,
     renumber: bool = False,
@@ -42,7 +45,7 @@ def read(
         A file that ends in .swf or .csv, plain or with .gz, .xz or .bz2 after it.
     format
         "swf" or "csv", for a file with another name.
-    clean, over_request, sites, on_error
+    clean, over_request, statuses, sites, on_error
         How a log in the Standard Workload Format is cleaned: see `fedsched.io.swf.read_swf`. A CSV file is written
         clean, so that for one these must be left alone.
     nodes, name
@@ -58,6 +61,7 @@ def read(
             clean=clean,
             nodes=nodes,
             over_request=over_request,
+            statuses=statuses,
             sites=sites,
             rebase=rebase,
             renumber=renumber,
@@ -69,6 +73,7 @@ def read(
     for option, value, default in (
         ("clean", clean, "standard"),
         ("over_request", over_request, "raise"),
+        ("statuses", statuses, WHOLE_JOBS),
         ("sites", sites, "auto"),
         ("on_error", on_error, "raise"),
     ):
@@ -107,21 +112,11 @@ def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
     toml.write_federation(federation, path)
 
 
-def example_workload_names() -> list[str]:
-    """Return the names of the workloads that ship with the package."""
-    folder = resources.files("fedsched").joinpath("data")
-    return sorted(entry.name.split(".")[0] for entry in folder.iterdir() if entry.name.endswith((".swf.gz", ".csv")))
-
-
 def read_example(name: str = "sample") -> Workload:
     """Return a workload that ships with the package."""
-    names = example_workload_names()
-    if name not in names:
-        raise unknown_name("example workload", name, names)
-    folder = resources.files("fedsched").joinpath("data")
-    entry = next(entry for entry in folder.iterdir() if entry.is_file() and entry.name.split(".")[0] == name)
-    with resources.as_file(entry) as path:
-        return read(path)
+    from fedsched.io.examples import example_file
+
+    return read(example_file("workload", name))
 
 
 def _format(path: str | PathLike[str], format: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from io import StringIO
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from fedsched.errors import TraceError
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.frame import NAMED, WHOLE, check_names, columns_of_workload, workload_of_columns
+from fedsched.io.swf import number_texts
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -35,18 +36,12 @@ def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
     """
     about = json.dumps({name: getattr(workload, name) for name in _ABOUT}, ensure_ascii=False)
     table = columns_of_workload(workload)
-    columns = [values.tolist() if name in NAMED else _texts(values) for name, values in table.items()]
+    columns = [values.tolist() if name in NAMED else number_texts(values) for name, values in table.items()]
     with atomic_text(path) as out:
         out.write(f"{MARK}{about}\n")
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow(table)
         rows.writerows(zip(*columns, strict=True))
-
-
-def _texts(values: NDArray[Any]) -> list[str]:
-    if values.dtype.kind == "i":
-        return [str(value) for value in values.tolist()]
-    return [str(int(value)) if value.is_integer() else repr(value) for value in values.tolist()]
 
 
 def read_csv(path: str | PathLike[str]) -> Workload:
@@ -57,8 +52,8 @@ def read_csv(path: str | PathLike[str]) -> Workload:
     text = read_text(path)
     about = _about(text, path)
     # Comments become empty lines, which the reader counts and skips.
-    lines = ["" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
-    reader = csv.reader(lines if "" not in lines else [line or "\n" for line in lines], strict=True)
+    lines = ["\n" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
+    reader = csv.reader(lines, strict=True)
     header: list[str] | None = None
     rows: list[list[str]] = []
     at: list[int] = []
@@ -99,8 +94,6 @@ def read_csv(path: str | PathLike[str]) -> Workload:
 
 
 def _with_header(workload: Workload, header: Any) -> Workload:
-    from dataclasses import replace
-
     return replace(workload, header=tuple((str(label), str(text)) for label, text in header)) if header else workload
 
 
@@ -108,7 +101,7 @@ def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
     if not text.startswith(MARK):
         return {}
     try:
-        about = json.load(StringIO(text.partition("\n")[0].removeprefix(MARK)))
+        about = json.loads(text.partition("\n")[0].removeprefix(MARK))
     except ValueError as error:
         raise TraceError(f"{path}, line 1: what follows {MARK.strip()!r} is not JSON ({error}).") from None
     if not isinstance(about, dict) or not set(about) <= set(_ABOUT):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedsched.errors import OutputError, TraceError
+from fedsched.io import WHOLE_JOBS
 from fedsched.io.atomic import atomic_text
 from fedsched.io.swf_table import FIELDS, OnError, RawLog, header_number, read_table
 from fedsched.log import LOG_COLUMNS, CleaningReport, LogColumns
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 Clean = Literal["standard", "none"]
 OverRequest = Literal["raise", "cap", "keep"]
 
-# Completed, failed, cancelled, unknown; 2, 3 and 4 are partial records of jobs that have a line of their own.
-WHOLE_JOBS = (0, 1, 5, -1)
 # Some logs say "no limit" as the largest 32-bit number, or one more.
 UNLIMITED = 2**31 - 1
 _LOG_FIELDS = (3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18)

@@ -64,21 +64,22 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
     parser = _Parser(str(path), skip=on_error == "skip")
+    held = pending = b""
     try:
         with open_bytes(path) as stream:
-            pending = b""
             for block in _blocks(stream.read1):
                 whole, newline, rest = block.rpartition(b"\n")
                 if newline:
-                    parser.feed(pending + whole + newline)
-                    pending = rest
+                    parser.feed(held)
+                    held, pending = pending + whole + newline, rest
                 else:
                     pending += block
-            parser.feed(pending, last=True)
+            parser.feed(held + pending, last=True)
     except TruncatedError:
         if on_error == "raise":
             raise
         # What follows the last whole line is an unfinished line, however many fields it seems to have.
+        parser.feed(held)
         parser.truncated = True
     if not parser.parts:
         raise TraceError(f"{path}: there is no job in it; a log needs at least one line of {len(FIELDS)} numbers.")

@@ -1,0 +1,1 @@
+"""Pictures of schedules: each function takes axes and returns them."""

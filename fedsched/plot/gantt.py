@@ -1,0 +1,203 @@
+"""Gantt charts: a block of lanes a cluster, a bar a job, co-allocated jobs marked; link load and power beneath."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import OutputError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.schedule import Schedule
+
+# Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates light and dark.
+COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
+CROSSING = "#000000"
+LABELLED_JOBS = 60
+UNITS = ((86400.0 * 3, 86400.0, "days"), (3600.0 * 3, 3600.0, "hours"), (60.0 * 5, 60.0, "minutes"))
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """Return the unit, in seconds and by name, in which a period reads well."""
+    for least, unit, name in UNITS:
+        if seconds >= least:
+            return unit, name
+    return 1.0, "seconds"
+
+
+def draw(schedule: Schedule, ax: Any = None) -> Any:
+    """Return the axes with one bar per job and run of neighbouring nodes.
+
+    Parameters
+    ----------
+    schedule
+        What to draw; jobs that have not finished are left out.
+    ax
+        Matplotlib axes; those of a new figure when not given.
+    """
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+
+    if ax is None:
+        ax = Figure(figsize=(10, 5), layout="constrained").add_subplot()
+    unit, name = time_unit(schedule.makespan)
+    crossing = schedule.coallocated
+    numbers = schedule.node_numbers()
+    offsets = _lane_offsets(schedule)
+    bars: dict[bool, tuple[list[Any], list[str]]] = {False: ([], []), True: ([], [])}
+    small = len(schedule) <= LABELLED_JOBS
+    for row in np.flatnonzero(~np.isnan(schedule.finish)).tolist():
+        begin, end = ((time - schedule.t0) / unit for time in (schedule.start[row], schedule.finish[row]))
+        for first, last in _split_at_clusters(numbers[row], offsets):
+            low, high = _lane(first, offsets), _lane(last, offsets) + 1
+            corners, colours = bars[bool(crossing[row])]
+            corners.append(((begin, low), (begin, high), (end, high), (end, low)))
+            colours.append(COLOURS[row % len(COLOURS)])
+            if small:
+                ax.text((begin + end) / 2, (low + high) / 2, str(schedule.workload.id[row]), ha="center", va="center",
+                        fontsize=8)  # fmt: skip
+    thin = len(schedule) > 2000
+    for marked, (corners, colours) in bars.items():
+        if not corners:
+            continue
+        edge = CROSSING if marked else "white"
+        width = (0.0 if thin else 0.3) if not marked else (0.4 if thin else 1.0)
+        ax.add_collection(
+            PolyCollection(corners, facecolors=colours, edgecolors=edge, linewidths=width,
+                           hatch="////" if marked and not thin else None,
+                           label="on more than one cluster" if marked else None)
+        )  # fmt: skip
+    _dress(ax, schedule, offsets, unit, name)
+    if bars[True][0]:
+        ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
+    return ax
+
+
+def _lane_offsets(schedule: Schedule) -> list[tuple[int, int]]:
+    # (first node number, first lane) of each cluster; a lane is left empty between clusters
+    offsets, node = [], 0
+    for k, cluster in enumerate(schedule.federation.clusters):
+        offsets.append((node, node + k * _gap(schedule)))
+        node += cluster.nodes
+    return offsets
+
+
+def _gap(schedule: Schedule) -> int:
+    return max(1, schedule.federation.nodes // 40)
+
+
+def _lane(node: int, offsets: list[tuple[int, int]]) -> int:
+    first, lane = max(offset for offset in offsets if offset[0] <= node)
+    return lane + node - first
+
+
+def _split_at_clusters(intervals: Any, offsets: list[tuple[int, int]]) -> Any:
+    starts = [first for first, _ in offsets[1:]]
+    for first, last in intervals:
+        for cut in starts:
+            if first < cut <= last:
+                yield first, cut - 1
+                first = cut
+        yield first, last
+
+
+def _dress(ax: Any, schedule: Schedule, offsets: list[tuple[int, int]], unit: float, name: str) -> None:
+    clusters = schedule.federation.clusters
+    middles = [lane + cluster.nodes / 2 for (_, lane), cluster in zip(offsets, clusters, strict=True)]
+    ax.set_yticks(middles, [f"{cluster.name}\n{cluster.nodes} nodes" for cluster in clusters], fontsize=8)
+    for (_, lane), cluster in zip(offsets, clusters, strict=True):
+        ax.axhspan(lane, lane + cluster.nodes, color="#f2f2f2", zorder=0, linewidth=0)
+    ax.set_ylim(offsets[-1][1] + clusters[-1].nodes, 0)
+    ax.set_xlim(0, max(schedule.makespan, np.finfo(float).tiny) / unit)
+    ax.set_xlabel(f"time since the first submission, {name}")
+    ax.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    metrics = schedule.metrics(users=False)
+    length = metrics.makespan / unit
+    ax.set_title(
+        f"{schedule.policy}: {len(schedule)} jobs, {length:.3g} {name}, {metrics.energy / 3.6e6:.3g} kWh, "
+        f"{metrics.utilisation:.0%} busy",
+        fontsize=10,
+        loc="left",
+    )
+
+
+def figure(schedule: Schedule) -> Any:
+    """Return a figure with the Gantt chart and, beneath it, power and, where uplinks are finite, their load."""
+    from matplotlib.figure import Figure
+
+    finite = [k for k, cluster in enumerate(schedule.federation.clusters) if np.isfinite(cluster.uplink)]
+    strips = 2 if finite else 1
+    fig = Figure(figsize=(11, 5.5 + 1.1 * strips), layout="constrained")
+    axes = fig.subplots(1 + strips, 1, sharex=True, height_ratios=[5, *([1] * strips)])
+    draw(schedule, axes[0])
+    unit, name = time_unit(schedule.makespan)
+    label = axes[0].get_xlabel()
+    axes[0].set_xlabel("")
+    if finite:
+        _draw_load(axes[1], schedule, finite, unit)
+    _draw_power(axes[-1], schedule, unit)
+    axes[-1].set_xlabel(label)
+    return fig
+
+
+def _steps(
+    schedule: Schedule, weight: NDArray[np.float64], unit: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    # The sum of the weights of the running jobs, as a step function of time.
+    done = ~np.isnan(schedule.finish)
+    times = np.concatenate([schedule.start[done], schedule.finish[done]])
+    change = np.concatenate([weight[done], -weight[done]])
+    order = np.argsort(times, kind="stable")
+    return (times[order] - schedule.t0) / unit, np.cumsum(change[order])
+
+
+def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
+    groups = schedule.federation.groups
+    extra = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
+    idle = sum(group.idle_watts * group.count for group in groups)
+    times, power = _steps(schedule, extra, unit)
+    ax.fill_between(times, (power + idle) / 1e3, step="post", color="#999999", linewidth=0)
+    ax.axhline(idle / 1e3, color="black", linewidth=0.8, linestyle="--")
+    ax.set_ylabel("kW", fontsize=8)
+    ax.set_ylim(0, None)
+    ax.tick_params(labelsize=8)
+
+
+def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> None:
+    clusters = np.array(schedule.federation.group_cluster)
+    tasks = schedule.workload.tasks
+    styles = ("-", "--", ":", "-.")
+    for k in finite:
+        here = schedule.counts[:, clusters == k].sum(axis=1)
+        demand = here * schedule.workload.task_bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
+        times, load = _steps(schedule, np.where((here > 0) & (here < tasks), demand, 0.0), unit)
+        cluster = schedule.federation.clusters[k]
+        ax.step(times, load / cluster.uplink, where="post", color=COLOURS[(4 + k) % len(COLOURS)],
+                linestyle=styles[k % len(styles)], linewidth=1, label=cluster.name)  # fmt: skip
+    ax.axhline(1.0, color="black", linewidth=0.8)
+    ax.set_ylabel("link load", fontsize=8)
+    ax.tick_params(labelsize=8)
+    if len(finite) <= 8:
+        ax.legend(loc="upper right", fontsize=7, ncols=len(finite))
+
+
+def save(schedule: Schedule, path: str | PathLike[str]) -> None:
+    """Write the chart as SVG, PNG or PDF; the same schedule gives the same bytes."""
+    import matplotlib as mpl
+
+    from fedsched.io.atomic import atomic_bytes
+
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in ("svg", "png", "pdf"):
+        raise OutputError(f"Cannot write {path}: a chart is .svg, .png or .pdf.")
+    still = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
+    with mpl.rc_context({"svg.hashsalt": "fedsched", "hatch.linewidth": 0.5}), atomic_bytes(path) as out:
+        figure(schedule).savefig(out, format=kind, dpi=110, metadata=still)
