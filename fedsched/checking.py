@@ -6,7 +6,7 @@ It shares no code with the engine or the metric kernels; the model's formulas ar
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fedsched.metrics import Metrics
     from fedsched.nodes import Intervals
     from fedsched.schedule import Schedule
-
 
 
 def violations(
@@ -41,7 +40,7 @@ def violations(
     return found
 
 
-def _name(schedule: Schedule, row: int) -> str:
+def _name(schedule: Schedule, row: int | np.integer[Any]) -> str:
     return f"Job {schedule.workload.id[row]}"
 
 

@@ -15,6 +15,7 @@ import numba
 from numba.core import config
 
 F = TypeVar("F", bound=Callable[..., Any])
+_SETTINGS: Any = config  # numba sets its attributes at import, where no checker sees them
 _KERNELS = re.compile(r"^@(kernel|part|inlined)$", re.MULTILINE)
 
 
@@ -29,7 +30,7 @@ def fingerprint(files: list[Path]) -> str:
     Numba looks only at the file that a function stands in; a change in a helper of another file would
     leave a stale cache. So the cache's folder is named after everything that can change the answer.
     """
-    digest = hashlib.sha256(f"{numba.__version__} boundscheck={config.BOUNDSCHECK}".encode())
+    digest = hashlib.sha256(f"{numba.__version__} boundscheck={_SETTINGS.BOUNDSCHECK}".encode())
     for path in files:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
@@ -56,28 +57,32 @@ _FOLDER = cache_folder(fingerprint(kernel_files(Path(__file__).parent)))
 @contextlib.contextmanager
 def _caching_in(folder: Path) -> Iterator[None]:
     # Numba chooses the cache's place while it decorates, and by nothing but this setting.
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
+    before = _SETTINGS.CACHE_DIR
+    _SETTINGS.CACHE_DIR = str(folder)
     try:
         yield
     finally:
-        config.CACHE_DIR = before
+        _SETTINGS.CACHE_DIR = before
 
 
 def _compiled(function: F, *, inner: bool, inlined: bool) -> F:
-    options: dict[str, bool | str] = {
-        "nogil": True,
-        "error_model": "numpy",
-        # No kernel allocates, so none needs reference counts; counting them made each call twenty times dearer.
-        "_nrt": False,
-        "no_cfunc_wrapper": True,
-        "no_cpython_wrapper": inner,
-        "forceinline": inlined,
-    }
+    def compiled(cache: bool) -> F:
+        return numba.njit(  # type: ignore[call-overload, no-any-return]
+            function,
+            cache=cache,
+            nogil=True,
+            error_model="numpy",
+            # No kernel allocates, so none needs reference counts; counting made each call twenty times dearer.
+            _nrt=False,
+            no_cfunc_wrapper=True,
+            no_cpython_wrapper=inner,
+            forceinline=inlined,
+        )
+
     if _FOLDER is None:
-        return numba.njit(**options)(function)  # type: ignore[no-any-return]
+        return compiled(cache=False)
     with _caching_in(_FOLDER):
-        return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]
+        return compiled(cache=True)
 
 
 def kernel(function: F) -> F:

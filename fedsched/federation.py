@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 # A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes whose power nobody gave.

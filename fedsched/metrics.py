@@ -84,7 +84,17 @@ class Measured(NamedTuple):
 
 
 @kernel
-def fill_row(measured, t0, start, finish, counts, saturated_seconds, loss_of_capacity, user_sums, row):  # type: ignore[no-untyped-def]
+def fill_row(
+    measured: Measured,
+    t0: float,
+    start: NDArray[np.float64],
+    finish: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    saturated_seconds: float,
+    loss_of_capacity: float,
+    user_sums: NDArray[np.float64],
+    row: NDArray[np.float64],
+) -> None:
     """Fill the metric row of the jobs that have finished (those whose finish is not NaN).
 
     `user_sums` is a U × 2 workspace; with no rows the user spread is not computed (NaN).
@@ -159,7 +169,7 @@ def fill_row(measured, t0, start, finish, counts, saturated_seconds, loss_of_cap
 
 
 @inlined
-def _spread(user_sums):  # type: ignore[no-untyped-def]
+def _spread(user_sums: NDArray[np.float64]) -> float:
     users = 0
     total = square = 0.0
     for u in range(user_sums.shape[0]):

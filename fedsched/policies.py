@@ -101,9 +101,7 @@ POLICIES: Mapping[str, Rules] = MappingProxyType(
         "greedy": Rules(dispatch="greedy"),
         "easy": Rules(dispatch="easy"),
         "conservative": Rules(dispatch="conservative"),
-        **{
-            f"easy-{order}": Rules(dispatch="easy", backfill_order=order) for order in ORDERS if order != "fcfs"
-        },
+        **{f"easy-{order}": Rules(dispatch="easy", backfill_order=order) for order in ORDERS if order != "fcfs"},
         "easy-sjbf": Rules(dispatch="easy", backfill_order="sjf"),
         "jpr": Rules(placement="powerful"),
         "cbs": Rules(placement="big_small"),

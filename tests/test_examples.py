@@ -105,9 +105,7 @@ def test_energy_counts_idle_nodes() -> None:
 
 def test_a_job_past_its_estimate_does_not_stop_the_plan() -> None:
     """EASY plans an overrunning job to end right after now, and backfills nothing that ends later around it."""
-    workload = fs.Workload(
-        submit=[0, 1, 12], tasks=[2, 3, 1], runtime=[20, 5, 5], estimate=[10, 5, 5]
-    )
+    workload = fs.Workload(submit=[0, 1, 12], tasks=[2, 3, 1], runtime=[20, 5, 5], estimate=[10, 5, 5])
     schedule = fs.simulate(workload, fs.Federation.homogeneous(3), "easy")
     assert schedule.start.tolist() == [0, 20, 25]
 

@@ -46,7 +46,7 @@ def test_shuffling_the_rows_changes_nothing(scenario: strategies.Scenario, seed:
 @QUICK
 def test_doubling_all_speeds_halves_a_package(scenario: strategies.Scenario) -> None:
     """All submits 0, σ = 1, static order: twice the speed is half the time, on the same nodes."""
-    workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+    workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
     order = scenario.settings.order if scenario.settings.order in STATIC_ORDERS else "fcfs"
     scenario = strategies.Scenario(
         scenario.machine,
@@ -99,9 +99,7 @@ def test_conservative_delays_no_reservation(seed: int) -> None:
     )
     workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
     order = np.lexsort((workload.id, workload.submit))
-    jobs = fs.Workload(
-        submit=workload.submit[order], tasks=workload.tasks[order], runtime=workload.runtime[order]
-    )
+    jobs = fs.Workload(submit=workload.submit[order], tasks=workload.tasks[order], runtime=workload.runtime[order])
     single = fs.Federation.homogeneous(federation.nodes)
     whole = fs.simulate(jobs, single, "conservative")
     for n in range(1, len(jobs) + 1):

@@ -177,9 +177,7 @@ def federations() -> list[tuple[Federation, bool]]:
         (figure("1-5", (4,), (free,), "Also assumed: one cluster of 4 nodes."), True),
         (figure("1-6", (4, 3), (free, free), "Also assumed: uplinks without a limit."), True),
         (
-            figure(
-                "1-7", (4, 3, 5), (free, 4 / 3, free), "Also assumed: cluster 2's uplink, half of its jobs' demand."
-            ),
+            figure("1-7", (4, 3, 5), (free, 4 / 3, free), "Also assumed: cluster 2's uplink, half of the demand."),
             True,
         ),
         (example(), True),

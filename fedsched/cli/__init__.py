@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
         return _complain("Interrupted.", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has gone; Python would complain once more while it flushes at the end.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     except Exception as error:
         if debug:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import Literal
 
 from fedsched.cli.shared import (
@@ -100,7 +100,9 @@ def command(
         ]
         print(workload)
         print_table(f"{schedule.policy}, {cluster}", ("metric", "value", "unit", "meaning"), rows)
-        print(f"{len(workload):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash() if schedule.complete else '—'}")
+        print(
+            f"{len(workload):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash() if schedule.complete else '—'}"
+        )
     for note in schedule.notes:
         print(f"fedsched: {note}; what was done until then is kept.", file=sys.stderr)
     return 0 if schedule.complete else 130

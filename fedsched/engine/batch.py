@@ -33,6 +33,7 @@ class Evaluator:
         self.threads = max(1, threads)
         self._users = int(problem.user.max()) + 1 if users else 0
         self._spaces: list[tuple[State, Floats]] = []
+        self._rule = -1
         shared = np.arange(jobs)
         self._common = Plan(
             order=shared,
@@ -48,7 +49,7 @@ class Evaluator:
 
     def _workspaces(self, dispatch: int) -> list[tuple[State, Floats]]:
         # A workspace for a planning rule serves the simpler ones too.
-        if not self._spaces or self._rule < dispatch:
+        if self._rule < dispatch:
             self._rule = dispatch
             self._spaces = [
                 (
@@ -106,7 +107,7 @@ class Evaluator:
                 )
                 if status != Status.DONE:
                     raise InfeasibleError(
-                        f"A candidate among {first}..{last - 1} holds a job that its caps and placement never let start."
+                        f"A candidate among {first}..{last - 1} has a job that its caps and placement never let start."
                     )
 
         if self.threads == 1:

@@ -20,7 +20,7 @@ from fedsched.engine.queue import ANY, next_candidate, next_small
 from fedsched.engine.running import planned_end_after
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, Plan, Problem, Profile, State
+    from fedsched.engine.arrays import Plan, Problem, Profile, State
 
 
 @part

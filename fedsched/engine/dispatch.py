@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
@@ -42,9 +40,8 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     enter(problem, state, j)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
         # decisions see the demand of jobs started in this pass; rates wait for its end
-        sum_loads(
-            problem.groups.uplink, rates.spanning, state.counter[Counter.SPANNING], rates.demand, state.load
-        )
+        spanning = state.counter[Counter.SPANNING]
+        sum_loads(problem.groups.uplink, rates.spanning, spanning, rates.demand, state.load)
 
 
 @inlined
@@ -124,10 +121,10 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
 
 @inlined
 def _within(chosen: Ints, limit: Ints) -> bool:
+    within = True
     for g in range(chosen.size):
-        if chosen[g] > limit[g]:
-            return False
-    return True
+        within = within and chosen[g] <= limit[g]
+    return within
 
 
 @inlined

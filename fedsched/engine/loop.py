@@ -115,9 +115,9 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # One dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
         release_pending(state)
-    if state.counter[Counter.QUEUED] == 0 or state.queue.tasks[1] > state.counter[Counter.FREE]:
-        if plan.dispatch != Dispatch.CONSERVATIVE:
-            return
+    nothing_fits = state.counter[Counter.QUEUED] == 0 or state.queue.tasks[1] > state.counter[Counter.FREE]
+    if nothing_fits and plan.dispatch != Dispatch.CONSERVATIVE:
+        return
     now = state.clock[Clock.NOW]
     if plan.order_key != QueueKey.FIXED:
         queues.reorder(problem, state, state.queue, plan.order_key, now)

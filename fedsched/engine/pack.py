@@ -25,7 +25,7 @@ from fedsched.errors import unknown_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.engine.codes import SameTime, Saturation
@@ -33,18 +33,16 @@ if TYPE_CHECKING:
     from fedsched.workload import Workload
 
 
-def _frozen(values: object, dtype: type) -> NDArray[np.generic]:
-    array = np.array(values, dtype=dtype, order="C")
+def _floats(values: ArrayLike) -> Floats:
+    array = np.array(values, dtype=np.float64, order="C")
     array.setflags(write=False)
     return array
 
 
-def _floats(values: object) -> Floats:
-    return _frozen(values, np.float64)  # type: ignore[return-value]
-
-
-def _ints(values: object) -> Ints:
-    return _frozen(values, np.int64)  # type: ignore[return-value]
+def _ints(values: ArrayLike) -> Ints:
+    array = np.array(values, dtype=np.int64, order="C")
+    array.setflags(write=False)
+    return array
 
 
 def clusters_of_sites(workload: Workload, federation: Federation) -> Ints:

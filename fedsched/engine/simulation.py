@@ -169,9 +169,7 @@ def make_plan(
     )
 
 
-def _refuse_unplaceable(
-    workload: Workload, federation: Federation, rules: Rules, problem: Problem, plan: Plan
-) -> None:
+def _refuse_unplaceable(workload: Workload, federation: Federation, rules: Rules, problem: Problem, plan: Plan) -> None:
     row = first_unplaceable(problem, plan, new_state(problem, dispatch=Dispatch.STRICT, separate_backfill=False))
     if row < 0:
         return

@@ -47,7 +47,9 @@ def communication(
     rng = np.random.default_rng(seed)
     share = rng.uniform(low, high, len(workload))
     factor = np.exp(rng.uniform(-math.log(spread), math.log(spread), len(workload)))
-    said = f"communication: bandwidth={bandwidth:g}, compute_fraction={compute_fraction}, spread={spread:g}, seed={seed}"
+    said = (
+        f"communication: bandwidth={bandwidth:g}, compute_fraction={compute_fraction}, spread={spread:g}, seed={seed}"
+    )
     return replace(
         workload,
         compute_fraction=share,
@@ -90,9 +92,7 @@ def calibrate_bandwidth(
         raise ValueError(f"Federation {federation.name!r} has no finite uplink: nothing can saturate it.")
 
     def drawn(bandwidth: float) -> Workload:
-        return communication(
-            workload, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed
-        )
+        return communication(workload, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
 
     def reached(bandwidth: float) -> float:
         return saturated_share(simulate(drawn(bandwidth), federation, "fcfs"))
@@ -100,7 +100,7 @@ def calibrate_bandwidth(
     low, high = min(finite) * 1e-9, max(finite) * 1e3
     if not reached(high) >= share:
         raise ValueError(
-            f"Under FCFS {reached(high):.1%} of the co-allocated jobs meet saturation at any bandwidth, not {share:.1%}: "
+            f"Under FCFS {reached(high):.1%} of the co-allocated jobs meet saturation at best, not {share:.1%}: "
             "too few jobs cross clusters."
         )
     for _ in range(rounds):

@@ -104,7 +104,8 @@ def tsafrir_estimates(
 
 
 def _values_and_shares(jobs: int, limit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    count = max(1, round(float(np.interp(jobs, *zip(*_VALUES_BY_JOBS, strict=True)))))
+    known_jobs, known_values = zip(*_VALUES_BY_JOBS, strict=True)
+    count = max(1, round(float(np.interp(jobs, known_jobs, known_values))))
     popular = _popular_values(limit, min(POPULAR, count))
     ranks = np.arange(2, popular.size + 1)
     share = 14.0491 * np.exp(-0.177531 * ranks) + 0.462513

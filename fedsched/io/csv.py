@@ -104,8 +104,16 @@ def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
         about = json.loads(text.partition("\n")[0].removeprefix(MARK))
     except ValueError as error:
         raise TraceError(f"{path}, line 1: what follows {MARK.strip()!r} is not JSON ({error}).") from None
+    where = f"{path}, line 1: what follows {MARK.strip()!r}"
     if not isinstance(about, dict) or not set(about) <= set(_ABOUT):
-        raise TraceError(f"{path}, line 1: what follows {MARK.strip()!r} must be an object of {', '.join(_ABOUT)}.")
+        raise TraceError(f"{where} must be an object of {', '.join(_ABOUT)}.")
+    for name, value in about.items():
+        wanted = {"name": str, "nodes": int}.get(name, list)
+        if not isinstance(value, wanted):
+            raise TraceError(f"{where} says {name}={value!r}; it must be of type {wanted.__name__}.")
+    for pair in about.get("header", ()):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise TraceError(f"{where} says header={pair!r}; each entry must be a label and a text.")
     return about
 
 
@@ -120,4 +128,6 @@ def _column(name: str, texts: tuple[str, ...], at: list[int], path: str | PathLi
         except ValueError:
             wanted = "a whole number" if kind is int else "a number"
             raise TraceError(f"{path}, line {line}, column {name}: {text[:40]!r} is not {wanted}.") from None
+        if kind is int and not -(2**63) <= values[-1] < 2**63:
+            raise TraceError(f"{path}, line {line}, column {name}: {text[:40]} has more than 64 bits.")
     return np.array(values, dtype=np.int64 if kind is int else np.float64)

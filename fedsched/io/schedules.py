@@ -69,7 +69,7 @@ def read_csv(
 ) -> Schedule:
     """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group."""
     with open_bytes(path) as raw:
-        rows = list(csv.reader(TextIOWrapper(raw, encoding="utf-8-sig", newline="")))  # type: ignore[arg-type]
+        rows = list(csv.reader(TextIOWrapper(raw, encoding="utf-8-sig", newline="")))
     if not rows:
         raise ScheduleError(f"{path}: it is empty; a schedule has a line of column names and one line a job.")
     header, body = rows[0], [row for row in rows[1:] if row]
@@ -122,18 +122,18 @@ def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
     columns["allocated"] = kept.tasks.astype(np.float64)
     columns["requested_time"] = kept.estimate
     columns["status"] = np.ones(done.size)
-    as_run = {
-        "submit": kept.submit,
-        "tasks": kept.tasks,
-        "runtime": schedule.run[done],
-        "estimate": np.maximum(kept.estimate, schedule.run[done]),
-        "id": kept.id,
-        "origin": kept.origin,
-        "user": kept.user,
-        "sites": kept.sites,
-        "log": LogColumns(done.size, columns),
-        "name": kept.name,
-        "nodes": kept.nodes or schedule.federation.nodes,
-        "header": (*kept.header, ("Note", f"scheduled by fedsched: {schedule.policy}")),
-    }
-    write_swf(Workload(**as_run), path, lossy=True)
+    as_run = Workload(
+        submit=kept.submit,
+        tasks=kept.tasks,
+        runtime=schedule.run[done],
+        estimate=np.maximum(kept.estimate, schedule.run[done]),
+        id=kept.id,
+        origin=kept.origin,
+        user=kept.user,
+        sites=kept.sites,
+        log=LogColumns(done.size, columns),
+        name=kept.name,
+        nodes=kept.nodes or schedule.federation.nodes,
+        header=(*kept.header, ("Note", f"scheduled by fedsched: {schedule.policy}")),
+    )
+    write_swf(as_run, path, lossy=True)

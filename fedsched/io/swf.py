@@ -242,6 +242,9 @@ def _options(
 def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = False) -> None:
     """Write a log that `read_swf` gives back unchanged, all columns of the archive included.
 
+    Fields say what the workload says: a requested time that reading raised is written as raised, and capped or kept
+    overruns come back as they are with over_request="keep".
+
     The format has no place for compute fractions, task bandwidths and allowed sites: a workload that has them is an
     error unless `lossy`.
     """

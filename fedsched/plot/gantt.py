@@ -138,7 +138,7 @@ def figure(schedule: Schedule) -> Any:
     fig = Figure(figsize=(11, 5.5 + 1.1 * strips), layout="constrained")
     axes = fig.subplots(1 + strips, 1, sharex=True, height_ratios=[5, *([1] * strips)])
     draw(schedule, axes[0])
-    unit, name = time_unit(schedule.makespan)
+    unit, _ = time_unit(schedule.makespan)
     label = axes[0].get_xlabel()
     axes[0].set_xlabel("")
     if finite:

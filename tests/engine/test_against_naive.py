@@ -131,9 +131,7 @@ def test_a_run_starts_from_a_running_state() -> None:
             continue
         rows = np.flatnonzero(~over)
         running = run.running().renumbered(rows)
-        rest = fs.simulate(
-            workload.take(rows), federation, rules, caps=caps[rows], running=running, **options
-        )
+        rest = fs.simulate(workload.take(rows), federation, rules, caps=caps[rows], running=running, **options)
         np.testing.assert_array_equal(rest.start, whole.start[rows])
         np.testing.assert_array_equal(rest.finish, whole.finish[rows])
         checked += 1

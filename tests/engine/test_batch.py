@@ -21,7 +21,7 @@ def instance(seed: int) -> tuple[fs.Workload, fs.Federation]:
     return workload, federation
 
 
-def problem_of(workload: fs.Workload, federation: fs.Federation):  # noqa: ANN201
+def problem_of(workload: fs.Workload, federation: fs.Federation):
     """Return the packed problem."""
     return pack(
         workload,
