@@ -100,9 +100,8 @@ def command(
         ]
         print(workload)
         print_table(f"{schedule.policy}, {cluster}", ("metric", "value", "unit", "meaning"), rows)
-        print(
-            f"{len(workload):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash() if schedule.complete else '—'}"
-        )
+        name = schedule.start_hash() if schedule.complete else "—"
+        print(f"{len(workload):,} jobs in {seconds:.2f} s; start hash {name}")
     for note in schedule.notes:
         print(f"fedsched: {note}; what was done until then is kept.", file=sys.stderr)
     return 0 if schedule.complete else 130

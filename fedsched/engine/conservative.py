@@ -16,11 +16,13 @@ from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import ROUNDING, planned_load, start_job
 from fedsched.engine.placement import fill_demand, place, planned_duration
-from fedsched.engine.queue import ANY, next_candidate, next_small
+from fedsched.engine.queue import ANY, FIRST, next_candidate, next_small
 from fedsched.engine.running import planned_end_after
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, Profile, State
+
+NOW = np.int64(0)  # the breakpoint of now
 
 
 @part
@@ -173,8 +175,8 @@ def _next_starter(state: State, position: int) -> int:
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
     now = profile.time[0]
-    free_now = _free_in(profile, 0)
-    less = 1
+    free_now = _free_in(profile, NOW)
+    less = NOW + 1
     while less < rows and _free_in(profile, less) >= free_now:
         less += 1
     window = np.inf
@@ -226,7 +228,7 @@ def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
     if state.clock[Clock.NEXT_DUE] > now:
         return
     next_due = np.inf
-    position = next_small(state.queue, 0, ANY)
+    position = next_small(state.queue, FIRST, ANY)
     while 0 <= position < state.counter[Counter.PLANNED_TO]:
         j = state.queue.order[position]
         if state.profile.reserved[j] <= now:
@@ -255,7 +257,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
     starter = -1
     position = next_small(queue, state.counter[Counter.PLANNED_TO], ANY)
     while position >= 0:
-        if starter < position or problem.tasks[queue.order[starter]] > _free_in(profile, 0):
+        if starter < position or problem.tasks[queue.order[starter]] > _free_in(profile, NOW):
             starter = _next_starter(state, position)
             if starter < 0:
                 break

@@ -8,7 +8,7 @@ from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import place, planned_duration, slowest
-from fedsched.engine.queue import ANY, dequeue, next_candidate, next_small
+from fedsched.engine.queue import ANY, FIRST, dequeue, next_candidate, next_small
 from fedsched.engine.running import enter, planned_end_after, sum_loads
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
     """Start jobs in queue order until one cannot start; return that job, or -1 when the queue is empty."""
     queue = state.queue
-    position = next_small(queue, 0, ANY)
+    position = next_small(queue, FIRST, ANY)
     while position >= 0:
         j = queue.order[position]
         if problem.tasks[j] > state.counter[Counter.FREE]:
@@ -64,7 +64,7 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
 def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
     """Scan the queue once in order and start whatever fits [10]."""
     queue = state.queue
-    position = next_small(queue, 0, state.counter[Counter.FREE])
+    position = next_small(queue, FIRST, state.counter[Counter.FREE])
     while position >= 0:
         j = queue.order[position]
         if place(problem, plan, j, state.free, state.load, state):
@@ -129,7 +129,7 @@ def _within(chosen: Ints, limit: Ints) -> bool:
 
 @inlined
 def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> bool:
-    # Fills `state.scratch.chosen` so that the head's reservation holds; takes from `extra` what ends after the shadow time.
+    # Fills `scratch.chosen` so that the head's reservation holds; takes from `extra` what ends after the shadow time.
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
     fits = place(problem, plan, j, state.free, state.load, state)
@@ -152,13 +152,13 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     """EASY: start from the head, reserve for the first that cannot start, backfill the rest around it [11]."""
     head = start_from_head(problem, plan, state)
     queue = state.backfill if plan.separate_backfill else state.queue
-    if head < 0 or next_small(queue, 0, state.counter[Counter.FREE]) < 0:
+    if head < 0 or next_small(queue, FIRST, state.counter[Counter.FREE]) < 0:
         return
     shadow = reserve_for_head(problem, plan, state, head)
     now = state.clock[Clock.NOW]
     window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
     extra_total = state.scratch.extra.sum()
-    position = next_candidate(queue, 0, state.counter[Counter.FREE], window, extra_total)
+    position = next_candidate(queue, FIRST, state.counter[Counter.FREE], window, extra_total)
     while position >= 0:
         j = queue.order[position]
         if j != head and _place_beside_reservation(problem, plan, state, j, shadow):

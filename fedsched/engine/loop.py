@@ -155,7 +155,7 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
         else:
             arrived = counter[Counter.ARRIVED]
             if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
-                _arrive(problem, plan, state, True)
+                _arrive(problem, plan, state, queues.AT_ONCE)
             else:
                 _finish_first(problem, state)
                 update_rates(problem, state)

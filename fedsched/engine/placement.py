@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.compiled import inlined, part
 from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Groups, Ints, Plan, Problem, Scratch, State
+
+# Numpy scalars, so that kernels are not compiled once more for a literal.
+NONE = np.int64(-1)
+FIRST = np.int64(0)
 
 
 @inlined
@@ -67,7 +73,7 @@ def _slowest_used(groups: Groups, k: int, need: int, free: Ints, caps: Ints, row
 @inlined
 def _fastest_cluster(groups: Groups, tasks: int, free: Ints, caps: Ints, row: int) -> int:
     # [15] the greatest speed of the slowest node used; then the fewest left over; then the lower index
-    best = -1
+    best = NONE
     best_speed = 0.0
     best_free = 0
     for k in range(groups.uplink.size):
@@ -84,7 +90,7 @@ def _fastest_cluster(groups: Groups, tasks: int, free: Ints, caps: Ints, row: in
 @inlined
 def _tightest_cluster(groups: Groups, tasks: int, free: Ints, caps: Ints, row: int) -> int:
     # [18] the fewest nodes left over; then the lower index
-    best = -1
+    best = NONE
     best_free = 0
     for k in range(groups.uplink.size):
         if _usable_in(groups, k, free, caps, row) >= tasks:
@@ -117,7 +123,7 @@ def _place_thriftily(
     chosen: Ints,
 ) -> bool:
     # [19] the cluster with the least added busy energy plus the job's share of the federation's idle energy
-    best = -1
+    best = NONE
     best_cost = 0.0
     for k in range(groups.uplink.size):
         if _usable_in(groups, k, free, caps, row) < tasks:
@@ -134,7 +140,7 @@ def _place_thriftily(
     chosen[:] = 0
     if best >= 0:
         return _fill_cluster(groups, groups.cheap_in_cluster, best, tasks, free, caps, row, chosen) == 0
-    return _fill(groups.cheap, 0, groups.cheap.size, tasks, free, caps, row, chosen) == 0
+    return _fill(groups.cheap, groups.cluster_begin[0], groups.cheap.size, tasks, free, caps, row, chosen) == 0
 
 
 @inlined
@@ -152,7 +158,7 @@ def _fill_fastest_groups(groups: Groups, need: int, free: Ints, caps: Ints, row:
         for i in range(begin, end):
             mark[i] = 0
         for _ in range(begin, end):
-            best = -1
+            best = NONE
             most = -1
             for i in range(begin, end):
                 cluster_free = cluster_sum[groups.cluster[groups.fast[i]]]
@@ -173,7 +179,7 @@ def _fill_largest_chunks(groups: Groups, need: int, free: Ints, caps: Ints, row:
     for k in range(groups.uplink.size):
         cluster_sum[k] = _usable_in(groups, k, free, caps, row)
     while need > 0:
-        best = 0
+        best = FIRST
         for k in range(1, groups.uplink.size):
             if cluster_sum[k] > cluster_sum[best]:
                 best = k
@@ -284,7 +290,7 @@ def _place_on_groups(
     for g in range(chosen.size):
         chosen[g] = 0
     if rule == Placement.POWERFUL:  # [20]
-        return _fill(groups.fast, 0, groups.fast.size, tasks, free, caps, row, chosen) == 0
+        return _fill(groups.fast, groups.cluster_begin[0], groups.fast.size, tasks, free, caps, row, chosen) == 0
     if rule == Placement.HOME:  # [17]
         if origin < 0 or _usable_in(groups, origin, free, caps, row) < tasks:
             return False

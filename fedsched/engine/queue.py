@@ -12,9 +12,12 @@ from fedsched.engine.codes import QueueKey
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State
 
-ABSENT = np.iinfo(np.int64).max  # tasks of a position where no job is queued
+# Constants that kernels pass to kernels are numpy scalars: numba would compile once more for each Python literal.
+FIRST = np.int64(0)
+ABSENT = np.int64(np.iinfo(np.int64).max)  # tasks of a position where no job is queued
 NEVER = np.inf
-ANY = ABSENT - 1  # fits every queued job
+ANY = np.int64(ABSENT - 1)  # fits every queued job
+AT_ONCE = np.bool_(True)
 
 
 @inlined
@@ -168,14 +171,14 @@ def _sort(rank: Ints, key: Floats, order: Ints, size: int) -> None:
         _sift(rank, key, order, root, size)
     for end in range(size - 1, 0, -1):
         order[0], order[end] = order[end], order[0]
-        _sift(rank, key, order, 0, end)
+        _sift(rank, key, order, FIRST, end)
 
 
 @part
 def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
     """Sort a queue whose order changes with time, as of `now`."""
     before = queue.members[0]
-    kept = 0
+    kept = FIRST
     for i in range(before):
         j = queue.order[i]
         if np.isnan(state.start[j]):

@@ -14,6 +14,8 @@ from fedsched.engine.placement import fill_demand
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ends, Floats, Heap, Ints, Problem, State
 
+TOP = np.int64(0)  # a numpy scalar, so that kernels are not compiled once more for a literal
+
 
 @inlined
 def _earlier(heap: Heap, time_a: float, job_a: int, time_b: float, job_b: int) -> bool:
@@ -62,7 +64,7 @@ def pop_finish(state: State) -> int:
     size = state.counter[Counter.RUNNING] - 1
     state.counter[Counter.RUNNING] = size
     if size > 0:
-        _sink(heap, 0, size, heap.time[size], heap.job[size])
+        _sink(heap, TOP, size, heap.time[size], heap.job[size])
     return j
 
 
