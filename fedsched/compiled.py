@@ -9,9 +9,10 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba.core import config
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -98,3 +99,13 @@ def part(function: F) -> F:
 def inlined(function: F) -> F:
     """Return the function compiled into each of its callers: for the small steps of hot loops."""
     return _compiled(function, inner=True, inlined=True)
+
+
+def constant(value: int) -> int:
+    """Return a whole number that kernels may hand to kernels: numba compiles once more for each Python literal."""
+    return cast("int", np.int64(value))
+
+
+def flag(value: bool) -> bool:
+    """Return a truth value that kernels may hand to kernels, for the same reason."""
+    return cast("bool", np.bool_(value))

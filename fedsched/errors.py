@@ -40,6 +40,7 @@ class OutputError(FedschedError):
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a name that no registry holds, with the nearest one offered."""
     names = sorted(known)
-    near = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    by_lower = {known_name.lower(): known_name for known_name in names}
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.5)
+    hint = f" Did you mean {by_lower[near[0]]!r}?" if near else ""
     return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")

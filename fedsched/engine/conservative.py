@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import ROUNDING, planned_load, start_job
@@ -22,7 +22,7 @@ from fedsched.engine.running import planned_end_after
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, Profile, State
 
-NOW = np.int64(0)  # the breakpoint of now
+NOW = constant(0)  # the breakpoint of now
 
 
 @part

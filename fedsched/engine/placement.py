@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, inlined, part
 from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Groups, Ints, Plan, Problem, Scratch, State
 
-# Numpy scalars, so that kernels are not compiled once more for a literal.
-NONE = np.int64(-1)
-FIRST = np.int64(0)
+NONE = constant(-1)
+FIRST = constant(0)
 
 
 @inlined

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine.codes import QueueKey
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State
 
-# Constants that kernels pass to kernels are numpy scalars: numba would compile once more for each Python literal.
-FIRST = np.int64(0)
-ABSENT = np.int64(np.iinfo(np.int64).max)  # tasks of a position where no job is queued
+FIRST = constant(0)
+ABSENT = constant(np.iinfo(np.int64).max)  # tasks of a position where no job is queued
 NEVER = np.inf
-ANY = np.int64(ABSENT - 1)  # fits every queued job
-AT_ONCE = np.bool_(True)
+ANY = constant(ABSENT - 1)  # fits every queued job
+AT_ONCE = flag(True)
 
 
 @inlined

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Saturation
 from fedsched.engine.placement import fill_demand
@@ -14,7 +14,7 @@ from fedsched.engine.placement import fill_demand
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ends, Floats, Heap, Ints, Problem, State
 
-TOP = np.int64(0)  # a numpy scalar, so that kernels are not compiled once more for a literal
+TOP = constant(0)
 
 
 @inlined

@@ -42,11 +42,10 @@ def planted(federation: Federation, *, jobs: int, makespan: float = 3600.0, seed
     if not makespan > 0:
         raise ValueError(f"planted: makespan={makespan!r} must be above 0 s.")
     rng = np.random.default_rng(seed)
-    pieces: list[Piece] = [(k, width, STEPS) for k, width in enumerate(nodes_of.values())]
-    while len(pieces) < jobs:
-        area = np.array([width * height for _, width, height in pieces], dtype=float)
-        k = int(rng.choice(len(pieces), p=area / area.sum()))
-        pieces[k : k + 1] = _cut(pieces[k], rng)
+    whole = [(k, width, STEPS) for k, width in enumerate(nodes_of.values())]
+    widths = np.array(list(nodes_of.values()))
+    wanted = 1 + rng.multinomial(jobs - len(whole), widths / widths.sum())
+    pieces = [piece for area, parts in zip(whole, wanted.tolist(), strict=True) for piece in _cut_up(area, parts, rng)]
     order = rng.permutation(jobs)
     shape = np.array(pieces)[order]
     duration = shape[:, 2] * (makespan / STEPS)
@@ -61,14 +60,35 @@ def planted(federation: Federation, *, jobs: int, makespan: float = 3600.0, seed
     return workload, makespan
 
 
-def _cut(piece: Piece, rng: np.random.Generator) -> list[Piece]:
+def _cut_up(whole: Piece, parts: int, rng: np.random.Generator) -> list[Piece]:
+    """Return a rectangle in so many parts: cut in two, each half in its share of the parts, and so on."""
+    pieces = []
+    todo = [(whole, parts)]
+    while todo:
+        piece, parts = todo.pop()
+        if parts == 1:
+            pieces.append(piece)
+            continue
+        left, right = _cut(piece, rng)
+        most, least = _cells(left), parts - _cells(right)
+        chance = most / (most + _cells(right))
+        share = min(max(1 + int(rng.binomial(parts - 2, chance)), least), most)
+        todo += [(left, share), (right, parts - share)]
+    return pieces
+
+
+def _cells(piece: Piece) -> int:
+    return piece[1] * piece[2]
+
+
+def _cut(piece: Piece, rng: np.random.Generator) -> tuple[Piece, Piece]:
     # A cut through the whole piece, across time or across nodes, between a fifth and four fifths of the way.
     speed, width, height = piece
+    if _cells(piece) < 2:
+        raise ValueError("planted: the federation cannot be cut into so many jobs; ask for fewer.")
     across_time = width == 1 or (height > 1 and rng.random() < 0.5)
     size = height if across_time else width
-    if size < 2:
-        raise ValueError("planted: the federation cannot be cut into so many jobs; ask for fewer.")
     at = int(np.clip(round(size * rng.uniform(0.2, 0.8)), 1, size - 1))
     if across_time:
-        return [(speed, width, at), (speed, width, size - at)]
-    return [(speed, at, height), (speed, size - at, height)]
+        return (speed, width, at), (speed, width, size - at)
+    return (speed, at, height), (speed, size - at, height)

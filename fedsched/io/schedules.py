@@ -68,8 +68,8 @@ def read_csv(
     kill_at_estimate: bool = False,
 ) -> Schedule:
     """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group."""
-    with open_bytes(path) as raw:
-        rows = list(csv.reader(TextIOWrapper(raw, encoding="utf-8-sig", newline="")))
+    with open_bytes(path) as raw, TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        rows = list(csv.reader(text))
     if not rows:
         raise ScheduleError(f"{path}: it is empty; a schedule has a line of column names and one line a job.")
     header, body = rows[0], [row for row in rows[1:] if row]

@@ -1,0 +1,80 @@
+"""Planted optima: the cut adds up, crosses clusters, and no schedule is shorter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fedsched as fs
+from fedsched import generate
+
+MIXED = fs.Federation(
+    (
+        fs.Cluster("a", (fs.NodeGroup(4, 1.0), fs.NodeGroup(2, 3.0))),
+        fs.Cluster("b", (fs.NodeGroup(3, 1.0),)),
+        fs.Cluster("c", (fs.NodeGroup(5, 0.4),)),
+    ),
+    name="mixed",
+)
+
+
+@given(jobs=st.integers(3, 200), seed=st.integers(0, 2**32), makespan=st.sampled_from((1.0, 3600.0, 12345.0)))
+@settings(derandomize=True, deadline=None, max_examples=50)
+def test_the_jobs_fill_the_federation(jobs: int, seed: int, makespan: float) -> None:
+    """Tests that the work of all jobs is the makespan times all speeds: the certificate of the optimum."""
+    workload, best = generate.planted(MIXED, jobs=jobs, makespan=makespan, seed=seed)
+    power = sum(group.count * group.speed for group in MIXED.groups)
+    assert len(workload) == jobs
+    assert best == makespan
+    assert workload.area == pytest.approx(best * power, rel=1e-12)
+    assert not workload.submit.any()
+    assert (workload.compute_fraction == 1).all()
+    assert (workload.estimate == workload.runtime).all()
+
+
+def test_clusters_of_equal_speed_are_crossed() -> None:
+    """Tests that some job is wider than every cluster's nodes of its speed, and none wider than all of them."""
+    widest = [int(generate.planted(MIXED, jobs=3, seed=seed)[0].tasks.max()) for seed in range(3)]
+    assert widest == [7, 7, 7]
+    workload, _ = generate.planted(MIXED, jobs=20, seed=4)
+    assert workload.tasks.max() <= 7
+
+
+def test_one_job_a_speed_is_scheduled_at_the_optimum() -> None:
+    """Tests that the engine reaches the planted makespan where the order leaves it no choice, and never beats it."""
+    single = fs.Federation.homogeneous(8)
+    workload, best = generate.planted(single, jobs=1, makespan=100.0)
+    assert fs.simulate(workload, single, "fcfs").makespan == best
+    workload, best = generate.planted(MIXED, jobs=40, makespan=100.0, seed=2)
+    assert fs.simulate(workload, MIXED, "easy").makespan >= best * (1 - 1e-12)
+
+
+def test_the_order_is_shuffled_and_seeded() -> None:
+    """Tests that a seed gives the same workload, another seed another, and wide jobs do not come first."""
+    first, again, other = (generate.planted(MIXED, jobs=60, seed=seed)[0] for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert not (np.diff(first.tasks * first.runtime) <= 0).all()
+
+
+def test_large_cuts_are_quick_and_whole() -> None:
+    """Tests that twenty thousand jobs add up as twenty do."""
+    workload, best = generate.planted(MIXED, jobs=20_000, makespan=86400.0)
+    power = sum(group.count * group.speed for group in MIXED.groups)
+    assert workload.area == pytest.approx(best * power, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"jobs": 2}, "3 speeds"),
+        ({"jobs": 9, "makespan": 0.0}, "makespan=0.0"),
+        ({"jobs": 9, "makespan": -1.0}, "above 0"),
+    ],
+)
+def test_what_cannot_be_cut_is_refused(options: dict[str, float], said: str) -> None:
+    """Tests that fewer jobs than speeds, and a makespan of nothing, are errors that say so."""
+    with pytest.raises(ValueError, match=said):
+        generate.planted(MIXED, **options)  # type: ignore[arg-type]

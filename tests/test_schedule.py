@@ -1,0 +1,124 @@
+"""The Schedule noun: its numbers, its files, its texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def schedule() -> fs.Schedule:
+    """Return a small schedule with three users on two clusters."""
+    workload = fs.Workload(
+        submit=[0, 0, 2, 4], tasks=[3, 2, 1, 5], runtime=[10, 5, 20, 7.5], user=[1, 1, 2, 3], nodes=6
+    )
+    return fs.simulate(workload, fs.Federation.of(4, 2), "easy")
+
+
+def test_columns_follow_from_start_and_finish() -> None:
+    """Wait, run and response are the differences that their names say."""
+    made = schedule()
+    np.testing.assert_array_equal(made.wait, made.start - made.workload.submit)
+    np.testing.assert_array_equal(made.response, made.wait + made.run)
+    assert made.complete
+    assert made.makespan == made.finish.max()
+
+
+def test_node_numbers_are_enough_and_lowest_first() -> None:
+    """Every job has as many nodes as tasks, in the clusters that its counts say, the first job from node 0."""
+    made = schedule()
+    numbers = made.node_numbers()
+    assert numbers[0] == ((0, 2),)
+    for job, intervals in enumerate(numbers):
+        assert sum(last - first + 1 for first, last in intervals) == made.workload.tasks[job]
+        in_first_cluster = sum(min(last, 3) - first + 1 for first, last in intervals if first < 4)
+        assert in_first_cluster == made.counts[job, 0]
+
+
+def test_csv_comes_back_equal(tmp_path: Path) -> None:
+    """A schedule read back from its CSV is the same and still passes the check."""
+    made = schedule()
+    made.to_csv(tmp_path / "plan.csv.gz")
+    back = fs.Schedule.read(tmp_path / "plan.csv.gz", made.workload, made.federation)
+    assert back == made
+    back.verify()
+
+
+def test_a_damaged_csv_is_named(tmp_path: Path) -> None:
+    """A missing column, a strange job and a broken number are errors with file and line."""
+    made = schedule()
+    path = tmp_path / "plan.csv"
+    made.to_csv(path)
+    text = path.read_text()
+    for damage, message in (
+        (text.replace("start", "begin"), "no column 'start'"),
+        (text.replace("\n4,", "\n9,"), "line 5: the workload has no job 9"),
+        (text.replace(",10,", ",ten,"), "line 2: a field is missing or no number"),
+        ("", "it is empty"),
+    ):
+        path.write_text(damage)
+        with pytest.raises(fs.errors.ScheduleError, match=message):
+            fs.Schedule.read(path, made.workload, made.federation)
+
+
+def test_swf_tells_waits_and_runs(tmp_path: Path) -> None:
+    """The log of a schedule has each job's wait and the time that it really ran."""
+    made = schedule()
+    made.to_swf(tmp_path / "run.swf")
+    log = fs.read(tmp_path / "run.swf")
+    assert log.log is not None
+    np.testing.assert_array_equal(log.log.wait, made.wait)
+    np.testing.assert_array_equal(log.runtime, made.run)
+
+
+def test_a_frame_has_a_row_a_job() -> None:
+    """The table has the workload's columns, the times, and the nodes of each cluster."""
+    frame = schedule().to_frame()
+    assert len(frame) == 4
+    assert frame["nodes:C1"].tolist() == schedule().counts[:, 0].tolist()
+
+
+def test_fairness_is_by_user() -> None:
+    """Each user has the mean bounded slowdown of his jobs; the spread in the metrics is theirs."""
+    made = schedule()
+    by_user = made.fairness()
+    bounded = np.maximum(1, made.response / np.maximum(made.run, 10))
+    assert by_user[1] == pytest.approx(bounded[:2].mean())
+    assert made.metrics().user_spread == pytest.approx(np.std(list(by_user.values())))
+
+
+def test_trimming_leaves_out_the_edges() -> None:
+    """Jobs submitted in the warm-up are not in the trimmed metrics; impossible shares are refused."""
+    made = schedule()
+    late = made.workload.submit >= 2
+    assert made.trimmed_metrics(warmup=0.5).mean_wait == pytest.approx(made.wait[late].mean())
+    with pytest.raises(ValueError, match="together below 1"):
+        made.trimmed_metrics(warmup=0.6, cooldown=0.5)
+
+
+def test_it_prints_itself() -> None:
+    """Text and HTML name the policy and the metrics."""
+    made = schedule()
+    assert "easy" in str(made)
+    assert "mean_wait" in str(made)
+    assert "<table>" in made._repr_html_()
+
+
+def test_wrong_shapes_are_refused() -> None:
+    """Arrays that do not fit the workload are an error that says both shapes."""
+    made = schedule()
+    with pytest.raises(fs.errors.ScheduleError, match=r"counts has shape \(2, 2\)"):
+        fs.Schedule(
+            workload=made.workload,
+            federation=made.federation,
+            start=made.start,
+            finish=made.finish,
+            counts=np.zeros((2, 2)),
+            t0=0.0,
+        )
