@@ -51,8 +51,9 @@ def test_partitions_match_clusters_by_place() -> None:
     """Sites named after a log's partitions 1..K are the clusters in order; other strangers are refused."""
     jobs = fs.Workload(submit=[0], tasks=[1], runtime=[5], origin=[1], sites=("1", "2"))
     assert fs.simulate(jobs, fs.Federation.of(3, 2), placement="home").counts.tolist() == [[0, 1]]
-    with pytest.raises(fs.errors.UnknownNameError, match="Did you mean 'C[12]'"):
-        fs.simulate(jobs.with_sites(["C1", "C22"]), fs.Federation.of(3, 2))
+    with pytest.raises(fs.errors.UnknownNameError, match=r"Did you mean 'C[12]'"):
+        fs.simulate(jobs.with_sites(["C1", "C22"]), fs.Federation.of(3, 2), placement="home")
+    assert fs.simulate(jobs.with_sites(["C1", "C22"]), fs.Federation.of(3, 2)).complete
 
 
 @pytest.mark.parametrize(

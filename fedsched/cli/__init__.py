@@ -36,6 +36,7 @@ def build_app() -> App:
         help_format="plaintext",
         version=fedsched.__version__,
         result_action="return_value",
+        suppress_keyboard_interrupt=False,  # `run` says what Ctrl-C left behind
     )
     for name, summary in COMMANDS.items():
         app.command(f"fedsched.cli.{name}:command", name=name, help=summary)
@@ -57,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         if debug:
             raise
-        return _complain("Interrupted.", INTERRUPTED)
+        return _complain("interrupted; nothing was written.", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has gone; Python would complain once more while it flushes at the end.
         sys.stdout = None

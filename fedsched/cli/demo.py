@@ -7,7 +7,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.cli.shared import print_table, progress_bar
+from fedsched.cli.shared import number_text, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from fedsched.schedule import Schedule
@@ -17,13 +17,15 @@ SHOWN = ("mean_wait", "bounded_slowdown", "makespan", "utilisation", "energy", "
 DRAWN_JOBS = 300
 
 
-def command(*, out: Path = Path("demo-report")) -> int:
+def command(*, out: Path = Path("demo-report"), json: bool = False) -> int:
     """Compare policies on the shipped trace and example federation; write a report to open in a browser.
 
     Parameters
     ----------
     out
         The report's folder.
+    json
+        Print JSON instead of a table.
     """
     from fedsched.errors import OutputError
     from fedsched.federation import Federation
@@ -36,8 +38,11 @@ def command(*, out: Path = Path("demo-report")) -> int:
     schedules = []
     for policy in POLICIES:
         with progress_bar(policy) as progress:
-            schedules.append(simulate(workload, federation, policy, progress=progress))
-            schedules[-1].verify()
+            schedule = simulate(workload, federation, policy, progress=progress)
+        if not schedule.complete:
+            raise KeyboardInterrupt  # a report on part of a run would mislead
+        schedule.verify()
+        schedules.append(schedule)
     picture = _svg(simulate(workload.head(DRAWN_JOBS), federation, "easy"))
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -46,14 +51,17 @@ def command(*, out: Path = Path("demo-report")) -> int:
     page = out / "report.html"
     with atomic_text(page) as stream:
         stream.write(_page(schedules, picture))
-    print_table(f"{workload.name} on {federation}", ("policy", *SHOWN), _rows(schedules))
+    if json:
+        print_json({"report": str(page), "schedules": [schedule.to_json() for schedule in schedules]})
+        return 0
+    print_table(f"{workload.name} on {federation}", ("policy", *SHOWN), _rows(schedules), align="l")
     print(f"Report: {page}")
     return 0
 
 
 def _rows(schedules: list[Schedule]) -> list[list[str]]:
     values = [schedule.metrics().as_dict() for schedule in schedules]
-    return [[policy, *(f"{row[name]:,.4g}" for name in SHOWN)] for policy, row in zip(POLICIES, values, strict=True)]
+    return [[policy, *(number_text(row[name]) for name in SHOWN)] for policy, row in zip(POLICIES, values, strict=True)]
 
 
 def _svg(schedule: Schedule) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 def command(
     model: Literal["lublin", "poisson", "planted"],
+    /,
     *,
     out: Path,
     jobs: int = 1000,
@@ -20,6 +21,7 @@ def command(
     makespan: float = 3600.0,
     estimates: Literal["exact", "tsafrir"] = "exact",
     seed: int = 0,
+    json: bool = False,
 ) -> int:
     """Write a made workload.
 
@@ -45,25 +47,31 @@ def command(
         Requested times: the run times, or Tsafrir's few round values.
     seed
         The same seed writes the same bytes.
+    json
+        Print JSON instead of text.
     """
     from fedsched import generate
-    from fedsched.cli.shared import load_federation
+    from fedsched.cli.shared import check_output, load_federation, print_json
     from fedsched.io import write
 
+    check_output(out, (".swf", ".csv"), what="a workload")
     workload: Workload
+    optimum = None
     if model == "lublin":
         workload = generate.lublin(jobs, nodes, load=load, seed=seed)
     elif model == "poisson":
         workload = generate.poisson(jobs, nodes, load=0.7 if load is None else load, seed=seed)
     else:
-        workload = generate.lublin(1, 1)
-        workload, optimum = generate.planted(
-            load_federation(federation, None, workload), jobs=jobs, makespan=makespan, seed=seed
-        )
-        print(f"best makespan: {optimum:g} s")
+        cluster = load_federation(federation, None)
+        workload, optimum = generate.planted(cluster, jobs=jobs, makespan=makespan, seed=seed)
     if estimates == "tsafrir":
         workload = workload.with_estimates("tsafrir", seed=seed)
     write(workload, out)
+    if json:
+        print_json({"jobs": len(workload), "nodes": workload.nodes, "best_makespan": optimum, "written": str(out)})
+        return 0
     print(workload)
+    if optimum is not None:
+        print(f"best makespan: {optimum:g} s")
     print(f"written to {out}")
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from fedsched.cli.shared import load_workload, print_json, print_table
 
 
-def command(source: str, *, json: bool = False) -> int:
+def command(source: str, /, *, json: bool = False) -> int:
     """Say what is in a log or a federation.
 
     Example: fedsched info traces/sample.swf.gz
@@ -54,7 +54,7 @@ def _federation(source: str, *, as_json: bool) -> None:
         print(federation.description.rstrip())
     cells = [["—" if value is None else f"{value:g}" if k else str(value) for k, value in enumerate(row.values())]
              for row in rows]  # fmt: skip
-    print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells)
+    print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells, align="l")
 
 
 def _workload(source: str, *, as_json: bool) -> None:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fedsched.errors import FederationError, TraceError
+from fedsched.errors import FederationError, OutputError, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from fedsched.federation import Federation
+    from fedsched.schedule import Schedule
     from fedsched.workload import Workload
+
+PLAN_FORMATS = (".csv", ".swf", ".json")
+CHART_FORMATS = (".svg", ".png", ".pdf")
 
 
 def load_workload(trace: str, head: int | None = None) -> Workload:
@@ -30,7 +35,7 @@ def load_workload(trace: str, head: int | None = None) -> Workload:
     return workload if head is None else workload.head(head)
 
 
-def load_federation(federation: str | None, nodes: int | None, workload: Workload) -> Federation:
+def load_federation(federation: str | None, nodes: int | None, workload: Workload | None = None) -> Federation:
     """Return the federation in a file or by name; or one cluster of `nodes` nodes, by default the log's machine."""
     from fedsched.federation import Federation
     from fedsched.io import read_federation
@@ -40,11 +45,10 @@ def load_federation(federation: str | None, nodes: int | None, workload: Workloa
     if federation is not None:
         is_file = Path(federation).suffix == ".toml" or Path(federation).exists()
         return read_federation(federation) if is_file else Federation.example(federation)
-    size = nodes or workload.nodes
-    if not size:
-        raise FederationError(
-            f"{workload.name}: the log does not say how many nodes its machine has; give --nodes or --federation."
-        )
+    size = nodes if nodes is not None else workload.nodes if workload is not None else 0
+    if not size and nodes is None:
+        name = "The log" if workload is None else f"{workload.name}: the log"
+        raise FederationError(f"{name} does not say how many nodes its machine has; give --nodes or --federation.")
     return Federation.homogeneous(size)
 
 
@@ -53,15 +57,22 @@ def print_json(value: object) -> None:
     print(json.dumps(value, indent=2))
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
-    """Print a table; the first `left` columns are aligned left, the others right."""
+def number_text(value: float) -> str:
+    """Return a number as a person reads it in a table."""
+    if value != value:
+        return "—"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "") -> None:
+    """Print a table; `align` has an l or an r for each column, as far as it goes: the others are aligned right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for k, column in enumerate(columns):
-        table.add_column(column, justify="left" if k < left else "right", overflow="fold")
+    for column, side in zip(columns, align.ljust(len(columns), "r"), strict=True):
+        table.add_column(column, justify="left" if side == "l" else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 160
@@ -83,20 +94,44 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def write_schedule(schedule: Any, path: Path) -> None:
+def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan") -> str:
+    """Return the suffix that names the format, having made sure, before any work, that the path can be written."""
+    if path is None:
+        return ""
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".xz", ".bz2")]
+    kind = suffixes[-1] if suffixes else ""
+    if kind not in kinds:
+        known = ", ".join(kinds[:-1]) + f" or {kinds[-1]}"
+        raise OutputError(f"Cannot write {path}: {kind or 'no suffix'} is no format; {what} is {known}.")
+    if path.is_dir():
+        raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
+    if not path.parent.is_dir():
+        raise OutputError(f"Cannot write {path}: the folder {path.parent} does not exist; make it first.")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"Cannot write {path}: permission denied; choose a folder you may write to.")
+    return kind
+
+
+def write_schedule(schedule: Schedule, path: Path) -> None:
     """Write a schedule in the format that the suffix names: .csv, .swf (also compressed) or .json."""
-    from fedsched.errors import OutputError
     from fedsched.io.atomic import atomic_text
 
-    suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".xz", ".bz2")]
-    match suffixes[-1] if suffixes else "":
+    match check_output(path, PLAN_FORMATS):
         case ".csv":
             schedule.to_csv(path)
         case ".swf":
             schedule.to_swf(path)
-        case ".json":
+        case _:
             with atomic_text(path) as out:
-                json.dump(schedule.to_json(), out, indent=2)
+                json.dump(schedule.to_json() | {"rows": _rows(schedule)}, out, indent=1)
                 out.write("\n")
-        case other:
-            raise OutputError(f"Cannot write {path}: {other or 'no suffix'} is no format; use .csv, .swf or .json.")
+
+
+def _rows(schedule: Schedule) -> list[dict[str, object]]:
+    from fedsched.io.schedules import columns_of
+
+    table = {name: column.tolist() for name, column in columns_of(schedule).items()}
+    return [
+        {name: None if value != value else value for name, value in zip(table, row, strict=True)}
+        for row in zip(*table.values(), strict=True)
+    ]

@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli.shared import (
+    CHART_FORMATS,
+    PLAN_FORMATS,
+    check_output,
     load_federation,
     load_workload,
+    number_text,
     print_json,
     print_table,
     progress_bar,
     write_schedule,
 )
 
+if TYPE_CHECKING:
+    from fedsched.policies import Rules
+    from fedsched.schedule import Schedule
+
+INTERRUPTED = 130
+
 
 def command(
     trace: str,
+    /,
     *,
     federation: str | None = None,
     nodes: int | None = None,
     policy: str = "easy",
+    order: str | None = None,
+    dispatch: str | None = None,
+    backfill_order: str | None = None,
     placement: str | None = None,
     same_time: Literal["batch", "sequential"] = "batch",
     saturation: Literal["dynamic", "static"] = "dynamic",
     knowledge: Literal["estimate", "runtime"] = "estimate",
     kill_at_estimate: bool = False,
     head: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
     out: Path | None = None,
     gantt: Path | None = None,
     json: bool = False,
@@ -47,6 +64,12 @@ def command(
         Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
     policy
         fcfs, easy, easy-sjbf, conservative, greedy, sjf, wfp3-easy, …; an unknown name lists them all.
+    order
+        In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, unicef, f1.
+    dispatch
+        In place of the policy's dispatch rule: strict, greedy, easy or conservative.
+    backfill_order
+        In place of the policy's order of backfilling: the names of --order.
     placement
         fastest, single, home, best_fit, efficient, powerful, big_small or link_aware.
     same_time
@@ -59,25 +82,32 @@ def command(
         Jobs end at their estimate.
     head
         Only the first so many jobs.
+    sample
+        Only so many jobs, drawn at random.
+    seed
+        What --sample draws by: the same seed, the same jobs.
     out
-        Write the schedule: .csv (also .gz), .swf or .json.
+        Write the schedule: .csv, .swf (both also .gz) or .json.
     gantt
-        Draw the schedule: .png, .svg or .pdf.
+        Draw the schedule: .svg, .png or .pdf.
     json
         Print JSON instead of a table.
     """
-    from fedsched.metrics import METRICS
     from fedsched.simulate import simulate
 
+    check_output(out, PLAN_FORMATS)
+    check_output(gantt, CHART_FORMATS, what="a chart")
+    rules = _rules(policy, order=order, dispatch=dispatch, backfill_order=backfill_order, placement=placement)
     workload = load_workload(trace, head)
+    if sample is not None:
+        workload = workload.sample(sample, seed=seed)
     cluster = load_federation(federation, nodes, workload)
     begun = time.perf_counter()
     with progress_bar("simulating") as progress:
         schedule = simulate(
             workload,
             cluster,
-            policy,
-            placement=placement,
+            rules,
             same_time=same_time,
             saturation=saturation,
             knowledge=knowledge,
@@ -90,18 +120,47 @@ def command(
     if gantt is not None:
         schedule.gantt(gantt)
     if json:
-        print_json(schedule.to_json() | {"seconds": seconds})
+        print_json(schedule.to_json() | {"seconds": seconds, "written": [str(path) for path in (out, gantt) if path]})
     else:
-        values = schedule.metrics().as_dict()
-        rows = [
-            (metric.name, f"{values[metric.name]:,.6g}", metric.unit, metric.meaning)
-            for metric in METRICS
-            if values[metric.name] == values[metric.name]
-        ]
-        print(workload)
-        print_table(f"{schedule.policy}, {cluster}", ("metric", "value", "unit", "meaning"), rows)
-        name = schedule.start_hash() if schedule.complete else "—"
-        print(f"{len(workload):,} jobs in {seconds:.2f} s; start hash {name}")
-    for note in schedule.notes:
-        print(f"fedsched: {note}; what was done until then is kept.", file=sys.stderr)
-    return 0 if schedule.complete else 130
+        _print_costs(schedule, seconds)
+    if schedule.complete:
+        return 0
+    kept = f" and in {', '.join(str(path) for path in (out, gantt) if path)}" if out or gantt else ""
+    print(f"fedsched: {'; '.join(schedule.notes)}. What was done until then is above{kept}.", file=sys.stderr)
+    return INTERRUPTED
+
+
+def _rules(
+    policy: str, *, order: str | None, dispatch: str | None, backfill_order: str | None, placement: str | None
+) -> Rules:
+    """Return the policy's rules with those exchanged that are given."""
+    from fedsched.errors import unknown_name
+    from fedsched.policies import POLICIES
+
+    if policy.lower() not in POLICIES:
+        raise unknown_name("policy", policy, POLICIES)
+    rules = POLICIES[policy.lower()]
+    changed = (order, dispatch, backfill_order) != (None, None, None)
+    return replace(
+        rules,
+        order=order or rules.order,
+        dispatch=dispatch or rules.dispatch,
+        backfill_order=backfill_order or rules.backfill_order,
+        placement=placement or rules.placement,
+        name="" if changed else policy.lower(),
+    )
+
+
+def _print_costs(schedule: Schedule, seconds: float) -> None:
+    from fedsched.metrics import METRICS
+
+    values = schedule.metrics().as_dict()
+    rows = [
+        (metric.name, number_text(values[metric.name]), metric.unit, metric.meaning)
+        for metric in METRICS
+        if values[metric.name] == values[metric.name]
+    ]
+    print(schedule.workload)
+    print_table(f"{schedule.policy}, {schedule.federation}", ("metric", "value", "unit", "meaning"), rows, align="lrll")
+    name = f"; start hash {schedule.start_hash()}" if schedule.complete else ""
+    print(f"{len(schedule):,} jobs in {seconds:.2f} s{name}")

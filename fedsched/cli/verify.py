@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import print_json, print_table, progress_bar
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def command(trace: str, *, nodes: int | None = None, json: bool = False) -> int:
+    from fedsched.known import Outcome
+
+INTERRUPTED = 130
+
+
+def command(trace: str | None = None, /, *, nodes: int | None = None, json: bool = False) -> int:
     """Recompute the known schedules of a log on your copy of it; exit 1 if one differs.
 
-    A log that is not known is run under every reading, and the schedules are checked against the model.
+    A log that is not known is run under every reading, and the schedules are checked against the model. Without a
+    log, the table of known schedules is printed.
 
     Example: fedsched verify KTH-SP2-1996-2.swf.gz
 
@@ -25,29 +35,57 @@ def command(trace: str, *, nodes: int | None = None, json: bool = False) -> int:
     """
     from fedsched.known import plan_checks, read_raw, run_check
 
-    checks = plan_checks(read_raw(trace), nodes=nodes or 0)
-    outcomes = []
-    for check in checks:
-        with progress_bar(f"{check.reading.label}, {check.reading.same_time}") as progress:
-            outcomes.append(run_check(check, progress=progress))
+    if trace is None:
+        _print_known(as_json=json)
+        return 0
+    outcomes: list[Outcome] = []
+    interrupted = False
+    try:
+        for check in plan_checks(read_raw(trace), nodes=nodes or 0):
+            with progress_bar(f"{check.reading.label}, {check.reading.same_time}") as progress:
+                outcomes.append(run_check(check, progress=progress))
+    except KeyboardInterrupt:
+        interrupted = True
     if json:
         print_json([asdict(outcome) | {"verdict": outcome.verdict, "passed": outcome.passed} for outcome in outcomes])
-    else:
-        rows = [
-            (
-                outcome.name,
-                outcome.reading.label,
-                outcome.reading.same_time,
-                outcome.start_hash,
-                outcome.known_hash or "—",
-                outcome.also or "—",
-                f"{outcome.mean_wait:,.3f}",
-                f"{outcome.bounded_slowdown:,.4f}",
-                outcome.verdict,
-            )
-            for outcome in outcomes
-        ]
-        columns = ("log", "policy", "reading", "our hash", "known hash", "who gets it too", "mean wait s",
-                   "bounded slowdown", "verdict")  # fmt: skip
-        print_table(f"{outcomes[0].jobs:,} jobs", columns, rows, left=6)
+    elif outcomes:
+        _print_outcomes(outcomes)
+    if interrupted:
+        print(f"fedsched: interrupted; {len(outcomes)} schedules were checked until then.", file=sys.stderr)
+        return INTERRUPTED
     return 0 if all(outcome.passed for outcome in outcomes) else 1
+
+
+def _print_outcomes(outcomes: Sequence[Outcome]) -> None:
+    columns = ("log", "policy", "reading", "our hash", "known hash", "who gets it too", "mean wait s",
+               "bounded slowdown", "verdict")  # fmt: skip
+    rows = [
+        (
+            outcome.name,
+            outcome.reading.label,
+            outcome.reading.same_time,
+            outcome.start_hash,
+            outcome.known_hash or "—",
+            outcome.also or "—",
+            f"{outcome.mean_wait:,.3f}",
+            f"{outcome.bounded_slowdown:,.4f}",
+            outcome.verdict,
+        )
+        for outcome in outcomes
+    ]
+    print_table(f"{outcomes[0].jobs:,} jobs", columns, rows, align="llllllrrl")
+
+
+def _print_known(*, as_json: bool) -> None:
+    from fedsched.known import KNOWN_LOGS
+
+    if as_json:
+        print_json([asdict(log) for log in KNOWN_LOGS])
+        return
+    rows = [
+        (log.name, known.reading.label, known.reading.same_time, known.start_hash, known.also, log.source)
+        for log in KNOWN_LOGS
+        for known in log.schedules
+    ]
+    columns = ("log", "policy", "reading", "known hash", "who gets it", "which file")
+    print_table("Known schedules (fedsched verify TRACE computes them on your copy)", columns, rows, align="l" * 6)

@@ -20,7 +20,7 @@ from fedsched.engine.arrays import (
     State,
 )
 from fedsched.engine.codes import Dispatch
-from fedsched.errors import unknown_name
+from fedsched.errors import UnknownNameError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +59,16 @@ def clusters_of_sites(workload: Workload, federation: Federation) -> Ints:
     raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
 
 
+def _home_clusters(workload: Workload, federation: Federation) -> Ints:
+    # Sites that are no clusters of this federation do no harm until a rule asks for them.
+    try:
+        return clusters_of_sites(workload, federation)
+    except UnknownNameError:
+        if workload.allowed is not None:
+            raise
+        return np.full(len(workload.sites), -1, dtype=np.int64)
+
+
 def pack(
     workload: Workload,
     federation: Federation,
@@ -87,7 +97,7 @@ def pack(
     waiting = np.ones(len(workload), dtype=np.bool_)
     waiting[list(running)] = False
 
-    site_cluster = np.append(clusters_of_sites(workload, federation), -1)  # origin −1 stays −1
+    site_cluster = np.append(_home_clusters(workload, federation), -1)  # origin −1 stays −1
     return Problem(
         submit=_floats(workload.submit),
         tasks=_ints(workload.tasks),

@@ -265,7 +265,7 @@ def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state:
     )
 
 
-@part
+@inlined
 def _place_on_groups(
     groups: Groups,
     rule: int,

@@ -12,7 +12,7 @@ from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, loss_of_capacity, run
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import caps_table, new_state
+from fedsched.engine.pack import caps_table, clusters_of_sites, new_state
 from fedsched.errors import InfeasibleError, ScheduleError
 
 if TYPE_CHECKING:
@@ -179,6 +179,7 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, rules: Rules
     if tasks > federation.nodes:
         raise InfeasibleError(f"{job} exceeds the federation's {federation.nodes} nodes; drop it or use a larger one.")
     if rules.placement == "home" and problem.origin[row] < 0:
+        clusters_of_sites(workload, federation)  # says so, where it is the site's name that no cluster has
         raise InfeasibleError(f"{job} has no origin, which placement='home' needs; give one or place it otherwise.")
     if usable.sum() < tasks:
         raise InfeasibleError(

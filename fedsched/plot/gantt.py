@@ -122,7 +122,7 @@ def _dress(ax: Any, schedule: Schedule, offsets: list[tuple[int, int]], unit: fl
     metrics = schedule.metrics(users=False)
     length = metrics.makespan / unit
     ax.set_title(
-        f"{schedule.policy}: {len(schedule)} jobs, {length:.3g} {name}, {metrics.energy / 3.6e6:.3g} kWh, "
+        f"{schedule.policy}: {len(schedule)} jobs, {length:.3g} {name}, {metrics.energy / 3.6e6:,.4g} kWh, "
         f"{metrics.utilisation:.0%} busy",
         fontsize=10,
         loc="left",

@@ -1,0 +1,96 @@
+"""Writing so that nothing is half-written, and reading whatever is compressed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from fedsched.errors import OutputError, TraceError
+from fedsched.io.atomic import atomic_bytes, atomic_text
+from fedsched.io.files import read_text
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".bz2"])
+def test_what_is_written_is_read(tmp_path: Path, suffix: str) -> None:
+    """Tests that text survives each compression, and that nothing else is left in the folder."""
+    path = tmp_path / f"a.txt{suffix}"
+    with atomic_text(path) as out:
+        out.write("Å\nb\n")
+    assert read_text(path) == "Å\nb\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
+def test_an_error_leaves_the_old_file(tmp_path: Path, error: type[BaseException]) -> None:
+    """Tests that an error, or Ctrl-C, in the middle leaves what was there, and no temporary file."""
+    path = tmp_path / "a.csv.gz"
+    with atomic_text(path) as out:
+        out.write("old")
+
+    def write_half() -> None:
+        with atomic_text(path) as out:
+            out.write("new" * 100_000)
+            raise error
+
+    with pytest.raises(error):
+        write_half()
+    assert read_text(path) == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_our_error(tmp_path: Path) -> None:
+    """Tests that a system error while writing becomes an OutputError that names the file and a cure."""
+    with (
+        pytest.raises(OutputError, match=r"a\.bin.*No space left.*space left on the disk"),
+        atomic_bytes(tmp_path / "a.bin"),
+    ):
+        raise OSError(28, "No space left on device")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    """Tests that a missing folder, a folder, and a file as folder are errors that say what to do."""
+    (tmp_path / "file").touch()
+    for path, said in (
+        (tmp_path / "absent" / "a.csv", "make it first"),
+        (tmp_path, "it is a folder"),
+        (tmp_path / "file" / "a.csv", "does not exist"),
+    ):
+        with pytest.raises(OutputError, match=said), atomic_text(path):
+            pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions and links as on POSIX systems")
+def test_permissions_and_links_stay(tmp_path: Path) -> None:
+    """Tests that a replaced file keeps its mode, and that a link keeps pointing to the file that it names."""
+    real = tmp_path / "real.txt"
+    real.write_text("old")
+    real.chmod(0o640)
+    link = tmp_path / "link.txt"
+    link.symlink_to(real)
+    with atomic_text(link) as out:
+        out.write("new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="no device to write to")
+def test_a_device_is_written_in_place() -> None:
+    """Tests that a device stays a device."""
+    with atomic_text("/dev/null") as out:
+        out.write("gone")
+    assert not Path("/dev/null").is_file()
+
+
+def test_marks_and_bytes_that_are_no_text(tmp_path: Path) -> None:
+    """Tests that a byte-order mark is seen through, and that zero bytes are an error."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbfhello")
+    assert read_text(path) == "hello"
+    path.write_bytes(b"a\0b")
+    with pytest.raises(TraceError, match="not a text file"):
+        read_text(path)
