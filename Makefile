@@ -76,7 +76,7 @@ else
 endif
 
 pictures: $(READY) ## Draw the documentation's pictures anew, byte for byte
-	$(BIN)/fedsched simulate sample --federation example --head 80 --policy easy --gantt docs/images/gantt.svg
+	$(BIN)/python docs/make_images.py
 
 clean: ## Remove what the other targets made, the environment excepted
 	rm -rf build dist out demo-report htmlcov .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache \

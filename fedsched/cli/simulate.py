@@ -162,5 +162,8 @@ def _print_costs(schedule: Schedule, seconds: float) -> None:
     ]
     print(schedule.workload)
     print_table(f"{schedule.policy}, {schedule.federation}", ("metric", "value", "unit", "meaning"), rows, align="lrll")
-    name = f"; start hash {schedule.start_hash()}" if schedule.complete else ""
-    print(f"{len(schedule):,} jobs in {seconds:.2f} s{name}")
+    if schedule.complete:
+        print(f"{len(schedule):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash()}")
+    else:
+        finished = int((schedule.finish == schedule.finish).sum())
+        print(f"{finished:,} of {len(schedule):,} jobs finished in {seconds:.2f} s; the metrics are of those alone")
