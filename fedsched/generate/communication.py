@@ -40,10 +40,10 @@ def communication(
     low, high = compute_fraction if isinstance(compute_fraction, tuple) else (compute_fraction, compute_fraction)
     if not 0 <= low <= high <= 1:
         raise ValueError(f"compute_fraction={compute_fraction!r}: it must lie within 0..1.")
+    if not 1 <= spread < math.inf:
+        raise ValueError(f"spread={spread!r}: it must be finite and at least 1 (1 gives every task the median).")
     if not (bandwidth >= 0 and math.isfinite(bandwidth)):
         raise ValueError(f"bandwidth={bandwidth!r}: it must be finite and at least 0 bytes/s.")
-    if not spread >= 1:
-        raise ValueError(f"spread={spread!r}: it must be at least 1 (1 gives every task the median).")
     rng = np.random.default_rng(seed)
     share = rng.uniform(low, high, len(workload))
     factor = np.exp(rng.uniform(-math.log(spread), math.log(spread), len(workload)))
@@ -81,7 +81,7 @@ def calibrate_bandwidth(
     compute_fraction, spread, seed
         As for `communication`.
     rounds
-        Steps of the bisection.
+        Steps of the bisection at most; it ends where no job more or less would bring the share nearer.
     """
     from fedsched.simulate import simulate
 
@@ -94,21 +94,32 @@ def calibrate_bandwidth(
     def drawn(bandwidth: float) -> Workload:
         return communication(workload, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
 
-    def reached(bandwidth: float) -> float:
-        return saturated_share(simulate(drawn(bandwidth), federation, "fcfs"))
+    def reached(bandwidth: float) -> tuple[float, float]:
+        schedule = simulate(drawn(bandwidth), federation, "fcfs")
+        if np.isnan(schedule.finish).any():  # simulate() ends early on Ctrl-C, and the search must end with it
+            raise KeyboardInterrupt
+        return saturated_share(schedule), 0.5 / max(1, int(schedule.coallocated.sum()))
 
-    low, high = min(finite) * 1e-9, max(finite) * 1e3
-    if not reached(high) >= share:
+    low, high = min(finite) * 1e-9, max(finite) * spread * 1e3
+    best, half_a_job = reached(high)
+    if not best >= share:
         raise ValueError(
-            f"Under FCFS {reached(high):.1%} of the co-allocated jobs meet saturation at best, not {share:.1%}: "
-            "too few jobs cross clusters."
+            f"Under FCFS {best:.1%} of the co-allocated jobs meet saturation at best, not {share:.1%}: "
+            "too few jobs cross clusters, or too few of those communicate."
         )
+    found = high
     for _ in range(rounds):
+        if abs(best - share) <= half_a_job:
+            break
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) >= share else (middle, high)
-    found = drawn(high)
-    said = f"calibrated: {reached(high):.4f} of the co-allocated jobs saturated under FCFS (wanted {share:g})"
-    return replace(found, history=(*found.history, said))
+        now, half_a_job_now = reached(middle)
+        low, high = (low, middle) if now >= share else (middle, high)
+        # The share need not rise evenly with the bandwidth (schedules change too), so the nearest one seen counts.
+        if abs(now - share) < abs(best - share):
+            best, half_a_job, found = now, half_a_job_now, middle
+    said = f"calibrated: {best:.4f} of the co-allocated jobs saturated under FCFS (wanted {share:g})"
+    calibrated = drawn(found)
+    return replace(calibrated, history=(*calibrated.history, said))
 
 
 def saturated_share(schedule: Schedule) -> float:

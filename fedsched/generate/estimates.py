@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.errors import unknown_name
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from fedsched.workload import Workload
 
@@ -68,17 +68,18 @@ def estimates(
     return replace(workload, estimate=requested, history=(*workload.history, said))
 
 
-def tsafrir_estimates(
-    runtime: NDArray[np.float64], *, maximum: float | None = None, seed: int = 0
-) -> NDArray[np.float64]:
+def tsafrir_estimates(runtime: ArrayLike, *, maximum: float | None = None, seed: int = 0) -> NDArray[np.float64]:
     """Return a requested time for every run time: few values, most of them round, none below the run time.
 
     The model of Tsafrir, Etsion and Feitelson: the values and how many jobs use each are fixed first; then the jobs,
     longest first, take one of the unused requests that are long enough, at random.
     """
+    runtime = np.asarray(runtime, dtype=np.float64)
     jobs = runtime.size
     longest = float(runtime.max(initial=1.0))
     limit = max(DEFAULT_MAXIMUM, _round_up(longest, HOUR)) if maximum is None else float(maximum)
+    if not np.isfinite(limit):
+        raise ValueError(f"maximum={limit:g} s must be finite: popular requests are the times below it.")
     if limit < longest:
         raise ValueError(f"maximum={limit:g} s is below the longest run time, {longest:g} s.")
     values, shares = _values_and_shares(jobs, limit)
@@ -120,6 +121,7 @@ def _values_and_shares(jobs: int, limit: float) -> tuple[NDArray[np.float64], ND
     tail_ranks = np.arange(POPULAR + 1, POPULAR + 1 + tail_count)
     weight = 795.6 * tail_ranks**-2.267
     weight *= (100.0 - POPULAR_SHARE) / weight.sum()
+    # Which tail time is how popular belongs to the model, so it does not change with the user's seed.
     shares = np.concatenate([head, np.random.default_rng(count).permutation(weight)])
     return np.concatenate([popular, tail]), shares / shares.sum()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -60,7 +60,7 @@ def lublin(
     jobs: int,
     nodes: int,
     *,
-    kind: str = "typeless",
+    kind: Literal["typeless", "batch", "interactive", "both"] = "typeless",
     umed: float | None = None,
     load: float | None = None,
     seed: int = 0,
@@ -72,9 +72,10 @@ def lublin(
     jobs, nodes
         How many jobs, and the machine's size: no job is larger (uhi = log2 of it).
     kind
-        "typeless", "batch", "interactive", or "both": a stream of each, merged in time.
+        "typeless", "batch", "interactive", or "both": a stream of each, merged in time; `user` then tells them
+        apart (0 batch, 1 interactive).
     umed
-        The middle of the size distribution in log2; uhi − 2.5 when not given.
+        The middle of the size distribution in log2, from uhi − 3.5 to uhi − 1.5; uhi − 2.5 when not given.
     load
         Stretch or squeeze the arrivals until the offered load (area over machine × period) is this.
     seed
@@ -84,6 +85,14 @@ def lublin(
         raise ValueError(f"lublin: jobs={jobs} and nodes={nodes} must both be at least 1.")
     if kind not in KINDS:
         raise unknown_name("kind of Lublin jobs", kind, KINDS)
+    high = math.log2(nodes)
+    if umed is not None and not high - 3.5 <= umed <= high - 1.5:
+        raise ValueError(
+            f"lublin: umed={umed!r} must lie in {high - 3.5:g}..{high - 1.5:g} "
+            f"(uhi − 3.5 to uhi − 1.5, where uhi is log2 of nodes={nodes})."
+        )
+    if load is not None and not (math.isfinite(load) and load > 0):
+        raise ValueError(f"lublin: load={load!r} must be finite and above 0.")
     streams = KINDS[kind]
     rng = np.random.default_rng(seed)
     parts = [_stream(jobs, nodes, parameters, umed, rng) for parameters in streams]
@@ -99,7 +108,14 @@ def lublin(
         nodes=nodes,
         history=(f"generated: lublin(jobs={jobs}, nodes={nodes}, kind={kind!r}, umed={umed}, seed={seed})",),
     )
-    return workload if load is None else workload.scale_load(load / workload.load(nodes))
+    if load is None:
+        return workload
+    present = workload.load(nodes)
+    if not math.isfinite(present):
+        raise ValueError(
+            f"lublin: load={load:g} needs jobs submitted at different times; ask for more than jobs={jobs}."
+        )
+    return workload.scale_load(load / present)
 
 
 def _stream(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,8 +12,17 @@ from fedsched.workload import Workload
 if TYPE_CHECKING:
     from fedsched.federation import Federation
 
-Piece = tuple[int, int, int]  # class of equal speed, width in nodes, height in steps of time
 STEPS = 1 << 20  # the makespan's resolution: cuts fall on whole steps, so that they add up
+
+
+class Piece(NamedTuple):
+    """A rectangle of nodes × steps of time, on the nodes of one speed."""
+
+    speed: int  # which of the federation's speeds
+    node: int  # the first, counted among all nodes of that speed
+    step: int  # when it begins
+    width: int
+    height: int
 
 
 def planted(federation: Federation, *, jobs: int, makespan: float = 3600.0, seed: int = 0) -> tuple[Workload, float]:
@@ -33,31 +43,43 @@ def planted(federation: Federation, *, jobs: int, makespan: float = 3600.0, seed
     seed
         The seed of the only random generator.
     """
-    nodes_of: dict[float, int] = {}
-    for group in federation.groups:
-        nodes_of[group.speed] = nodes_of.get(group.speed, 0) + group.count
-    speeds = np.array(list(nodes_of))
-    if jobs < len(nodes_of):
-        raise ValueError(f"planted: jobs={jobs}, but the federation has {len(nodes_of)} speeds; each needs a job.")
-    if not makespan > 0:
-        raise ValueError(f"planted: makespan={makespan!r} must be above 0 s.")
-    rng = np.random.default_rng(seed)
-    whole = [(k, width, STEPS) for k, width in enumerate(nodes_of.values())]
-    widths = np.array(list(nodes_of.values()))
-    wanted = 1 + rng.multinomial(jobs - len(whole), widths / widths.sum())
-    pieces = [piece for area, parts in zip(whole, wanted.tolist(), strict=True) for piece in _cut_up(area, parts, rng)]
-    order = rng.permutation(jobs)
-    shape = np.array(pieces)[order]
-    duration = shape[:, 2] * (makespan / STEPS)
+    if not 0 < makespan < math.inf:
+        raise ValueError(f"planted: makespan={makespan!r} must be finite and above 0 s.")
+    speeds = np.array(list(nodes_by_speed(federation)))
+    shape = np.array(plan(federation, jobs=jobs, seed=seed))
+    duration = shape[:, 4] * (makespan / STEPS)
     workload = Workload(
         submit=np.zeros(jobs),
-        tasks=shape[:, 1],
+        tasks=shape[:, 3],
         runtime=duration * speeds[shape[:, 0]],
         name=f"planted-{jobs}",
         nodes=federation.nodes,
         history=(f"generated: planted({federation.name!r}, jobs={jobs}, makespan={makespan:g}, seed={seed})",),
     )
     return workload, makespan
+
+
+def nodes_by_speed(federation: Federation) -> dict[float, int]:
+    """Return how many nodes of each speed there are, in the order in which the speeds appear."""
+    nodes: dict[float, int] = {}
+    for group in federation.groups:
+        nodes[group.speed] = nodes.get(group.speed, 0) + group.count
+    return nodes
+
+
+def plan(federation: Federation, *, jobs: int, seed: int = 0) -> list[Piece]:
+    """Return the planted schedule: where and when each job of `planted` runs, in the order of its jobs."""
+    widths = np.array(list(nodes_by_speed(federation).values()))
+    if jobs < widths.size:
+        raise ValueError(f"planted: jobs={jobs}, but the federation has {widths.size} speeds; each needs a job.")
+    rng = np.random.default_rng(seed)
+    wanted = 1 + rng.multinomial(jobs - widths.size, widths / widths.sum())
+    if (wanted > widths * STEPS).any():
+        raise ValueError(f"planted: the federation cannot be cut into jobs={jobs} pieces; ask for fewer.")
+    pieces: list[Piece] = []
+    for k, (width, parts) in enumerate(zip(widths.tolist(), wanted.tolist(), strict=True)):
+        pieces += _cut_up(Piece(k, 0, 0, width, STEPS), parts, rng)
+    return [pieces[i] for i in rng.permutation(jobs).tolist()]
 
 
 def _cut_up(whole: Piece, parts: int, rng: np.random.Generator) -> list[Piece]:
@@ -78,17 +100,14 @@ def _cut_up(whole: Piece, parts: int, rng: np.random.Generator) -> list[Piece]:
 
 
 def _cells(piece: Piece) -> int:
-    return piece[1] * piece[2]
+    return piece.width * piece.height
 
 
 def _cut(piece: Piece, rng: np.random.Generator) -> tuple[Piece, Piece]:
     # A cut through the whole piece, across time or across nodes, between a fifth and four fifths of the way.
-    speed, width, height = piece
-    if _cells(piece) < 2:
-        raise ValueError("planted: the federation cannot be cut into so many jobs; ask for fewer.")
-    across_time = width == 1 or (height > 1 and rng.random() < 0.5)
-    size = height if across_time else width
+    across_time = piece.width == 1 or (piece.height > 1 and rng.random() < 0.5)
+    size = piece.height if across_time else piece.width
     at = int(np.clip(round(size * rng.uniform(0.2, 0.8)), 1, size - 1))
     if across_time:
-        return (speed, width, at), (speed, width, size - at)
-    return (speed, at, height), (speed, size - at, height)
+        return piece._replace(height=at), piece._replace(step=piece.step + at, height=size - at)
+    return piece._replace(width=at), piece._replace(node=piece.node + at, width=size - at)

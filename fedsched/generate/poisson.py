@@ -45,8 +45,9 @@ def poisson(
     largest = nodes if largest is None else largest
     if jobs < 1 or not 1 <= largest <= nodes:
         raise ValueError(f"poisson: jobs={jobs} must be at least 1, and largest={largest} lie in 1..{nodes}.")
-    if not mean_runtime > 0 or not (rate or load or 0) > 0:
-        raise ValueError(f"poisson: mean_runtime={mean_runtime}, and rate or load, must be above 0.")
+    asked = rate if rate is not None else load
+    if not 0 < mean_runtime < np.inf or not 0 < (asked or 0) < np.inf:
+        raise ValueError(f"poisson: mean_runtime={mean_runtime}, and rate or load, must be finite and above 0.")
     rng = np.random.default_rng(seed)
     gaps = rng.exponential(1.0, jobs)
     if sizes == "uniform":

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
 CROSSING = "#000000"
 LABELLED_JOBS = 60
+LABEL_POINTS = 8
+# A bar below this share of the picture's width or height gets no edge: edges would hide all colours.
+LEAST_WIDTH, LEAST_HEIGHT = 1 / 400, 1 / 200
+ENERGY_UNITS = ((3.6e12, "GWh"), (3.6e9, "MWh"), (3.6e6, "kWh"), (3.6e3, "Wh"), (1.0, "J"))
 UNITS = ((86400.0 * 3, 86400.0, "days"), (3600.0 * 3, 3600.0, "hours"), (60.0 * 5, 60.0, "minutes"))
 
 
@@ -50,33 +54,49 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     crossing = schedule.coallocated
     numbers = schedule.node_numbers()
     offsets = _lane_offsets(schedule)
-    bars: dict[bool, tuple[list[Any], list[str]]] = {False: ([], []), True: ([], [])}
-    small = len(schedule) <= LABELLED_JOBS
+    lanes = offsets[-1][1] + schedule.federation.clusters[-1].nodes
+    least = schedule.makespan / unit * LEAST_WIDTH, lanes * LEAST_HEIGHT
+    # (on more than one cluster, large enough for an edge) -> corners and colours
+    bars: dict[tuple[bool, bool], tuple[list[Any], list[str]]] = {}
     for row in np.flatnonzero(~np.isnan(schedule.finish)).tolist():
         begin, end = ((time - schedule.t0) / unit for time in (schedule.start[row], schedule.finish[row]))
         for first, last in _split_at_clusters(numbers[row], offsets):
             low, high = _lane(first, offsets), _lane(last, offsets) + 1
-            corners, colours = bars[bool(crossing[row])]
+            edged = end - begin >= least[0] and high - low >= least[1]
+            corners, colours = bars.setdefault((bool(crossing[row]), edged), ([], []))
             corners.append(((begin, low), (begin, high), (end, high), (end, low)))
             colours.append(COLOURS[row % len(COLOURS)])
-            if small:
-                ax.text((begin + end) / 2, (low + high) / 2, str(schedule.workload.id[row]), ha="center", va="center",
-                        fontsize=8)  # fmt: skip
     thin = len(schedule) > 2000
-    for marked, (corners, colours) in bars.items():
-        if not corners:
-            continue
-        edge = CROSSING if marked else "white"
-        width = (0.0 if thin else 0.3) if not marked else (0.4 if thin else 1.0)
+    for (marked, edged), (corners, colours) in bars.items():
+        edge = (CROSSING if marked else "white") if edged else "face"
+        wide, narrow = (1.0, 0.3) if not thin else (0.4, 0.0)
+        width = wide if marked and edged else narrow
         ax.add_collection(
             PolyCollection(corners, facecolors=colours, edgecolors=edge, linewidths=width,
-                           hatch="////" if marked and not thin else None,
-                           label="on more than one cluster" if marked else None)
+                           hatch="////" if marked and edged and not thin else None,
+                           label="on more than one cluster" if marked and edged else None)
         )  # fmt: skip
     _dress(ax, schedule, offsets, unit, name)
-    if bars[True][0]:
-        ax.legend(loc="upper right", fontsize=8, framealpha=0.9)
+    if len(schedule) <= LABELLED_JOBS:
+        _label(ax, schedule, numbers, offsets, unit)
+    if (True, True) in bars:
+        ax.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, fontsize=8, frameon=False)
     return ax
+
+
+def _label(ax: Any, schedule: Schedule, numbers: Any, offsets: list[tuple[int, int]], unit: float) -> None:
+    """Write the jobs' numbers into the bars that have room for them."""
+    points = 72 / ax.figure.dpi
+    across = ax.bbox.width * points / float(np.ptp(ax.get_xlim()))
+    down = ax.bbox.height * points / float(np.ptp(ax.get_ylim()))
+    for row in np.flatnonzero(~np.isnan(schedule.finish)).tolist():
+        text = str(schedule.workload.id[row])
+        room = 0.65 * LABEL_POINTS * (len(text) + 0.5)  # a digit is about 0.65 of the font's size wide
+        begin, end = ((time - schedule.t0) / unit for time in (schedule.start[row], schedule.finish[row]))
+        for first, last in _split_at_clusters(numbers[row], offsets):
+            low, high = _lane(first, offsets), _lane(last, offsets) + 1
+            if (end - begin) * across >= room and (high - low) * down >= LABEL_POINTS:
+                ax.text((begin + end) / 2, (low + high) / 2, text, ha="center", va="center", fontsize=LABEL_POINTS)
 
 
 def _lane_offsets(schedule: Schedule) -> list[tuple[int, int]]:
@@ -119,14 +139,26 @@ def _dress(ax: Any, schedule: Schedule, offsets: list[tuple[int, int]], unit: fl
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
+    ax.set_title(_title(schedule, unit, name), fontsize=10, loc="left")
+
+
+def _title(schedule: Schedule, unit: float, name: str) -> str:
     metrics = schedule.metrics(users=False)
-    length = metrics.makespan / unit
-    ax.set_title(
-        f"{schedule.policy}: {len(schedule)} jobs, {length:.3g} {name}, {metrics.energy / 3.6e6:,.4g} kWh, "
-        f"{metrics.utilisation:.0%} busy",
-        fontsize=10,
-        loc="left",
+    done = int((~np.isnan(schedule.finish)).sum())
+    jobs = f"{done:,} jobs" if done == len(schedule) else f"{done:,} of {len(schedule):,} jobs"
+    if not done:
+        return f"{schedule.policy}: {jobs}"
+    crossing = f" ({metrics.coallocated:,.0f} on more than one cluster)" if metrics.coallocated else ""
+    return (
+        f"{schedule.policy}: {jobs}{crossing}, {metrics.makespan / unit:.3g} {name}, "
+        f"{energy_text(metrics.energy)}, {metrics.utilisation:.0%} busy"
     )
+
+
+def energy_text(joules: float) -> str:
+    """Return an energy in the largest unit that fits."""
+    unit, name = next(((unit, name) for unit, name in ENERGY_UNITS if joules >= unit), ENERGY_UNITS[-1])
+    return f"{joules / unit:,.4g} {name}"
 
 
 def figure(schedule: Schedule) -> Any:
@@ -151,12 +183,12 @@ def figure(schedule: Schedule) -> Any:
 def _steps(
     schedule: Schedule, weight: NDArray[np.float64], unit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # The sum of the weights of the running jobs, as a step function of time.
+    # The sum of the weights of the running jobs, as a step function of time. All changes of an instant are one
+    # step: where one job's end lets another start, the two never add up.
     done = ~np.isnan(schedule.finish)
-    times = np.concatenate([schedule.start[done], schedule.finish[done]])
-    change = np.concatenate([weight[done], -weight[done]])
-    order = np.argsort(times, kind="stable")
-    return (times[order] - schedule.t0) / unit, np.cumsum(change[order])
+    times, place = np.unique(np.concatenate([schedule.start[done], schedule.finish[done]]), return_inverse=True)
+    change = np.bincount(place, weights=np.concatenate([weight[done], -weight[done]]), minlength=len(times))
+    return (times - schedule.t0) / unit, np.cumsum(change)
 
 
 def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
@@ -164,11 +196,13 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
     extra = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
     idle = sum(group.idle_watts * group.count for group in groups)
     times, power = _steps(schedule, extra, unit)
-    ax.fill_between(times, (power + idle) / 1e3, step="post", color="#999999", linewidth=0)
-    ax.axhline(idle / 1e3, color="black", linewidth=0.8, linestyle="--")
-    ax.set_ylabel("kW", fontsize=8)
+    watts, name = (1e3, "kW") if float(np.max(power, initial=0.0)) + idle >= 2e3 else (1.0, "W")
+    ax.fill_between(times, (power + idle) / watts, step="post", color="#999999", linewidth=0)
+    ax.axhline(idle / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
+    ax.set_ylabel(f"power, {name}", fontsize=8)
     ax.set_ylim(0, None)
     ax.tick_params(labelsize=8)
+    ax.legend(loc="lower right", fontsize=7)
 
 
 def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> None:

@@ -48,7 +48,7 @@ def test_calibration_reaches_the_share(jobs: fs.Workload, share: float) -> None:
     found = generate.calibrate_bandwidth(jobs, PAIR, share, rounds=16)
     schedule = fs.simulate(found, PAIR, "fcfs")
     assert saturated_share(schedule) == pytest.approx(share, abs=0.1)
-    assert "calibrated" in found.history[-1]
+    assert f"calibrated: {saturated_share(schedule):.4f}" in found.history[-1]
 
 
 def test_without_demand_nothing_is_saturated(jobs: fs.Workload) -> None:
@@ -64,6 +64,8 @@ def test_calibration_refuses_what_cannot_be(jobs: fs.Workload) -> None:
         generate.calibrate_bandwidth(jobs, fs.Federation.of(16, 16), 0.5)
     with pytest.raises(ValueError, match=r"share=1\.5"):
         generate.calibrate_bandwidth(jobs, PAIR, 1.5)
+    with pytest.raises(ValueError, match="too few of those communicate"):
+        generate.calibrate_bandwidth(jobs, PAIR, 0.5, compute_fraction=1.0)
     serial = generate.poisson(20, 32, rate=1, sizes="serial")
     with pytest.raises(ValueError, match="too few jobs cross"):
         generate.calibrate_bandwidth(serial, PAIR, 0.5)
@@ -77,6 +79,7 @@ def test_calibration_refuses_what_cannot_be(jobs: fs.Workload) -> None:
         ({"bandwidth": 1.0, "compute_fraction": 1.5}, "compute_fraction=1.5"),
         ({"bandwidth": 1.0, "compute_fraction": (0.9, 0.1)}, "compute_fraction"),
         ({"bandwidth": 1.0, "spread": 0.5}, "spread=0.5"),
+        ({"bandwidth": 1.0, "spread": math.inf}, "spread=inf"),
     ],
 )
 def test_wrong_arguments_are_named(jobs: fs.Workload, options: dict[str, float], said: str) -> None:

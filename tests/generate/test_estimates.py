@@ -68,6 +68,9 @@ def test_wrong_arguments_are_named(jobs: Workload) -> None:
     """Tests that a maximum below a run, a factor below 1 and an unknown model are errors that say so."""
     with pytest.raises(ValueError, match="maximum=60"):
         jobs.with_estimates("tsafrir", maximum=60)
+    for endless in (np.inf, np.nan):
+        with pytest.raises(ValueError, match="must be finite"):
+            jobs.with_estimates("tsafrir", maximum=endless)
     with pytest.raises(ValueError, match=r"factor=0\.5"):
         jobs.with_estimates("factor", factor=0.5)
     with pytest.raises(UnknownNameError, match="tsafrir"):

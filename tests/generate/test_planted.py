@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fedsched as fs
 from fedsched import generate
+from fedsched.generate.planted import STEPS, nodes_by_speed, plan
 
 MIXED = fs.Federation(
     (
@@ -32,6 +33,64 @@ def test_the_jobs_fill_the_federation(jobs: int, seed: int, makespan: float) -> 
     assert not workload.submit.any()
     assert (workload.compute_fraction == 1).all()
     assert (workload.estimate == workload.runtime).all()
+
+
+def planted_schedule(federation: fs.Federation, jobs: int, makespan: float, seed: int) -> fs.Schedule:
+    """Return the schedule that the cut itself is, of the workload that `planted` gives."""
+    workload, best = generate.planted(federation, jobs=jobs, makespan=makespan, seed=seed)
+    pieces = plan(federation, jobs=jobs, seed=seed)
+    counts = np.zeros((jobs, len(federation.groups)), dtype=np.int64)
+    for k, speed in enumerate(nodes_by_speed(federation)):
+        first = 0
+        for g, group in enumerate(federation.groups):
+            if group.speed != speed:
+                continue
+            for j, piece in enumerate(pieces):
+                if piece.speed == k:
+                    end = min(piece.node + piece.width, first + group.count)
+                    counts[j, g] = max(0, end - max(piece.node, first))
+            first += group.count
+    step = best / STEPS
+    start = np.array([piece.step * step for piece in pieces])
+    finish = np.array([(piece.step + piece.height) * step for piece in pieces])
+    return fs.Schedule(
+        workload=workload, federation=federation, start=start, finish=finish, counts=counts, t0=0.0, policy="planted"
+    )
+
+
+@given(jobs=st.integers(3, 80), seed=st.integers(0, 2**32), makespan=st.sampled_from((1.0, 3600.0, 12345.0)))
+@settings(derandomize=True, deadline=None, max_examples=40)
+def test_the_makespan_can_be_reached(jobs: int, seed: int, makespan: float) -> None:
+    """Tests by a sweep over time that the planted schedule keeps every node busy with one task until the makespan."""
+    schedule = planted_schedule(MIXED, jobs, makespan, seed)
+    sizes = np.array([group.count for group in MIXED.groups])
+    slowest = [min(g.speed for g, x in zip(MIXED.groups, row, strict=True) if x) for row in schedule.counts]
+    assert (schedule.counts.sum(axis=1) == schedule.workload.tasks).all()
+    assert schedule.run == pytest.approx(schedule.workload.runtime / np.array(slowest), rel=1e-12)
+    instants = np.unique(np.concatenate([schedule.start, schedule.finish]))
+    assert instants[0] == 0.0
+    assert instants[-1] == makespan
+    for moment in instants[:-1]:
+        running = (schedule.start <= moment) & (moment < schedule.finish)
+        assert (schedule.counts[running].sum(axis=0) == sizes).all()
+
+
+def test_the_planted_schedule_obeys_the_model() -> None:
+    """Tests that the package's own check accepts planted schedules, most of which cross clusters."""
+    schedules = [planted_schedule(MIXED, 20, 3600.0, seed) for seed in range(8)]
+    for schedule in schedules:
+        schedule.verify()
+    assert sum(schedule.coallocated.any() for schedule in schedules) > 4
+
+
+def test_no_two_pieces_share_a_node_at_a_time() -> None:
+    """Tests node by node that pieces of one speed never overlap, so that nobody needs to move."""
+    pieces = plan(MIXED, jobs=40, seed=5)
+    for i, a in enumerate(pieces):
+        for b in pieces[:i]:
+            apart_in_time = a.step + a.height <= b.step or b.step + b.height <= a.step
+            apart_in_nodes = a.node + a.width <= b.node or b.node + b.width <= a.node
+            assert a.speed != b.speed or apart_in_time or apart_in_nodes
 
 
 def test_clusters_of_equal_speed_are_crossed() -> None:
@@ -72,6 +131,8 @@ def test_large_cuts_are_quick_and_whole() -> None:
         ({"jobs": 2}, "3 speeds"),
         ({"jobs": 9, "makespan": 0.0}, "makespan=0.0"),
         ({"jobs": 9, "makespan": -1.0}, "above 0"),
+        ({"jobs": 9, "makespan": float("inf")}, "finite"),
+        ({"jobs": 10**9}, "ask for fewer"),
     ],
 )
 def test_what_cannot_be_cut_is_refused(options: dict[str, float], said: str) -> None:

@@ -48,6 +48,7 @@ def test_arrivals_do_not_depend_on_other_knobs() -> None:
         ({}, "either rate"),
         ({"rate": 1.0, "load": 1.0}, "either rate"),
         ({"rate": -1.0}, "above 0"),
+        ({"rate": float("inf")}, "finite"),
         ({"rate": 1.0, "largest": 9}, "largest=9"),
         ({"rate": 1.0, "mean_runtime": 0.0}, "mean_runtime=0"),
         ({"rate": 1.0, "sizes": "pow3"}, "pow2"),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
 
 import fedsched as fs
 from fedsched.generate import lublin
+from fedsched.plot import gantt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,3 +53,96 @@ def test_a_wrong_suffix_is_refused(tmp_path: Path) -> None:
     with pytest.raises(fs.errors.OutputError, match="a chart is"):
         schedule().gantt(tmp_path / "plan.txt")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_strips_show_what_was_there() -> None:
+    """Power and link load are those of the jobs that run at each instant: ends and starts of it are one step."""
+    made = schedule()
+    fig = gantt.figure(made)
+    fig.canvas.draw()
+    _, load, power = fig.axes
+    unit, _ = gantt.time_unit(made.makespan)
+    clusters = np.array(made.federation.group_cluster)
+    jobs = made.workload
+    assert len(set(made.finish) & set(made.start)) > 5
+    peaks = []
+    for k, cluster in enumerate(made.federation.clusters):
+        here = made.counts[:, clusters == k].sum(axis=1)
+        share = np.where(here < jobs.tasks, here * (jobs.tasks - here) / np.maximum(jobs.tasks - 1, 1), 0.0)
+        line = next(line for line in load.lines if line.get_label() == cluster.name)
+        peaks.append(max(line.get_ydata()))
+        for time, drawn in zip(*line.get_data(), strict=True):
+            # A little after the step, so that rounding of the axis' unit does not matter.
+            running = (made.start <= made.t0 + time * unit + 1e-3) & (made.t0 + time * unit + 1e-3 < made.finish)
+            expected = (share * jobs.task_bandwidth)[running].sum() / cluster.uplink
+            assert drawn == pytest.approx(expected, abs=1e-9)
+    assert max(peaks) > 0
+    full = sum(group.busy_watts * group.count for group in made.federation.groups)
+    watts = {"power, kW": 1e3, "power, W": 1.0}[power.get_ylabel()]
+    top = max(path.get_extents().y1 for path in power.collections[0].get_paths())
+    assert top * watts <= full * (1 + 1e-9)
+
+
+def test_the_power_strip_holds_the_energy() -> None:
+    """The area under the power is the schedule's energy."""
+    made = fs.simulate(
+        fs.Workload(submit=[0, 0, 5, 9], tasks=[3, 2, 4, 1], runtime=[5, 5, 4, 2]),
+        fs.Federation.homogeneous(4, busy_watts=200, idle_watts=50),
+    )
+    times, extra = gantt._steps(made, made.counts @ np.array([150.0]), 1.0)
+    assert (np.diff(times) * (extra[:-1] + 4 * 50)).sum() == pytest.approx(made.metrics().energy)
+
+
+def test_labels_do_not_collide() -> None:
+    """A job's number is written only in a bar that has room for it."""
+    jobs = fs.Workload.example().head(40)
+    axes = gantt.draw(fs.simulate(jobs, fs.Federation.example(), "easy"))
+    axes.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert 10 < len(boxes) < 40
+    assert not [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
+    many = gantt.draw(fs.simulate(fs.Workload.example().head(gantt.LABELLED_JOBS + 1), fs.Federation.example(), "easy"))
+    assert not many.texts
+
+
+def test_slivers_have_no_edge_of_their_own() -> None:
+    """Bars too small to see bear no black edge, which would hide their neighbours; those that are large do."""
+    jobs = fs.Workload(submit=[0, 0], tasks=[3, 3], runtime=[1, 9999])
+    axes = gantt.draw(fs.simulate(jobs, fs.Federation.of(2, 2), "fcfs"))
+    edges = {tuple(bars.get_edgecolor()[0]) for bars in axes.collections if isinstance(bars, PolyCollection)}
+    assert len(edges) == 2
+    marked = [bars for bars in axes.collections if bars.get_label() == "on more than one cluster"]
+    assert [len(bars.get_paths()) for bars in marked] == [2]
+    assert "2 on more than one cluster" in axes.get_title(loc="left")
+
+
+@pytest.mark.parametrize(
+    ("joules", "text"), [(0, "0 J"), (3600, "1 Wh"), (9e6, "2.5 kWh"), (6.4e11, "177.8 MWh"), (7.2e12, "2 GWh")]
+)
+def test_energies_read_well(joules: float, text: str) -> None:
+    """Energies are written in a unit that keeps them short."""
+    assert gantt.energy_text(joules) == text
+
+
+def test_a_part_of_a_schedule_is_drawn() -> None:
+    """What an interrupted run leaves can be drawn, even where no job has finished yet."""
+    made = schedule()
+    for done in (0, 7):
+        finish = np.where(np.arange(len(made)) < done, made.finish, np.nan)
+        part = fs.Schedule(workload=made.workload, federation=made.federation, start=made.start, finish=finish,
+                           counts=made.counts, t0=made.t0, policy="easy")  # fmt: skip
+        fig = gantt.figure(part)
+        fig.canvas.draw()
+        assert f"{done} of 40 jobs" in fig.axes[0].get_title(loc="left")
+
+
+def test_no_state_is_left_behind(tmp_path: Path) -> None:
+    """Drawing imports no pyplot, whose figures would pile up, and draws into the axes it is given."""
+    code = (
+        "import sys, fedsched as fs; jobs = fs.Workload(submit=[0], tasks=[1], runtime=[5]); "
+        f"fs.simulate(jobs, fs.Federation.homogeneous(1)).gantt({str(tmp_path / 'a.png')!r}); "
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    mine = Figure().add_subplot()
+    assert gantt.draw(schedule(), mine) is mine
