@@ -89,6 +89,7 @@ def _page(schedules: list[Schedule], picture: str) -> str:
         f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>'
         for row in _rows(schedules)
     )
+    commands = "\n".join(f"fedsched simulate sample --federation example --policy {policy}" for policy in POLICIES)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>fedsched: {html.escape(workload.name)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -106,6 +107,9 @@ svg {{ max-width: 100%; height: auto; }} pre {{ background: #f4f4f4; padding: .7
 <h2>The first {DRAWN_JOBS} jobs under EASY</h2>
 {picture}
 <h2>How to reproduce</h2>
-<pre>fedsched simulate sample --federation example --policy easy --gantt plan.svg --out plan.csv</pre>
+<p>The table, a row a command; --out plan.csv adds the schedule itself:</p>
+<pre>{commands}</pre>
+<p>The picture:</p>
+<pre>fedsched simulate sample --federation example --policy easy --head {DRAWN_JOBS} --gantt plan.svg</pre>
 </body></html>
 """

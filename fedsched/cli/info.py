@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from fedsched.cli.shared import load_workload, print_json, print_table
+from fedsched.cli.shared import load_federation_file, load_workload, print_json, print_table
 
 
 def command(source: str, /, *, json: bool = False) -> int:
@@ -31,9 +31,8 @@ def command(source: str, /, *, json: bool = False) -> int:
 
 def _federation(source: str, *, as_json: bool) -> None:
     from fedsched.federation import Federation
-    from fedsched.io import read_federation
 
-    federation = read_federation(source) if Path(source).suffix == ".toml" else Federation.example(source)
+    federation = load_federation_file(source) if Path(source).suffix == ".toml" else Federation.example(source)
     rows = [
         {
             "cluster": cluster.name,

@@ -35,16 +35,26 @@ def load_workload(trace: str, head: int | None = None) -> Workload:
     return workload if head is None else workload.head(head)
 
 
+def load_federation_file(path: str) -> Federation:
+    """Return the federation in a file; where there is none, the error names the shipped ones."""
+    from fedsched.io import read_federation
+    from fedsched.io.examples import example_names
+
+    if not Path(path).exists():
+        names = ", ".join(example_names("federation"))
+        raise FederationError(f"{path}: there is no such file; check the path, or name a shipped federation: {names}.")
+    return read_federation(path)
+
+
 def load_federation(federation: str | None, nodes: int | None, workload: Workload | None = None) -> Federation:
     """Return the federation in a file or by name; or one cluster of `nodes` nodes, by default the log's machine."""
     from fedsched.federation import Federation
-    from fedsched.io import read_federation
 
     if federation is not None and nodes is not None:
         raise FederationError("Give --federation or --nodes, not both.")
     if federation is not None:
         is_file = Path(federation).suffix == ".toml" or Path(federation).exists()
-        return read_federation(federation) if is_file else Federation.example(federation)
+        return load_federation_file(federation) if is_file else Federation.example(federation)
     size = nodes if nodes is not None else workload.nodes if workload is not None else 0
     if not size and nodes is None:
         name = "The log" if workload is None else f"{workload.name}: the log"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import print_json, print_table, progress_bar
@@ -33,11 +34,14 @@ def command(trace: str | None = None, /, *, nodes: int | None = None, json: bool
     json
         Print JSON instead of a table.
     """
+    from fedsched.errors import TraceError
     from fedsched.known import plan_checks, read_raw, run_check
 
     if trace is None:
         _print_known(as_json=json)
         return 0
+    if not Path(trace).exists():
+        raise TraceError(f"{trace}: there is no such file; check the path. Without one, the known logs are listed.")
     outcomes: list[Outcome] = []
     interrupted = False
     try:
