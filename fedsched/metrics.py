@@ -142,6 +142,9 @@ def fill_row(
         if user_sums.shape[0] > 0:
             user_sums[measured.user[j], 0] += job_bounded
             user_sums[measured.user[j], 1] += 1.0
+    if done == 0:
+        row[:] = np.nan
+        return
     makespan = last_finish - t0
     nodes = 0
     idle_total = 0.0

@@ -168,6 +168,8 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
 def loss_of_capacity(problem: Problem, state: State) -> float:
     """Return the loss of capacity up to now."""
     elapsed = state.clock[Clock.NOW] - problem.t0
+    if elapsed <= 0.0:
+        return 0.0
     return state.clock[Clock.LOST_NODE_SECONDS] / (problem.nodes * elapsed)
 
 
