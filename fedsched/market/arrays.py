@@ -1,0 +1,118 @@
+"""The NamedTuples that the market's kernels read and fill, and how the nouns are packed into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.market.codes import CRITERIA, Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.market.environment import Environment
+    from fedsched.market.requests import Request
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+
+class SlotList(NamedTuple):
+    """Free slots by (start, node); rows from count[0] on are unused."""
+
+    start: Floats
+    end: Floats
+    node: Ints
+    count: Ints  # [0]: slots in use
+
+
+class Needs(NamedTuple):
+    """The requests of a batch, and what each would take of each node."""
+
+    nodes: Ints  # m, per job
+    budget: Floats
+    deadline: Floats
+    criterion: Ints
+    length: Floats  # job x node: t_req·r_min/r
+    cost: Floats  # job x node: length · price
+    energy: Floats  # job x node: length · watts
+    rank: Ints  # job x node: the node's place by (cost, node)
+    suitable: Bools  # job x node: fast enough
+
+
+class Scratch(NamedTuple):
+    """What the scan works with; `node` is the extended window, cheapest slot first."""
+
+    node: Ints
+    end: Floats
+    chosen: Ints  # the sub-window of this step
+    best: Ints  # the best sub-window so far
+    tried: Ints  # the sub-window that a choice is trying
+    order: Ints
+    weight: Floats
+    key: Floats
+    stack: Ints
+    multiplier: Floats  # [0]: the multiplier of the budget, kept from step to step
+    figures: Floats  # the best window's row
+
+
+def slot_list(environment: Environment, *, spare: int = 0) -> SlotList:
+    """Return the environment's slots, with room for `spare` more."""
+    used = len(environment.slots)
+    size = used + spare
+    packed = SlotList(
+        np.full(size, np.inf), np.full(size, np.inf), np.zeros(size, np.int64), np.array([used], np.int64)
+    )
+    packed.start[:used] = environment.slots.start
+    packed.end[:used] = environment.slots.end
+    packed.node[:used] = environment.slots.node
+    return packed
+
+
+def copy_slots(source: SlotList, target: SlotList) -> None:
+    """Fill a slot list with another's slots; there must be room."""
+    used = int(source.count[0])
+    for column, values in zip(target[:3], source[:3], strict=True):
+        column[:used] = values[:used]
+    target.count[0] = used
+
+
+def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
+    """Return what the requests need, node by node."""
+    work = np.array([request.length for request in batch]) * environment.reference
+    length = np.ascontiguousarray(work[:, None] / environment.performance[None, :])
+    cost = length * environment.price
+    nodes = np.arange(len(environment))
+    rank = np.empty(length.shape, np.int64)
+    for j in range(len(batch)):
+        rank[j, np.lexsort((nodes, cost[j]))] = nodes
+    least = np.array([request.min_performance for request in batch])
+    return Needs(
+        np.array([request.nodes for request in batch], np.int64),
+        np.array([request.budget for request in batch], np.float64),
+        np.array([request.deadline for request in batch], np.float64),
+        np.array([CRITERIA[request.criterion] for request in batch], np.int64),
+        length,
+        cost,
+        length * environment.watts,
+        rank,
+        np.ascontiguousarray(environment.performance[None, :] >= least[:, None]),
+    )
+
+
+def scratch(nodes: int) -> Scratch:
+    """Return the workspace of a scan over so many nodes."""
+
+    def ints() -> Ints:
+        return np.zeros(nodes + 1, np.int64)
+
+    def floats() -> Floats:
+        return np.zeros(nodes + 1)
+
+    return Scratch(
+        ints(), floats(), ints(), ints(), ints(), ints(), floats(), floats(), ints(), np.zeros(1), np.zeros(len(Figure))
+    )
