@@ -147,7 +147,7 @@ def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int
     return True
 
 
-@part
+@inlined
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     """EASY: start from the head, reserve for the first that cannot start, backfill the rest around it [11]."""
     head = start_from_head(problem, plan, state)

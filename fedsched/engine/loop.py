@@ -110,7 +110,7 @@ def _arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     return last - first
 
 
-@part
+@inlined
 def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # One dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
