@@ -23,7 +23,7 @@ SLICE = 16  # candidates between two looks at Ctrl-C
 
 
 class Evaluator:
-    """Evaluates candidates of one problem; keeps one workspace a thread and rule, so that a call allocates only its rows."""
+    """Evaluates candidates of one problem; keeps a workspace per thread and rule: a call allocates only its rows."""
 
     def __init__(self, problem: Problem, *, threads: int = 1, users: bool = False) -> None:
         if problem.running.size > 0:

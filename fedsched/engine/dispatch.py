@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import inlined
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import place, planned_duration, slowest
