@@ -1,0 +1,1 @@
+"""Searches over plans: genome, operators, methods, and the run that drives them."""
