@@ -46,6 +46,7 @@ class Walker(NamedTuple):
     trial: Ints
     best: Ints
     value: Floats  # [0] of the plan at hand, [1] of the best
+    objectives: Floats  # of the plan at hand, and of the best
     late: Floats  # the values that late acceptance compares with
     steps: Ints  # [0] trials so far, [1] the trial that last improved the best
     heat: Floats  # [0] temperature, [1] its factor a trial
@@ -104,6 +105,12 @@ def pocket(goal: Goal, walker: Walker, metrics: Floats, row: Ints) -> None:
 
 
 @inlined
+def _note(goal: Goal, metrics: Floats, values: Floats) -> None:
+    for k in range(goal.columns.size):
+        values[k] = metrics[goal.columns[k]] * goal.signs[k]
+
+
+@inlined
 def _accepted(goal: Goal, walker: Walker, value: float) -> bool:
     if value <= walker.value[0]:
         return True
@@ -141,9 +148,11 @@ def descend(
             for j in range(walker.ends.size):
                 walker.ends[j] = state.finish[j]
             value[0] = new
+            _note(goal, metrics, walker.objectives[0])
             if new < value[1]:
                 value[1] = new
                 walker.steps[1] = walker.steps[0]
+                _note(goal, metrics, walker.objectives[1])
                 for x in range(current.size):
                     walker.best[x] = trial[x]
         late = walker.steps[0] % walker.late.size

@@ -23,11 +23,11 @@ def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None]
             more = method.step(run)
             run.steps += 1
             run.remember()
+            if after_step is not None:
+                after_step(run, method)
             reason = run.reason_to_stop()
             if reason is None and not more:
                 reason = "the method has ended"
-            if reason is None and after_step is not None:
-                after_step(run, method)
     except BudgetSpent:
         run.remember()
         reason = run.reason_to_stop() or "the budget is spent"

@@ -59,6 +59,10 @@ class Run:
     def __post_init__(self) -> None:
         self.archive = Archive(len(self.problem.objectives.names))
 
+    def begin_clock(self) -> None:
+        """Count seconds from now: compiling and packing are not searching."""
+        self._begun = time.perf_counter()
+
     # ---- budget -------------------------------------------------------------------------------------------------
 
     @property

@@ -21,6 +21,7 @@ LATE = 100  # how far back late acceptance looks
 POCKET = 64  # non-dominated plans that a walker may bring home from one stretch
 SLICE = 50  # trials between two looks at Ctrl-C
 SUM_SHARE = 0.1
+DRIFT = 0.05  # changes of ideal and scale, relative to the scale, that are let be
 
 
 class Walkers:
@@ -42,6 +43,7 @@ class Walkers:
                 trial=np.zeros(length, dtype=np.int64),
                 best=np.zeros(length, dtype=np.int64),
                 value=np.full(2, np.inf),
+                objectives=np.full((2, m), np.inf),
                 late=np.full(late, np.inf),
                 steps=np.zeros(2, dtype=np.int64),
                 heat=np.array([0.0, 1.0]),
@@ -71,6 +73,15 @@ class Walkers:
             accept=int(self.accept),
         )
 
+    def aim(self, ideal: Floats, scale: Floats) -> None:
+        """Measure all walkers' values from this ideal and on this scale, where these have changed by much."""
+        if np.all(np.abs(ideal - self.ideal) < DRIFT * scale) and np.all(np.abs(scale - self.scale) < DRIFT * scale):
+            return
+        self.ideal, self.scale = np.array(ideal), np.array(scale)
+        for k, walker in enumerate(self.walkers):
+            walker.value[:] = self.scalar(k, walker.objectives)
+            walker.late[:] = walker.value[0]
+
     def scalar(self, k: int, values: Floats) -> Floats:
         """Return the values of plans as a walker sees them: the kernel's `scalar`, for many."""
         distance = self.weights[k] * ((values - self.ideal) / self.scale)
@@ -83,6 +94,7 @@ class Walkers:
         walker.current[:] = row
         walker.best[:] = row
         walker.value[:] = value
+        walker.objectives[:] = values
         walker.late[:] = value * (1.0 + slack)
         walker.ends[:] = 0.0
         walker.steps[1] = walker.steps[0]
