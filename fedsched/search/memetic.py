@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MEMBERS = 8
 STRETCH = 0.02  # of an evaluation budget: how long the walkers go between two exchanges
 SHORTEST, LONGEST = 200, 4000  # trials of a stretch, all walkers together
-STALE = 3000  # trials without a better plan after which a walker begins elsewhere
+STALE = 10_000  # trials without a better plan after which a walker begins elsewhere
 SLACK = 0.01  # how much worse a walker that begins anew may at first become
 
 

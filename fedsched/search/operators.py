@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fedsched.search.genome import Space
 
 LONGEST_BLOCK = 8  # jobs that an insertion moves together
-CAP_SHARE = 0.3  # of the moves; none where there is one group
+CAP_SHARE = 0.2  # of the moves; none where there is one group
+JOB_SHARE = 0.3
 RULE_SHARE = 0.03
 SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
 NEAR_SHARE = 0.5  # of the insertions that stay near
@@ -186,6 +187,32 @@ def _move_caps(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
 
 
 @part
+def _move_jobs(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
+    # Order and caps together, for what a place in the queue is worth depends on the nodes.
+    jobs, groups = space.limits.shape
+    a = _place_of_one(row, ends, jobs, stream)
+    b = below(stream, jobs)
+    if uniform(stream) < 0.5:  # two jobs exchange places and caps
+        first, second = row[a], row[b]
+        row[a], row[b] = second, first
+        for g in range(groups):
+            x, y = jobs + first * groups + g, jobs + second * groups + g
+            row[x], row[y] = row[y], row[x]
+        make_placeable(problem, space, row, first, state)
+        make_placeable(problem, space, row, second, state)
+    else:  # a job is bound to a cluster, at another place
+        j = row[a]
+        step = 1 if b > a else -1
+        while a != b:
+            row[a] = row[a + step]
+            a += step
+        row[b] = j
+        for g in range(groups):
+            row[jobs + j * groups + g] = 0
+        _set_cluster(problem, space, row, j, below(stream, problem.groups.uplink.size), True, state)
+
+
+@part
 def _move_rules(problem: Problem, space: Space, row: Ints, stream: Stream, state: State) -> None:
     jobs, groups = space.limits.shape
     end = jobs * (1 + groups)
@@ -205,6 +232,8 @@ def move(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream
         _move_rules(problem, space, row, stream, state)
     elif (groups > 1 and kind < RULE_SHARE + CAP_SHARE) or jobs == 1:
         _move_caps(problem, space, row, ends, stream, state)
+    elif groups > 1 and kind < RULE_SHARE + CAP_SHARE + JOB_SHARE:
+        _move_jobs(problem, space, row, ends, stream, state)
     elif uniform(stream) < SWAP_SHARE:
         _swap(row, ends, jobs, stream)
     else:
