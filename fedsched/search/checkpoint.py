@@ -26,9 +26,7 @@ FORMAT = "fedsched checkpoint 1"
 class Checkpoint:
     """The file of one search; with no path it does nothing."""
 
-    def __init__(
-        self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int
-    ) -> None:
+    def __init__(self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int) -> None:
         self._path = None if path is None else Path(path)
         self._key = _key(problem, method, seed) if path is not None else ""
         self._saved_at = time.monotonic()

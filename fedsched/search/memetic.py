@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.run import Run
 
-MEMBERS = 8
+MEMBERS = 8  # walkers, with a budget that feeds them
+MEAL = 3000  # evaluations that make it worth while to have a walker more
 STRETCH = 0.02  # of an evaluation budget: how long the walkers go between two exchanges
 SHORTEST, LONGEST = 200, 4000  # trials of a stretch, all walkers together
 STALE = 10_000  # trials without a better plan after which a walker begins elsewhere
@@ -29,10 +30,13 @@ class Memetic:
     """
 
     def __init__(self, run: Run) -> None:
-        self._walkers = Walkers(run, members=MEMBERS)
-        self._walkers.weights = directions(MEMBERS, len(run.problem.objectives.names))
-        self._generation = 0
+        objectives = len(run.problem.objectives.names)
         budget = run.total or 100 * LONGEST
+        least = 1 if objectives == 1 else objectives + 1
+        members = max(least, min(MEMBERS, budget // MEAL))
+        self._walkers = Walkers(run, members=members)
+        self._walkers.weights = directions(members, objectives)
+        self._generation = 0
         self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
 
     def step(self, run: Run) -> bool:
@@ -47,7 +51,7 @@ class Memetic:
         return True
 
     def _begin(self, run: Run) -> None:
-        rows = run.first_rows(max(len(run.seeds), MEMBERS))
+        rows = run.first_rows(max(len(run.seeds), len(self._walkers)))
         values = run.evaluate(rows)
         self._look_ahead(run)
         taken: set[int] = set()

@@ -174,9 +174,7 @@ class SearchProblem:
         fastest = int(Placement.FASTEST)
         return int(Dispatch.GREEDY), fastest if fastest in placements else placements[0]
 
-    def row(
-        self, order: Sequence[int] | Ints, caps: Ints | None = None, rules: tuple[int, int] | None = None
-    ) -> Ints:
+    def row(self, order: Sequence[int] | Ints, caps: Ints | None = None, rules: tuple[int, int] | None = None) -> Ints:
         """Return one feasible plan of its parts; by default nothing is forbidden and the rules are the default ones."""
         jobs = self.layout.jobs
         permutation = np.asarray(order, dtype=np.int64)
