@@ -37,6 +37,10 @@ class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 
 
+class MissingExtraError(FedschedError, ImportError):
+    """What was asked for needs an optional dependency; the message names the extra to install."""
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a name that no registry holds, with the nearest one offered."""
     names = sorted(known)
