@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 UNITS = (1.0, 60.0, 0.1, 0.5, 0.01, 1 / 3, 1 / 60, 0.001)  # seconds that all times may be multiples of
 NEAR = 1e-9
-STEPS = 1 << 20  # of a schedule whose times have no common unit
+STEPS = 1 << 21  # of a schedule whose times have no common unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class TimeUnit:
 
 
 def time_unit(times: Sequence[Floats], scale: float) -> TimeUnit:
-    """Return a unit that all times are multiples of, or else one of which `scale` seconds have 2^20."""
+    """Return a unit that all times are multiples of, or else one of which `scale` seconds have 2^21."""
     values = np.unique(np.concatenate([np.ravel(part) for part in times]))
     values = values[values > 0]
 

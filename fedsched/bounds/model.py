@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MANY = 40  # ways to spread a job over the classes; where there are more, counts are variables of the model
 ENERGY_STEPS = 1 << 46
-NEAR_ENOUGH = 2e-6  # relative gap at which the solver stops: finer than the units of odd times tell apart
+NEAR_ENOUGH = 5e-6  # relative gap at which the solver stops: finer than the units of odd times tell apart
 
 
 class Mode(NamedTuple):
@@ -61,8 +61,9 @@ class Model:
     def minimise(self, makespan: float, energy: float, *, at_least: float = 0.0) -> None:
         """Set the objective: makespan·T + energy·E; T is known to be at least so many seconds."""
         self.weights = (makespan, energy)
-        if self.unit.exact:
-            self.cp.add(self.horizon >= math.ceil(at_least / self.unit.seconds * (1 - 1e-9)))
+        units = at_least / self.unit.seconds * (1 - 1e-9)
+        # Rounded down, a chain of jobs is shorter by less than a unit each.
+        self.cp.add(self.horizon >= (math.ceil(units) if self.unit.exact else math.floor(units) - len(self.starts) - 1))
         if energy == 0:
             self.objective_unit = makespan * self.unit.seconds
             self.cp.minimize(self.horizon)

@@ -16,6 +16,7 @@ SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate polic
 EPILOGUE = "Every command: --json for machines, --debug for the traceback behind an error."
 COMMANDS = {
     "simulate": "Run a policy on a log and print what it costs.",
+    "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",
     "info": "Say what is in a log or a federation.",
     "generate": "Write a made workload: lublin, poisson or planted.",
     "verify": "Recompute the known schedules of a log on your copy of it.",
