@@ -45,6 +45,7 @@ class Relaxation:
     nodes: Ints  # per class: m_c
     caps: Ints  # job × class
     class_slowdown: Ints  # per class: its place in `slowdown`
+    group_class: Ints  # per node group of the federation: its class
     busy_watts: Floats
     idle_watts: Floats
     single: NDArray[np.bool_]  # whether one cluster can hold the job
@@ -93,14 +94,25 @@ def relax(
     t0: float,
     runtime: Floats,
     caps: NDArray[np.int64] | None = None,
+    apart: bool = False,
 ) -> Relaxation:
-    """Return the relaxation of these jobs with these run times on reference nodes."""
+    """Return the relaxation of these jobs with these run times on reference nodes.
+
+    With `apart`, groups that some job may not use freely are classes of their own: nodes of a class can then be given
+    out group by group in any way.
+    """
     from fedsched.engine.pack import caps_table
 
     groups = federation.groups
     rows, row_of = caps_table(workload, federation, caps)
-    kinds = sorted({(1.0 / group.speed, group.busy_watts, group.idle_watts) for group in groups})
-    class_of = np.array([kinds.index((1.0 / group.speed, group.busy_watts, group.idle_watts)) for group in groups])
+    enough = np.minimum(np.array([group.count for group in groups]), workload.tasks[:, None])
+    restricted = np.any(rows[row_of] < enough, axis=0)
+    kind_of = [
+        (1.0 / group.speed, group.busy_watts, group.idle_watts, g if apart and restricted[g] else -1)
+        for g, group in enumerate(groups)
+    ]
+    kinds = sorted(set(kind_of))
+    class_of = np.array([kinds.index(kind) for kind in kind_of])
     member = class_of[:, None] == np.arange(len(kinds))  # group × class
     class_caps = (rows @ member)[row_of]
     slowdown, class_slowdown = np.unique([kind[0] for kind in kinds], return_inverse=True)
@@ -122,6 +134,7 @@ def relax(
         nodes=np.array([group.count for group in groups]) @ member,
         caps=class_caps,
         class_slowdown=class_slowdown.astype(np.int64),
+        group_class=class_of,
         busy_watts=np.array([kind[1] for kind in kinds]),
         idle_watts=np.array([kind[2] for kind in kinds]),
         single=per_cluster.max(axis=1)[row_of] >= workload.tasks,
