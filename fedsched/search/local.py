@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 TRIALS = 500  # a step
 BATCH = 100
+FIRST = 50  # plans of which a walk begins at the best
 HOT, COLD = 0.01, 0.0001  # temperatures, relative to the reference
 STALE = 5000  # trials without a better plan after which hill climbing starts anew
 
@@ -30,7 +31,7 @@ class SingleWalk:
     def step(self, run: Run) -> bool:
         """Walk on."""
         if not self._begun:
-            rows = run.first_rows(max(len(run.seeds), 1))
+            rows = run.first_rows(max(len(run.seeds), FIRST))
             values = run.evaluate(rows)
             best = int(run.scalar(values).argmin())
             self._walkers.place(0, rows[best], values[best])
