@@ -28,13 +28,14 @@ class Accept(IntEnum):
 
 
 class Goal(NamedTuple):
-    """What a descent minimises: the greatest weighted distance from the ideal, plus a share of their sum."""
+    """What a descent minimises: shares of the greatest weighted distance from the ideal, and of their sum."""
 
     columns: Ints
     signs: Floats
     ideal: Floats
     scale: Floats  # per objective: what one unit of distance is
     weights: Floats
+    greatest_share: float
     sum_share: float
     accept: int
 
@@ -66,7 +67,7 @@ def scalar(goal: Goal, metrics: Floats) -> float:
         distance = goal.weights[i] * ((metrics[goal.columns[i]] * goal.signs[i] - goal.ideal[i]) / goal.scale[i])
         greatest = max(greatest, distance)
         total += distance
-    return greatest + goal.sum_share * total
+    return goal.greatest_share * greatest + goal.sum_share * total
 
 
 @part

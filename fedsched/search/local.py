@@ -21,7 +21,7 @@ class SingleWalk:
     """One walk from the best of the first plans; hill climbing starts anew from a random plan when it is stuck."""
 
     def __init__(self, run: Run, accept: Accept) -> None:
-        self._walkers = Walkers(run, members=1, accept=accept)
+        self._walkers = Walkers(run, members=1, accept=accept, greatest_share=0.0)
         self._begun = False
         self._restarts = 0
         if accept == Accept.ANNEALED:

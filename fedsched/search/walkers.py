@@ -20,19 +20,22 @@ if TYPE_CHECKING:
 LATE = 100  # how far back late acceptance looks
 POCKET = 64  # non-dominated plans that a walker may bring home from one stretch
 SLICE = 50  # trials between two looks at Ctrl-C
-SUM_SHARE = 0.1
+GREATEST_SHARE = 0.9  # of a direction's value: the greatest distance, which finds bends of a front that sums miss
 DRIFT = 0.05  # changes of ideal and scale, relative to the scale, that are let be
 
 
 class Walkers:
     """Walkers over one problem; each draws from a stream of its own, so that threads change nothing."""
 
-    def __init__(self, run: Run, *, members: int, accept: Accept = Accept.LATE, late: int = LATE) -> None:
+    def __init__(
+        self, run: Run, *, members: int, accept: Accept = Accept.LATE, greatest_share: float = GREATEST_SHARE
+    ) -> None:
         length, jobs = run.problem.layout.length, run.problem.layout.jobs
         objectives = run.problem.objectives
         m = len(objectives.names)
         pocket = POCKET if m > 1 else 1
         self.accept = accept
+        self._greatest_share = greatest_share
         self.weights = np.tile(np.array(objectives.weights) / sum(objectives.weights), (members, 1))
         self.ideal = np.zeros(m)
         self.scale = np.abs(run.reference)
@@ -44,7 +47,7 @@ class Walkers:
                 best=np.zeros(length, dtype=np.int64),
                 value=np.full(2, np.inf),
                 objectives=np.full((2, m), np.inf),
-                late=np.full(late, np.inf),
+                late=np.full(LATE, np.inf),
                 steps=np.zeros(2, dtype=np.int64),
                 heat=np.array([0.0, 1.0]),
                 ends=np.zeros(jobs),
@@ -69,7 +72,8 @@ class Walkers:
             ideal=self.ideal,
             scale=self.scale,
             weights=self.weights[k],
-            sum_share=SUM_SHARE if self.ideal.size > 1 else 0.0,
+            greatest_share=self._greatest_share,
+            sum_share=1.0 - self._greatest_share,
             accept=int(self.accept),
         )
 
@@ -85,7 +89,8 @@ class Walkers:
     def scalar(self, k: int, values: Floats) -> Floats:
         """Return the values of plans as a walker sees them: the kernel's `scalar`, for many."""
         distance = self.weights[k] * ((values - self.ideal) / self.scale)
-        return distance.max(axis=-1) + self.goal(k).sum_share * distance.sum(axis=-1)
+        share = self._greatest_share
+        return share * distance.max(axis=-1) + (1.0 - share) * distance.sum(axis=-1)
 
     def place(self, k: int, row: Ints, values: Floats, *, slack: float = 0.0) -> None:
         """Set a walker down on a plan; with `slack` it may at first accept plans that much worse."""
