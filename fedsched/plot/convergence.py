@@ -56,11 +56,12 @@ def draw(
         low, middle, high = np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=0)
         ax.fill_between(grid, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
         ax.plot(grid, middle, drawstyle="steps-post", color=colour, linestyle=style.DASHES[k % len(style.DASHES)],
-                linewidth=1.5, label=f"{name} ({len(values)} seeds)")  # fmt: skip
+                linewidth=1.5, label=f"{name} ({len(values)} seeds)" if len(values) > 1 else name)  # fmt: skip
     if bound is not None:
         ax.axhline(bound, color="black", linewidth=1, linestyle=(0, (1, 1)), label="lower bound")
     if logarithmic:
         ax.set_xscale("log")
+        ax.xaxis.set_minor_formatter("")
     style.dress(ax, x=spent, y=style.label_of(value), title=title)
     style.legend(ax, len(runs) + (bound is not None))
     return ax

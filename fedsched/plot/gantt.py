@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import OutputError
+from fedsched.plot import saving
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -227,13 +226,4 @@ def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> N
 
 def save(schedule: Schedule, path: str | PathLike[str]) -> None:
     """Write the chart as SVG, PNG or PDF; the same schedule gives the same bytes."""
-    import matplotlib as mpl
-
-    from fedsched.io.atomic import atomic_bytes
-
-    kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in ("svg", "png", "pdf"):
-        raise OutputError(f"Cannot write {path}: a chart is .svg, .png or .pdf.")
-    still = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
-    with mpl.rc_context({"svg.hashsalt": "fedsched", "hatch.linewidth": 0.5}), atomic_bytes(path) as out:
-        figure(schedule).savefig(out, format=kind, dpi=110, metadata=still)
+    saving.save(figure(schedule), path)
