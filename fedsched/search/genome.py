@@ -168,6 +168,29 @@ def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State)
     return place(problem, plan, j, space.nodes, space.no_load, state)
 
 
+@inlined
+def takes_any_nodes(placement: int) -> bool:
+    """Return whether a rule places every job for which enough nodes are allowed, wherever these are."""
+    return (
+        placement == Placement.FASTEST
+        or placement == Placement.BEST_FIT
+        or placement == Placement.EFFICIENT
+        or placement == Placement.POWERFUL
+    )
+
+
+@inlined
+def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
+    """Do as `make_placeable` for caps within their limits: most need no more than this look at their sum."""
+    jobs, groups = space.limits.shape
+    base = jobs + j * groups
+    allowed = 0
+    for g in range(groups):
+        allowed += row[base + g]
+    if allowed < problem.tasks[j] or not takes_any_nodes(row[jobs * (1 + groups) + 1]):
+        make_placeable(problem, space, row, j, state)
+
+
 @part
 def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
     """Restore whole groups to a job, least forbidden first, until it fits on the empty federation."""
@@ -177,15 +200,9 @@ def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
     for g in range(groups):
         row[base + g] = min(max(row[base + g], 0), space.limits[j, g])
         allowed += row[base + g]
-    placement = row[jobs * (1 + groups) + 1]
-    any_set_will_do = (
-        placement == Placement.FASTEST
-        or placement == Placement.BEST_FIT
-        or placement == Placement.EFFICIENT
-        or placement == Placement.POWERFUL
-    )
+    anywhere = takes_any_nodes(row[jobs * (1 + groups) + 1])
     while True:
-        if allowed >= problem.tasks[j] and (any_set_will_do or _fits_empty(problem, space, row, j, state)):
+        if allowed >= problem.tasks[j] and (anywhere or _fits_empty(problem, space, row, j, state)):
             return
         chosen = -1
         least = 2.0
@@ -222,7 +239,7 @@ def decode_weights(problem: Problem, space: Space, weights: Floats, rows: Ints, 
                 i = j * groups + g
                 forbidden = int(np.floor(weights[c, i] * space.nodes[g] + ROUNDING))
                 rows[c, jobs + i] = min(space.nodes[g] - forbidden, space.limits[j, g])
-            make_placeable(problem, space, rows[c], j, state)
+            keep_placeable(problem, space, rows[c], j, state)
             for g in range(groups):
                 i = j * groups + g
                 weights[c, i] = (space.nodes[g] - rows[c, jobs + i]) / space.nodes[g]

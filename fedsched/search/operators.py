@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel, part
 from fedsched.search.draws import begin_stream, below, uniform
-from fedsched.search.genome import make_placeable
+from fedsched.search.genome import keep_placeable, make_placeable, takes_any_nodes
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
@@ -58,9 +58,11 @@ def _cross(space: Space, first: Ints, second: Ints, child: Ints, taken: Ints, st
 
 
 @part
-def _repair_all(problem: Problem, space: Space, row: Ints, state: State) -> None:
-    for j in range(problem.submit.size):
-        make_placeable(problem, space, row, j, state)
+def _repair_for_rule(problem: Problem, space: Space, row: Ints, state: State) -> None:
+    # Caps that were feasible under one rule may not be under the one that the row has now.
+    if not takes_any_nodes(row[row.size - 1]):
+        for j in range(problem.submit.size):
+            make_placeable(problem, space, row, j, state)
 
 
 @kernel
@@ -80,7 +82,7 @@ def cross_rows(
     for c in range(pairs.shape[0]):
         begin_stream(stream, seed, generation, c)
         _cross(space, parents[pairs[c, 0]], parents[pairs[c, 1]], children[c], taken, stream)
-        _repair_all(problem, space, children[c], state)
+        _repair_for_rule(problem, space, children[c], state)
 
 
 # ---- moves ----------------------------------------------------------------------------------------------------------
@@ -135,14 +137,14 @@ def _swap(row: Ints, ends: Floats, jobs: int, stream: Stream) -> None:
     row[a], row[b] = row[b], row[a]
 
 
-@part
+@inlined
 def _set_cluster(problem: Problem, space: Space, row: Ints, j: int, cluster: int, open_it: bool, state: State) -> None:
     # Forbids a cluster to a job, or opens it.
     jobs, groups = space.limits.shape
     base = jobs + j * groups
     for g in range(problem.groups.cluster_begin[cluster], problem.groups.cluster_begin[cluster + 1]):
         row[base + g] = space.limits[j, g] if open_it else 0
-    make_placeable(problem, space, row, j, state)
+    keep_placeable(problem, space, row, j, state)
 
 
 @part
@@ -218,7 +220,7 @@ def _move_rules(problem: Problem, space: Space, row: Ints, stream: Stream, state
     end = jobs * (1 + groups)
     if space.placements.size > 1 and uniform(stream) < 0.8:
         row[end + 1] = space.placements[below(stream, space.placements.size)]
-        _repair_all(problem, space, row, state)
+        _repair_for_rule(problem, space, row, state)
     else:
         row[end] = space.dispatches[below(stream, space.dispatches.size)]
 
