@@ -149,8 +149,9 @@ def exact(
         found = realised(task.workload, federation, task.relaxation, solved.starts, solved.counts)
         best = min(best, found, key=lambda schedule: task.cost(schedule, chosen))
     value = task.cost(best, chosen)
-    # Rounding alone may lift a bound above the optimum by its last bits; no bound is above a schedule that exists.
-    bound = min(max(known, solved.bound), value)
+    bound = max(known, solved.bound)
+    if value < bound <= value * (1 + 1e-9):  # their last bits: no bound is above a schedule that exists
+        bound = value
     status = "optimal" if value <= bound * (1 + PROVEN) else "feasible"
     return ExactAnswer(best, value, bound, status, objective, chosen, solved.seconds)
 
