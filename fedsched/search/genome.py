@@ -181,13 +181,21 @@ def takes_any_nodes(placement: int) -> bool:
 
 @inlined
 def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: State) -> None:
-    """Do as `make_placeable` for caps within their limits: most need no more than this look at their sum."""
+    """Do as `make_placeable` for caps within their limits: most need no more than this look at their sums."""
     jobs, groups = space.limits.shape
     base = jobs + j * groups
+    tasks = problem.tasks[j]
+    placement = row[jobs * (1 + groups) + 1]
+    begin = problem.groups.cluster_begin
     allowed = 0
-    for g in range(groups):
-        allowed += row[base + g]
-    if allowed < problem.tasks[j] or not takes_any_nodes(row[jobs * (1 + groups) + 1]):
+    for k in range(begin.size - 1):
+        here = 0
+        for g in range(begin[k], begin[k + 1]):
+            here += row[base + g]
+        if here >= tasks and placement != Placement.HOME:
+            return  # one cluster can hold it, and that is enough for every other rule
+        allowed += here
+    if allowed < tasks or not takes_any_nodes(placement):
         make_placeable(problem, space, row, j, state)
 
 

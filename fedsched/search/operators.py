@@ -62,7 +62,7 @@ def _repair_for_rule(problem: Problem, space: Space, row: Ints, state: State) ->
     # Caps that were feasible under one rule may not be under the one that the row has now.
     if not takes_any_nodes(row[row.size - 1]):
         for j in range(problem.submit.size):
-            make_placeable(problem, space, row, j, state)
+            keep_placeable(problem, space, row, j, state)
 
 
 @kernel
