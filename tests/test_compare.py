@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SMALL = Budget(evaluations=150)
+pytestmark = pytest.mark.compiled
 
 
 @pytest.fixture(scope="module")

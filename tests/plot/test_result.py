@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+pytestmark = pytest.mark.compiled
+
+
 @pytest.fixture(scope="module")
 def results() -> list[fs.Result]:
     """Return searches for a front and for one value."""

@@ -101,6 +101,17 @@ def test_better_than_chance(name: str) -> None:
     assert np.mean(ratios) < 0.99
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_little_of_every_method(name: str) -> None:
+    """Tests that a few evaluations of each method, compiled or not, are counted and bring feasible plans."""
+    run = a_run(jobs=8, budget=130)
+    drive(run, METHODS[name].make(run))
+    assert run.evaluations == 130
+    for entry in run.archive.entries:
+        if entry.row is not None:
+            run.problem.schedule(entry.row).verify()
+
+
 def test_names_and_aliases() -> None:
     """Tests that auto is memetic, nsga2 is moga, and a wrong name is met with the nearest."""
     assert method_named("auto").name == "memetic"
