@@ -44,6 +44,22 @@ class Needs(NamedTuple):
     suitable: Bools  # job x node: fast enough
 
 
+class Found(NamedTuple):
+    """Windows in the order in which they were found."""
+
+    job: Ints
+    figures: Floats  # a row each, its columns by Figure
+    nodes: Ints  # a row each, ascending; unused columns hold -1
+    count: Ints  # [0]: rows in use
+
+
+class Rounds(NamedTuple):
+    """How far the search for alternatives has come."""
+
+    place: Ints  # indexed by Place
+    done: Bools  # per job: it will find no further window
+
+
 class Scratch(NamedTuple):
     """What the scan works with; `node` is the extended window, cheapest slot first."""
 
@@ -62,15 +78,8 @@ class Scratch(NamedTuple):
 
 def slot_list(environment: Environment, *, spare: int = 0) -> SlotList:
     """Return the environment's slots, with room for `spare` more."""
-    used = len(environment.slots)
-    size = used + spare
-    packed = SlotList(
-        np.full(size, np.inf), np.full(size, np.inf), np.zeros(size, np.int64), np.array([used], np.int64)
-    )
-    packed.start[:used] = environment.slots.start
-    packed.end[:used] = environment.slots.end
-    packed.node[:used] = environment.slots.node
-    return packed
+    free = environment.slots
+    return with_spare(SlotList(free.start, free.end, free.node, np.array([len(free)], np.int64)), spare)
 
 
 def copy_slots(source: SlotList, target: SlotList) -> None:
@@ -86,10 +95,9 @@ def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
     work = np.array([request.length for request in batch]) * environment.reference
     length = np.ascontiguousarray(work[:, None] / environment.performance[None, :])
     cost = length * environment.price
-    nodes = np.arange(len(environment))
     rank = np.empty(length.shape, np.int64)
-    for j in range(len(batch)):
-        rank[j, np.lexsort((nodes, cost[j]))] = nodes
+    places = np.broadcast_to(np.arange(len(environment)), length.shape)
+    np.put_along_axis(rank, np.argsort(cost, axis=1, kind="stable"), places, axis=1)
     least = np.array([request.min_performance for request in batch])
     return Needs(
         np.array([request.nodes for request in batch], np.int64),
@@ -116,3 +124,36 @@ def scratch(nodes: int) -> Scratch:
     return Scratch(
         ints(), floats(), ints(), ints(), ints(), ints(), floats(), floats(), ints(), np.zeros(1), np.zeros(len(Figure))
     )
+
+
+def room(rows: int, widest: int) -> Found:
+    """Return room for so many windows of up to so many nodes."""
+    return Found(
+        np.zeros(rows, np.int64),
+        np.zeros((rows, len(Figure))),
+        np.full((rows, widest), -1, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+def grown(found: Found, rows: int) -> Found:
+    """Return the same windows with room for `rows`."""
+    used = int(found.count[0])
+    larger = room(rows, found.nodes.shape[1])
+    for column, values in zip(larger[:3], found[:3], strict=True):
+        column[:used] = values[:used]
+    larger.count[0] = used
+    return larger
+
+
+def with_spare(slots: SlotList, spare: int) -> SlotList:
+    """Return the same slots with room for `spare` more."""
+    used = int(slots.count[0])
+    larger = SlotList(
+        np.full(used + spare, np.inf),
+        np.full(used + spare, np.inf),
+        np.zeros(used + spare, np.int64),
+        np.array([used], np.int64),
+    )
+    copy_slots(slots, larger)
+    return larger

@@ -50,6 +50,21 @@ class Figure(IntEnum):
     ENERGY = 4
 
 
+class Place(IntEnum):
+    """Where the search for alternatives stands."""
+
+    NEXT = 0  # the job that is next
+    PASS = 1  # whole passes made
+    TAKEN = 2  # windows found in this pass
+
+
+class Status(IntEnum):
+    """Whether a kernel is done, or needs more room to go on."""
+
+    DONE = 0
+    MORE = 1
+
+
 class Problem(IntEnum):
     """What the choice of a combination of alternatives optimises (eqs. 6-9)."""
 
@@ -61,6 +76,7 @@ class Problem(IntEnum):
 
 CRITERIA: dict[str, Criterion] = {criterion.name.lower(): criterion for criterion in Criterion}
 CHOICES: dict[str, Choice] = {choice.name.lower(): choice for choice in Choice}
+RULES: dict[str, Rule] = {rule.name.lower(): rule for rule in Rule}
 PROBLEMS: dict[str, Problem] = {problem.name.lower(): problem for problem in Problem}
 
 

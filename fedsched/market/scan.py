@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined, kernel, part
+from fedsched.compiled import inlined, kernel, part
 from fedsched.market.codes import Choice, Criterion, Figure, Rule
 from fedsched.market.subwindow import choose_exact, choose_fast, choose_random, weight_of
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Needs, Scratch, SlotList
-
-NONE = constant(-1)
-AMP = constant(Rule.AMP)
 
 
 @inlined
@@ -54,15 +51,6 @@ def _choose_cheapest(needs: Needs, j: int, work: Scratch) -> bool:
         work.chosen[k] = work.node[k]
         cost += needs.cost[j, work.node[k]]
     return cost <= needs.budget[j]
-
-
-@inlined
-def _choose_local(needs: Needs, j: int, held: int, work: Scratch) -> bool:
-    # ALP: m slots none of which costs more than its share of the budget.
-    m = needs.nodes[j]
-    for k in range(m):
-        work.chosen[k] = work.node[k]
-    return held >= m and needs.cost[j, work.node[m - 1]] * m <= needs.budget[j]
 
 
 @part
@@ -133,7 +121,7 @@ def scan(
         start = slots.start[i]
         held = _drop_short(needs, j, start, held, work)
         if min(slots.end[i], needs.deadline[j]) - start < needs.length[j, node]:
-            continue
+            continue  # what the extended window offers now, it offered before
         held = _add(needs, j, node, slots.end[i], held, work)
         if held < m or not _choose_cheapest(needs, j, work):
             continue  # not even the cheapest window is within budget
@@ -143,9 +131,7 @@ def scan(
             elif criterion == Criterion.MIN_CPU or criterion == Criterion.MIN_ENERGY:
                 if choice == Choice.RANDOM and not choose_random(needs, j, held, work, seed, i):
                     continue
-                if choice == Choice.EXACT and not choose_exact(
-                    needs, j, held, work, criterion, best_value, found
-                ):
+                if choice == Choice.EXACT and not choose_exact(needs, j, held, work, criterion, best_value, found):
                     continue
         value = value_of(needs, j, start, work, criterion)
         if not found or value < best_value:

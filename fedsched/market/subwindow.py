@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.compiled import inlined, part
 from fedsched.market.codes import Criterion
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Needs, Scratch
 
+STEP = np.uint64(0x9E3779B97F4A7C15)
+MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+MIX_B = np.uint64(0x94D049BB133111EB)
+S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+UNIT = 2.0**-53
 HALVINGS = 24
 SAFETY = 1e-9  # bounds are sums of rounded numbers: nothing is left out that could be better by less than this share
 
@@ -62,13 +69,19 @@ def _longest(needs: Needs, j: int, work: Scratch) -> int:
 
 
 @inlined
+def _mixed(z: np.uint64) -> np.uint64:
+    z = (z ^ (z >> S30)) * MIX_A
+    z = (z ^ (z >> S27)) * MIX_B
+    return z ^ (z >> S31)
+
+
+@inlined
 def _random_below(seed: int, step: int, draw: int, limit: int) -> int:
-    # splitmix64 of (seed, step, draw); arithmetic wraps around at 64 bits, and the sign bit is dropped at the end
-    x = seed * 0x1E3779B97F4A7C15 + step * 0x3F58476D1CE4E5B9 + draw * 0x14D049BB133111EB
-    x = (x ^ ((x >> 30) & 0x3FFFFFFFF)) * 0x3F58476D1CE4E5B9
-    x = (x ^ ((x >> 27) & 0x1FFFFFFFFF)) * 0x14D049BB133111EB
-    x = x ^ ((x >> 31) & 0x1FFFFFFFF)
-    return (x & 0x7FFFFFFFFFFFFFFF) % limit
+    # splitmix64 of the counter (seed, step, draw)
+    z = _mixed(np.uint64(seed) + STEP)
+    z = _mixed((z ^ np.uint64(step)) + STEP)
+    z = _mixed((z ^ np.uint64(draw)) + STEP)
+    return int(np.float64(z >> S11) * UNIT * limit)
 
 
 @part
@@ -89,9 +102,7 @@ def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, ste
 
 
 @part
-def choose_exact(
-    needs: Needs, j: int, held: int, work: Scratch, criterion: int, limit: float, limited: bool
-) -> bool:
+def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int, limit: float, limited: bool) -> bool:
     """Choose the m slots of least total weight within budget; False where none is below the limit, if there is one.
 
     The Lagrangian bound min Σ(weight + λ·cost) − λ·budget prunes a depth-first search over the slots sorted by
