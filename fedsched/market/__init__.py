@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from fedsched.market.assignment import Assignment
+from fedsched.market.combination import Combination, choose
 from fedsched.market.environment import Environment
 from fedsched.market.generator import Domain, Jobs, Pricing
+from fedsched.market.methods import METHODS, Backfilling, Bsf, Slicer, schedule
 from fedsched.market.requests import Request, requests_of
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.windows import Window, best_of, find_window, find_windows
 
 __all__ = [
+    "METHODS",
+    "Assignment",
+    "Backfilling",
+    "Bsf",
+    "Combination",
     "Domain",
     "Environment",
     "Jobs",
     "Pricing",
     "Request",
+    "Slicer",
     "Slots",
     "Timetable",
     "Window",
     "best_of",
+    "choose",
     "find_window",
     "find_windows",
     "requests_of",
+    "schedule",
 ]
