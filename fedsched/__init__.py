@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fedsched import bounds as bounds
     from fedsched import errors as errors
     from fedsched import generate as generate
+    from fedsched import market as market
     from fedsched import search as search
     from fedsched.federation import Cluster as Cluster
     from fedsched.federation import Federation as Federation
@@ -43,6 +44,7 @@ _HOME: dict[str, str | None] = {
     "bounds": None,
     "errors": None,
     "generate": None,
+    "market": None,
     "optimize": "optimize",
     "read": "io",
     "read_federation": "io",
@@ -65,6 +67,7 @@ __all__ = [
     "bounds",
     "errors",
     "generate",
+    "market",
     "optimize",
     "read",
     "read_federation",

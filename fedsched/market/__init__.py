@@ -7,6 +7,8 @@ from fedsched.market.combination import Combination, choose
 from fedsched.market.environment import Environment
 from fedsched.market.generator import Domain, Jobs, Pricing
 from fedsched.market.methods import METHODS, Backfilling, Bsf, Slicer, schedule
+from fedsched.market.metrics import Owners, Totals, Users
+from fedsched.market.replay import Replay, replay
 from fedsched.market.requests import Request, requests_of
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.windows import Window, best_of, find_window, find_windows
@@ -20,16 +22,21 @@ __all__ = [
     "Domain",
     "Environment",
     "Jobs",
+    "Owners",
     "Pricing",
+    "Replay",
     "Request",
     "Slicer",
     "Slots",
     "Timetable",
+    "Totals",
+    "Users",
     "Window",
     "best_of",
     "choose",
     "find_window",
     "find_windows",
+    "replay",
     "requests_of",
     "schedule",
 ]

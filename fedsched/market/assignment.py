@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.market import metrics
 from fedsched.market.codes import Figure
-from fedsched.market.windows import Window
+from fedsched.market.requests import name_of
+from fedsched.market.windows import Window, find_window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
     from fedsched.market.arrays import Needs
     from fedsched.market.environment import Environment
+    from fedsched.market.metrics import Owners, Totals, Users
     from fedsched.market.requests import Request
 
     Floats = NDArray[np.float64]
@@ -99,6 +103,44 @@ class Assignment:
             float(self.cost[j]),
             float(self.energy[j]),
         )
+
+    def users(self) -> Users:
+        """Return what each user has."""
+        return metrics.users(self)
+
+    def owners(self) -> Owners:
+        """Return what the owner of each node has."""
+        return metrics.owners(self)
+
+    def totals(self) -> Totals:
+        """Return what the virtual organisation has."""
+        return metrics.totals(self)
+
+    def unscheduled(self) -> dict[str, str]:
+        """Return, for each job without a window, why: by what the empty environment would offer it."""
+        return {name_of(self.batch, j): self._reason(j) for j in np.flatnonzero(~self.scheduled).tolist()}
+
+    def _reason(self, j: int) -> str:
+        request = self.batch[j]
+        if find_window(self.environment, request, criterion="min_cost") is not None:
+            return "other jobs have taken the slots that it could have had"
+        cheapest = find_window(self.environment, replace(request, budget=math.inf), criterion="min_cost")
+        if cheapest is None:
+            return (
+                f"no {request.nodes} suitable nodes are free together for long enough "
+                f"(length {request.length:g}, min_performance {request.min_performance:g}, deadline {request.deadline:g})"
+            )
+        return f"its budget of {request.budget:,.6g} is below {cheapest.cost:,.6g}, the cost of its cheapest window"
+
+    def __str__(self) -> str:
+        total = self.totals()
+        lines = [
+            f"{self.method}: {total.scheduled} of {total.jobs} jobs have windows on {len(self.environment)} nodes",
+            *(f"  note: {note}" for note in self.limits),
+            *(f"  job {name}: {reason}" for name, reason in self.unscheduled().items()),
+            *(f"  {name:<14} {value:,.6g}" for name, value in total.as_dict().items()),
+        ]
+        return "\n".join(lines)
 
 
 class Builder:

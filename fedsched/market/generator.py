@@ -155,7 +155,7 @@ class Jobs:
     jobs: int = 20
     nodes: tuple[int, int] = (2, 5)
     length: Range = (100.0, 200.0)
-    budget: Range = (0.4, 1.6)
+    budget: Range = (0.9, 1.6)
     criteria: tuple[str, ...] = USERS
 
     def __post_init__(self) -> None:
