@@ -8,6 +8,7 @@ from fedsched.cli.shared import announce_compiling, load_federation, load_worklo
 
 if TYPE_CHECKING:
     from fedsched.market import Assignment, Domain, Environment
+    from fedsched.market.methods import Method
 
 MEANINGS = {
     "scheduled": "jobs with a window",
@@ -96,7 +97,7 @@ def command(
     if trace is not None:
         idle, domain = _idle_time(trace, federation, begin, interval)
     made = Jobs(jobs=jobs, nodes=tasks, length=length, budget=budget)
-    methods = {
+    methods: dict[str, Method] = {
         "css": Slicer(groups=1, search="amp", problem=problem),
         "slicer": Slicer(groups=groups, problem=problem),
         "backfilling": Backfilling(),
@@ -141,7 +142,7 @@ def _plan(plan: Assignment) -> dict[str, object]:
 
 
 def _print_windows(name: str, plan: Assignment) -> None:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for request, window in zip(plan.batch, plan.windows, strict=True):
         known = (request.name, request.criterion, number_text(request.budget))
         if window is None:

@@ -27,7 +27,7 @@ class SlotList(NamedTuple):
     start: Floats
     end: Floats
     node: Ints
-    count: Ints  # [0]: slots in use
+    used: Ints  # [0]: slots in use
 
 
 class Needs(NamedTuple):
@@ -50,7 +50,7 @@ class Found(NamedTuple):
     job: Ints
     figures: Floats  # a row each, its columns by Figure
     nodes: Ints  # a row each, ascending; unused columns hold -1
-    count: Ints  # [0]: rows in use
+    used: Ints  # [0]: rows in use
 
 
 class Rounds(NamedTuple):
@@ -84,10 +84,10 @@ def slot_list(environment: Environment, *, spare: int = 0) -> SlotList:
 
 def copy_slots(source: SlotList, target: SlotList) -> None:
     """Fill a slot list with another's slots; there must be room."""
-    used = int(source.count[0])
+    used = int(source.used[0])
     for column, values in zip(target[:3], source[:3], strict=True):
         column[:used] = values[:used]
-    target.count[0] = used
+    target.used[0] = used
 
 
 def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
@@ -138,17 +138,17 @@ def room(rows: int, widest: int) -> Found:
 
 def grown(found: Found, rows: int) -> Found:
     """Return the same windows with room for `rows`."""
-    used = int(found.count[0])
+    used = int(found.used[0])
     larger = room(rows, found.nodes.shape[1])
     for column, values in zip(larger[:3], found[:3], strict=True):
         column[:used] = values[:used]
-    larger.count[0] = used
+    larger.used[0] = used
     return larger
 
 
 def with_spare(slots: SlotList, spare: int) -> SlotList:
     """Return the same slots with room for `spare` more."""
-    used = int(slots.count[0])
+    used = int(slots.used[0])
     larger = SlotList(
         np.full(used + spare, np.inf),
         np.full(used + spare, np.inf),

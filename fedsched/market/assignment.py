@@ -1,4 +1,4 @@
-"""Assignment: the window that each job of a batch got in a scheduling cycle, and what users, owners and VO have of it."""
+"""Assignment: the window that each job of a batch got in a scheduling cycle, and what that is worth to whom."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ class Assignment:
         cheapest = find_window(self.environment, replace(request, budget=math.inf), criterion="min_cost")
         if cheapest is None:
             return (
-                f"no {request.nodes} suitable nodes are free together for long enough "
-                f"(length {request.length:g}, min_performance {request.min_performance:g}, deadline {request.deadline:g})"
+                f"no {request.nodes} suitable nodes are free together for long enough (length {request.length:g}, "
+                f"min_performance {request.min_performance:g}, deadline {request.deadline:g})"
             )
         return f"its budget of {request.budget:,.6g} is below {cheapest.cost:,.6g}, the cost of its cheapest window"
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 GRID = 2000
-ROUNDING = 1e-9  # a limit that the least expenses miss by less than this share is met: both are sums of the same numbers
+ROUNDING = 1e-9  # least expenses above the limit by less than this share meet it: both are sums of the same numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -47,8 +47,8 @@ class Environment:
         speeds = np.array(performance, dtype=np.float64)
         if speeds.ndim != 1 or not len(speeds):
             raise ValueError(f"Environment: performance has shape {speeds.shape}; give one number for each node.")
-        columns = {"performance": speeds, "price": _column("price", price, speeds), "watts": _column("watts", watts, speeds)}
-        for name, column in columns.items():
+        for name, values in (("performance", speeds), ("price", price), ("watts", watts)):
+            column = _column(name, values, speeds)
             holds = np.isfinite(column) & ((column > 0) if name == "performance" else (column >= 0))
             if not holds.all():
                 node = int(np.argmin(holds))

@@ -18,7 +18,7 @@ def _before(start: float, node: int, other_start: float, other_node: int) -> boo
 @part
 def insert(slots: SlotList, start: float, end: float, node: int) -> None:
     """Add a slot in its place by (start, node)."""
-    i = slots.count[0]
+    i = slots.used[0]
     while i > 0 and _before(start, node, slots.start[i - 1], slots.node[i - 1]):
         slots.start[i] = slots.start[i - 1]
         slots.end[i] = slots.end[i - 1]
@@ -27,14 +27,14 @@ def insert(slots: SlotList, start: float, end: float, node: int) -> None:
     slots.start[i] = start
     slots.end[i] = end
     slots.node[i] = node
-    slots.count[0] += 1
+    slots.used[0] += 1
 
 
 @part
 def remove(slots: SlotList, i: int) -> None:
     """Take slot i out of the list."""
-    slots.count[0] -= 1
-    for k in range(i, slots.count[0]):
+    slots.used[0] -= 1
+    for k in range(i, slots.used[0]):
         slots.start[k] = slots.start[k + 1]
         slots.end[k] = slots.end[k + 1]
         slots.node[k] = slots.node[k + 1]
@@ -46,7 +46,7 @@ def take(slots: SlotList, node: int, begin: float, end: float) -> bool:
 
     False where no slot of the node is free at `begin`.
     """
-    for i in range(slots.count[0]):
+    for i in range(slots.used[0]):
         if slots.start[i] > begin:
             return False
         if slots.node[i] == node and slots.end[i] > begin:
@@ -74,7 +74,7 @@ def cut(slots: SlotList, needs: Needs, j: int, start: float, nodes: Ints) -> boo
 def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
     """Make [begin, end) of the node free again, joined with the free slots that touch it."""
     i = 0
-    while i < slots.count[0]:
+    while i < slots.used[0]:
         if slots.node[i] == node and slots.end[i] >= begin and slots.start[i] <= end:
             begin = min(begin, slots.start[i])
             end = max(end, slots.end[i])
@@ -89,7 +89,7 @@ def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
 def forget(slots: SlotList, now: float) -> None:
     """Take out of the slots what lies before `now`."""
     kept = 0
-    for i in range(slots.count[0]):
+    for i in range(slots.used[0]):
         if slots.end[i] <= now:
             continue
         start, end, node = max(slots.start[i], now), slots.end[i], slots.node[i]
@@ -104,4 +104,4 @@ def forget(slots: SlotList, now: float) -> None:
         slots.end[k] = end
         slots.node[k] = node
         kept += 1
-    slots.count[0] = kept
+    slots.used[0] = kept

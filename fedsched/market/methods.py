@@ -1,4 +1,4 @@
-"""The metascheduler's methods: batch-slicer (of which the cyclic scheme CSS is one case), backfilling, and both (BSF)."""
+"""The metascheduler's methods: batch-slicer (one case of it is the cyclic scheme CSS), backfilling, and both (BSF)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Slicer:
             window=self.window,
             seed=cycle.seed,
         )
-        used = int(found.count[0])
+        used = int(found.used[0])
         figures = found.figures[:used]
         job = found.job[:used]
         limit = None if self.limit is None else self.limit * (last - first) / len(cycle.batch)
@@ -129,7 +129,7 @@ class Backfilling:
     def assign_jobs(self, cycle: _Cycle, first: int, last: int) -> None:
         """Give jobs first..last windows."""
         found = search_all(cycle.copied(), cycle.needs, first, last, method="amp", most=1)
-        for row in range(int(found.count[0])):
+        for row in range(int(found.used[0])):
             cycle.take(found, row)
             cycle.built.alternatives[found.job[row]] = 1
             cycle.built.backfilled[found.job[row]] = True
@@ -213,7 +213,7 @@ class _Cycle:
 
     def copied(self) -> SlotList:
         """Return the slots still free, to search in."""
-        return with_spare(self.left, int(self.left.count[0]))
+        return with_spare(self.left, int(self.left.used[0]))
 
     def take(self, found: Found, row: int) -> None:
         """Give a job the window in a row of a search."""

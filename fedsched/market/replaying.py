@@ -21,9 +21,7 @@ ZERO = constant(0)
 
 
 @inlined
-def _next_release(
-    needs: Needs, figures: Floats, nodes: Ints, share: Floats, released: Bools, now: float
-) -> float:
+def _next_release(needs: Needs, figures: Floats, nodes: Ints, share: Floats, released: Bools, now: float) -> float:
     # The earliest end of a task before the end of its reservation that is still to come.
     earliest = np.inf
     for j in range(share.size):

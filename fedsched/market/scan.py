@@ -112,7 +112,7 @@ def scan(
     best_value = 0.0
     found = False
     work.multiplier[0] = 0.0
-    for i in range(slots.count[0]):
+    for i in range(slots.used[0]):
         node = slots.node[i]
         if not needs.suitable[j, node]:
             continue

@@ -17,8 +17,8 @@ OWN = -1  # in place of a criterion: each job's own
 
 @inlined
 def _record(needs: Needs, j: int, work: Scratch, found: Found) -> None:
-    row = found.count[0]
-    found.count[0] = row + 1
+    row = found.used[0]
+    found.used[0] = row + 1
     found.job[row] = j
     for k in range(found.figures.shape[1]):
         found.figures[row, k] = work.figures[k]
@@ -50,8 +50,8 @@ def search(
         while place[Place.NEXT] < last:
             j = place[Place.NEXT]
             if not rounds.done[j]:
-                row = found.count[0]
-                if row == found.job.size or slots.count[0] + needs.nodes[j] > slots.start.size:
+                row = found.used[0]
+                if row == found.job.size or slots.used[0] + needs.nodes[j] > slots.start.size:
                     return Status.MORE
                 wanted = needs.criterion[j] if criterion == OWN else criterion
                 if scan(slots, needs, j, rule, wanted, choice, seed + row, work):

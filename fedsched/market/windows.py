@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fedsched.market.environment import Environment
     from fedsched.market.requests import Request
 
-UNLIMITED = sys.maxsize
+UNLIMITED = LARGEST = sys.maxsize  # kernels count in 64 bits with a sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,7 @@ def find_window(
     seed
         What "random" draws by.
     """
-    found = find_windows(
-        environment, request, method=method, criterion=criterion, window=window, seed=seed, most=1
-    )
+    found = find_windows(environment, request, method=method, criterion=criterion, window=window, seed=seed, most=1)
     return found[0] if found else None
 
 
@@ -163,17 +161,17 @@ def search_all(
     work = scratch(needs.length.shape[1])
     while True:
         status = search(
-            slots, needs, first, last, int(rule), wanted, int(choice), seed, most or UNLIMITED, work, found, rounds
+            slots, needs, first, last, int(rule), wanted, int(choice), seed & LARGEST, most or UNLIMITED, work, found, rounds
         )
         if status == Status.DONE:
             return found
-        slots = with_spare(slots, 2 * int(slots.count[0]) + int(needs.nodes.max()))
+        slots = with_spare(slots, 2 * int(slots.used[0]) + int(needs.nodes.max()))
         found = grown(found, 2 * len(found.job))
 
 
 def windows_of(found: Found, needs: Needs) -> list[Window]:
     """Return the rows of a search as windows."""
-    return [window_of(needs, int(found.job[k]), found.figures[k], found.nodes[k]) for k in range(int(found.count[0]))]
+    return [window_of(needs, int(found.job[k]), found.figures[k], found.nodes[k]) for k in range(int(found.used[0]))]
 
 
 def window_of(needs: Needs, j: int, figures: np.ndarray, nodes: np.ndarray) -> Window:

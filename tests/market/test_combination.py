@@ -1,0 +1,123 @@
+"""The VO's choice: dynamic programming against trying every combination."""
+
+from __future__ import annotations
+
+import random
+
+import market_naive as naive
+import numpy as np
+import pytest
+
+from fedsched import market
+from fedsched.errors import UnknownNameError
+from fedsched.market.combination import budget_limit, time_limit
+
+PROBLEMS = ("profit", "time", "cost", "idleness")
+
+
+def small_batch(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return job, time and cost of the alternatives of up to five jobs, in whole numbers and in mixed order."""
+    rng = random.Random(seed)
+    jobs = rng.randrange(1, 6)
+    job = [j for j in range(jobs) for _ in range(rng.randrange(1, 5))]
+    rng.shuffle(job)
+    time = [float(rng.randrange(1, 30)) for _ in job]
+    cost = [float(rng.randrange(1, 30)) for _ in job]
+    return np.array(job), np.array(time), np.array(cost)
+
+
+def roles(problem: str, time: np.ndarray, cost: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what is minimised and what is limited."""
+    return {"profit": (-cost, time), "time": (time, cost), "cost": (cost, time), "idleness": (-time, time)}[problem]
+
+
+def plain(
+    problem: str, job: np.ndarray, time: np.ndarray, cost: np.ndarray, limit: float
+) -> tuple[tuple[float, float, tuple[int, ...]], bool]:
+    """Return the reference's answer, its alternatives as rows."""
+    value, expense = roles(problem, time, cost)
+    rows = [np.flatnonzero(job == j) for j in sorted(set(job.tolist()))]
+    groups = [list(zip(value[own].tolist(), expense[own].tolist(), strict=True)) for own in rows]
+    (best, spent, chosen), within = naive.best_combination(groups, limit)
+    return (best, spent, tuple(int(own[s]) for own, s in zip(rows, chosen, strict=True))), within
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_choice_is_the_best_of_all_combinations(problem: str) -> None:
+    """On hundreds of small batches, with a cell of the grid for each whole number, value, expense and rows agree."""
+    unkept = 0
+    for seed in range(300):
+        job, time, cost = small_batch(seed)
+        value, expense = roles(problem, time, cost)
+        least = sum(expense[job == j].min() for j in set(job.tolist()))
+        limit = float(least + random.Random(seed).randrange(-3, 40))
+        limit = max(limit, 0.0)
+        (best, spent, rows), within = plain(problem, job, time, cost, limit)
+        grid = max(int(limit - least), 1)
+        chosen = market.choose(job, time, cost, problem=problem, limit=limit, grid=grid)
+        assert (chosen.within, tuple(chosen.rows.tolist())) == (within, rows)
+        assert (abs(chosen.value), chosen.expense) == (abs(best), spent)
+        assert chosen.within == (chosen.expense <= limit)
+        unkept += not within
+    assert 10 < unkept < 100
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_any_grid_keeps_the_limit_and_loses_little(problem: str) -> None:
+    """Expenses are rounded up: never over the limit, feasible whenever anything is, near the best on a fine grid."""
+    for seed in range(200):
+        job, time, cost = small_batch(seed)
+        time, cost = time * np.pi / 3, cost * np.e / 3
+        value, expense = roles(problem, time, cost)
+        least = sum(expense[job == j].min() for j in set(job.tolist()))
+        limit = float(least * (1 + seed / 200))
+        (best, _, _), _ = plain(problem, job, time, cost, limit)
+        for grid in (1, 7, 100, 20_000):
+            chosen = market.choose(job, time, cost, problem=problem, limit=limit, grid=grid)
+            assert chosen.within
+            assert chosen.expense <= limit * (1 + 1e-12)
+            assert value[chosen.rows].sum() >= best - 1e-9
+        assert value[chosen.rows].sum() <= best + 0.01 * abs(best) + 1e-9
+
+
+def test_default_limits_are_those_of_the_paper() -> None:
+    """t* is Σ ⌈mean time⌉ (eq. 5) and b* the value of (6) under it; (7) under b* exists and takes no longer than (6)."""
+    for seed in range(100):
+        job, time, cost = small_batch(seed)
+        limit = sum(int(np.ceil(time[job == j].mean())) for j in set(job.tolist()))
+        assert time_limit(job, time) == limit
+        profit = market.choose(job, time, cost, problem="profit")
+        assert profit.limit == limit
+        assert budget_limit(job, time, cost) == profit.value == cost[profit.rows].sum()
+        fast = market.choose(job, time, cost, problem="time")
+        assert fast.limit == profit.value
+        assert fast.within
+        assert fast.value <= time[profit.rows].sum() + 1e-9
+        assert market.choose(job, time, cost, problem="idleness").value <= limit
+
+
+def test_a_limit_that_nothing_keeps_is_reported() -> None:
+    """The combination of least expense is taken and said to be above the limit."""
+    job, time, cost = np.array([0, 0, 1]), np.array([5.0, 3.0, 4.0]), np.array([2.0, 9.0, 1.0])
+    chosen = market.choose(job, time, cost, problem="time", limit=2.5)
+    assert (chosen.rows.tolist(), chosen.expense, chosen.within) == ([0, 2], 3.0, False)
+    assert market.choose(job, time, cost, problem="time", limit=3.0).within
+
+
+def test_jobs_without_alternatives_and_empty_tables_are_left_out() -> None:
+    """Rows are given only for jobs that occur; without any row nothing is chosen."""
+    job, time, cost = np.array([7, 2, 7]), np.array([5.0, 3.0, 4.0]), np.array([2.0, 9.0, 1.0])
+    assert market.choose(job, time, cost, problem="cost", limit=20.0).rows.tolist() == [1, 2]
+    nothing = np.zeros(0)
+    assert market.choose(np.zeros(0, np.int64), nothing, nothing).rows.size == 0
+
+
+def test_wrong_options_are_named() -> None:
+    """Problems, limits and grids that make no sense are refused with their value."""
+    job, one = np.array([0]), np.array([1.0])
+    with pytest.raises(UnknownNameError, match="Did you mean 'profit'"):
+        market.choose(job, one, one, problem="profits")
+    with pytest.raises(ValueError, match="limit=-1 must be finite and at least 0"):
+        market.choose(job, one, one, limit=-1)
+    with pytest.raises(ValueError, match="grid=0 must be at least 1"):
+        market.choose(job, one, one, grid=0)
