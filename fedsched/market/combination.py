@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 GRID = 2000
+LOOKS = 200_000  # alternatives that the exact search looks at before it settles for what it has
 ROUNDING = 1e-9  # least expenses above the limit by less than this share meet it: both are sums of the same numbers
 
 
@@ -28,7 +29,14 @@ class Combination:
     value: float
     expense: float
     limit: float
+    within: bool  # the limit is kept
+    proven: bool  # no combination is better
+
+
+class _Solved(NamedTuple):
+    rows: Ints
     within: bool
+    proven: bool
 
 
 def choose(
@@ -36,9 +44,8 @@ def choose(
 ) -> Combination:
     """Return the best combination of alternatives, one for each job that occurs.
 
-    Expenses beyond each job's least one are rounded up to a grid of (limit − least expenses)/grid: the limit is never
-    overspent, and what is possible at all stays possible. Values are exact. Of equally good combinations that of lower
-    expense is chosen, then the one of earlier alternatives.
+    Values and expenses are exact; the recursion's table discretises expenses beyond each job's least one. Of equally
+    good combinations that of lower expense is chosen, then the one of earlier alternatives.
 
     Parameters
     ----------
@@ -50,7 +57,7 @@ def choose(
     limit
         On the total; when not given, t* = Σ ⌈mean time⌉ (eq. 5), and for "time" b*, the greatest profit within t*.
     grid
-        Cells of the recursion's table.
+        Cells of the recursion's table: what lies between the least expenses and the limit is so finely divided.
     """
     code = code_of("problem", problem, PROBLEMS)
     if grid < 1:
@@ -58,17 +65,23 @@ def choose(
     if limit is not None and not 0 <= limit < np.inf:
         raise ValueError(f"choose: limit={limit!r} must be finite and at least 0; leave it out for the default.")
     if not len(job):
-        return Combination(np.zeros(0, np.int64), problem, 0.0, 0.0, limit or 0.0, within=True)
+        return Combination(np.zeros(0, np.int64), problem, 0.0, 0.0, limit or 0.0, within=True, proven=True)
     value, expense = _figures(code, time, cost)
     if limit is None:
         limit = budget_limit(job, time, cost, grid=grid) if code == Problem.TIME else time_limit(job, time)
     order = np.argsort(job, kind="stable")
     begin = np.concatenate([np.flatnonzero(np.diff(job[order], prepend=-1)), [len(job)]])
-    rows, within = _recursion(begin, value[order], expense[order], limit, grid)
-    chosen = order[rows]
+    solved = _solve(begin, value[order], expense[order], limit, grid)
+    chosen = order[solved.rows]
     sign = -1.0 if code in (Problem.PROFIT, Problem.IDLENESS) else 1.0
     return Combination(
-        chosen, problem, sign * float(value[chosen].sum()), float(expense[chosen].sum()), float(limit), within
+        chosen,
+        problem,
+        sign * float(value[chosen].sum()),
+        float(expense[chosen].sum()),
+        float(limit),
+        solved.within,
+        solved.proven,
     )
 
 
@@ -96,23 +109,64 @@ def _figures(code: Problem, time: Floats, cost: Floats) -> tuple[Floats, Floats]
     return -time, time
 
 
-def _recursion(begin: Ints, value: Floats, expense: Floats, limit: float, grid: int) -> tuple[Ints, bool]:
-    """Return a row for each job, and whether the limit is kept; where it cannot be, the least expense is chosen."""
-    from fedsched.market.recursion import recur, trace
+class _Table:
+    """The recursion's table f_i(g) for expenses rounded one way, and the combination that it gives."""
 
-    jobs = len(begin) - 1
+    def __init__(self, begin: Ints, value: Floats, expense: Floats, steps: Ints, grid: int) -> None:
+        from fedsched.market.recursion import recur, trace
+
+        shape = (len(begin), grid + 1)
+        self.best, self.spent = np.empty(shape), np.empty(shape)
+        self.possible = np.empty(shape, np.bool_)
+        self.rows = np.empty(len(begin) - 1, np.int64)
+        pick = np.empty(shape, np.int64)
+        recur(begin, value, expense, steps, self.best, self.spent, pick, self.possible)
+        trace(begin, steps, pick, self.rows)
+
+
+def _solve(begin: Ints, value: Floats, expense: Floats, limit: float, grid: int) -> _Solved:
+    """Return a row for each job; where the limit cannot be kept, those of least expense.
+
+    Rounded down, the recursion gives a bound; where its combination keeps the limit all the same, that is the best.
+    Else rounding up gives one that keeps it, from which an exact search bounded by the first table goes on.
+    """
+    from fedsched.market.recursion import search_exact
+
     least = np.minimum.reduceat(expense, begin[:-1])
-    spare = limit - float(least.sum())
-    within = spare >= -ROUNDING * max(limit, float(least.sum()))
+    floor = float(least.sum())
+    spare = limit - floor
+    within = spare >= -ROUNDING * max(limit, floor)
+    spare = max(spare, 0.0)
     excess = expense - np.repeat(least, np.diff(begin))
-    cell = max(spare, 0.0) / grid
-    steps = np.where(excess > 0, np.ceil(excess / cell) if cell > 0 else grid + 1, 0.0)
-    steps = np.minimum(steps, grid + 1).astype(np.int64)
-    if not steps.any():
-        grid = 0  # nothing to weigh up: every alternative is its job's least
-    shape = (jobs + 1, grid + 1)
-    best, spent, pick = np.empty(shape), np.empty(shape), np.empty(shape, np.int64)
-    chosen = np.empty(jobs, np.int64)
-    recur(begin, value, expense, steps, best, spent, pick, np.empty(shape, np.bool_))
-    trace(begin, steps, pick, chosen)
-    return chosen, within
+    cell = spare / grid
+    if cell == 0 or not excess.any():
+        grid = 0  # nothing to weigh up: every choice is its job's least, or too much
+    cells = np.divide(excess, cell, out=np.where(excess > 0, np.inf, 0.0), where=cell > 0)
+    down = _Table(begin, value, expense, _steps(np.floor(cells + ROUNDING), grid), grid)
+    if excess[down.rows].sum() <= spare:
+        return _Solved(down.rows, within=within, proven=True)
+    up = _Table(begin, value, expense, _steps(np.ceil(cells), grid), grid)
+    rows = up.rows
+    incumbent = np.array([value[rows].sum(), expense[rows].sum()])
+    jobs = len(rows)
+    proven = search_exact(
+        begin,
+        value,
+        expense,
+        excess,
+        spare,
+        cell,
+        down.best,
+        down.spent,
+        down.possible,
+        incumbent,
+        rows,
+        np.zeros(jobs, np.int64),
+        np.zeros((jobs, 3)),
+        LOOKS,
+    )
+    return _Solved(rows, within=within, proven=proven)
+
+
+def _steps(cells: Floats, grid: int) -> Ints:
+    return np.minimum(cells, grid + 1).astype(np.int64)

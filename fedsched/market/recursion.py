@@ -9,6 +9,8 @@ from fedsched.compiled import kernel
 if TYPE_CHECKING:
     from fedsched.market.arrays import Bools, Floats, Ints
 
+SAFETY = 1e-12  # sums in another order may differ by so much, relatively
+
 
 @kernel
 def recur(
@@ -54,3 +56,75 @@ def trace(begin: Ints, steps: Ints, pick: Ints, chosen: Ints) -> None:
         s = pick[i, left]
         chosen[i] = s
         left -= steps[s]
+
+
+@kernel
+def search_exact(
+    begin: Ints,
+    value: Floats,
+    expense: Floats,
+    excess: Floats,
+    spare: float,
+    cell: float,
+    best: Floats,
+    spent: Floats,
+    possible: Bools,
+    incumbent: Floats,
+    chosen: Ints,
+    path: Ints,
+    sums: Floats,
+    limit: int,
+) -> bool:
+    """Search the best combination whose expenses, not rounded, keep the limit; return whether it was finished.
+
+    Depth first over the jobs. The table of expenses rounded down bounds what the remaining jobs can still give; it is
+    a relaxation, so that nothing better is cut off. `incumbent` holds value and expense of the combination in
+    `chosen`; both become the best one's. `sums` has a row a depth: value, expense and excess so far.
+    """
+    jobs = begin.size - 1
+    slack = SAFETY * (abs(incumbent[0]) + 1.0)
+    found = False
+    depth = 0
+    path[0] = begin[0] - 1
+    sums[0, 0] = 0.0
+    sums[0, 1] = 0.0
+    sums[0, 2] = 0.0
+    for _ in range(limit):
+        path[depth] += 1
+        s = path[depth]
+        if s == begin[depth + 1]:
+            if depth == 0:
+                return True
+            depth -= 1
+            continue
+        left = spare - sums[depth, 2] - excess[s]
+        if left < -SAFETY * (spare + 1.0):
+            continue
+        cells = 0
+        if cell > 0.0:
+            cells = min(max(int(left / cell + SAFETY), 0), best.shape[1] - 1)
+        if not possible[depth + 1, cells]:
+            continue
+        total = sums[depth, 0] + value[s]
+        cost = sums[depth, 1] + expense[s]
+        bound = total + best[depth + 1, cells]
+        if bound > incumbent[0] + slack:
+            continue
+        if bound >= incumbent[0] - slack:
+            # As good at best: worth a look only if it may cost less, or comes earlier than what rounding up gave.
+            cheapest = cost + spent[depth + 1, cells]
+            if cheapest > incumbent[1] + slack or (found and cheapest >= incumbent[1] - slack):
+                continue
+        if depth < jobs - 1:
+            depth += 1
+            path[depth] = begin[depth] - 1
+            sums[depth, 0] = total
+            sums[depth, 1] = cost
+            sums[depth, 2] = sums[depth - 1, 2] + excess[s]
+            continue
+        found = True
+        incumbent[0] = total
+        incumbent[1] = cost
+        for i in range(jobs):
+            chosen[i] = path[i]
+    return False
