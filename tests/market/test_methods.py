@@ -116,7 +116,10 @@ def test_groups_see_what_the_chosen_windows_leave() -> None:
     for size in (4, 4, 3):
         part = market.schedule(batch[first : first + size], rest, method=market.Slicer(groups=1))
         np.testing.assert_allclose(part.figures, plan.figures[first : first + size], rtol=1e-12)
-        spans = [list(span) for span in zip(rest.slots.node.tolist(), rest.slots.start.tolist(), rest.slots.end.tolist(), strict=True)]
+        spans = [
+            list(span)
+            for span in zip(rest.slots.node.tolist(), rest.slots.start.tolist(), rest.slots.end.tolist(), strict=True)
+        ]
         for window in part.windows:
             for node, start, end in () if window is None else window.slots:
                 held = next(span for span in spans if span[0] == node and span[1] <= start < span[2])
@@ -136,7 +139,9 @@ def test_groups_see_what_the_chosen_windows_leave() -> None:
 def test_more_slices_give_more_alternatives() -> None:
     """A job searched for in a smaller group finds more windows; groups beyond the number of jobs change nothing."""
     batch, environment = cycle(3)
-    counts = [market.schedule(batch, environment, method=market.Slicer(groups=k)).alternatives.mean() for k in (1, 3, 12)]
+    counts = [
+        market.schedule(batch, environment, method=market.Slicer(groups=k)).alternatives.mean() for k in (1, 3, 12)
+    ]
     assert counts == sorted(counts)
     assert counts[0] < counts[2]
     many, each = (market.schedule(batch, environment, method=market.Slicer(groups=k)) for k in (50, 12))

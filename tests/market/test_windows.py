@@ -158,7 +158,10 @@ def test_all_windows_are_disjoint_and_inside_their_slots() -> None:
 def test_a_window_says_what_it_is() -> None:
     """Figures follow from nodes, lengths and prices; the right edge is rough."""
     environment = market.Environment(
-        slots=market.Slots([0, 1], [0.0, 2.0], [20.0, 30.0]), performance=[1.0, 2.0], price=[3.0, 4.0], watts=[10.0, 30.0]
+        slots=market.Slots([0, 1], [0.0, 2.0], [20.0, 30.0]),
+        performance=[1.0, 2.0],
+        price=[3.0, 4.0],
+        watts=[10.0, 30.0],
     )
     window = market.find_window(environment, market.Request(nodes=2, length=8))
     assert window == market.Window(0, 2.0, (0, 1), (8.0, 4.0), 40.0, 200.0)
