@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from fedsched.bounds import lower_bounds
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import InfeasibleError
 from fedsched.federation import Federation
+from fedsched.metrics import NAMES, Column
 from fedsched.result import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
 from fedsched.search.checkpoint import Checkpoint
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from fedsched.bounds import LowerBounds
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.methods import MethodInfo
+    from fedsched.search.objectives import Cost
 
 BASELINES = (
     "fcfs", "easy", "easy-sjbf", "conservative", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy",
@@ -63,7 +66,7 @@ def optimize(
     workload: Workload,
     cluster: Federation,
     *,
-    objectives: str | Sequence[str] | None = None,
+    objectives: str | Cost | Sequence[str | Cost] | None = None,
     weights: Sequence[float] | None = None,
     method: str = "auto",
     seconds: float | None = None,
@@ -92,11 +95,12 @@ def optimize(
     workload, cluster
         The jobs, and what they run on.
     objectives
-        Names of metric columns, minimised; by default what the method is after: makespan and energy for "auto".
+        What to minimise: names of metric columns, or functions that get all of them by name, one array a metric, and
+        return one value a plan. By default what the method is after: makespan and energy for "auto".
     weights
         For methods that need one value: the weight of each objective, relative to FCFS's value.
     method
-        A name of `fedsched.search.METHODS`; "auto" is "memetic".
+        A name of `fedsched.search.METHODS`; "auto" is "memetic", or "moga" or "ga" where an objective is a function.
     seconds, evaluations
         The budget; by default 30,000,000/jobs evaluations. Same seed and evaluations, same result, on any number of
         threads; a budget in seconds cannot promise that.
@@ -132,6 +136,9 @@ def optimize(
     -----
     Ctrl-C ends a search early with the best found so far.
     """
+    aims = None if objectives is None else Objectives.of(objectives, weights)
+    if method == "auto" and aims is not None and aims.functions:
+        method = "moga" if len(aims.names) > 1 else "ga"
     info = method_named(method)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
     if seeds not in SEEDS:
@@ -140,7 +147,7 @@ def optimize(
         raise unknown_name("seeds", seeds, SEEDS)
     search = Search(
         info=info,
-        objectives=Objectives.of(info.objectives if objectives is None else objectives, weights),
+        objectives=Objectives.of(info.objectives, weights) if aims is None else aims,
         settings=Settings(submits, knowledge, saturation, kill_at_estimate, t0),
         seed=seed,
         stop=rules,
@@ -187,7 +194,7 @@ def search_once(
         stop=search.stop,
         reference=_reference(problem, names, values),
         seeds=_first_plans(problem, search.seeds, initial),
-        bounds=np.array([bounds.of(name) for name in search.objectives.names]) * search.objectives.signs,
+        bounds=np.array([_bound(bounds, name) for name in search.objectives.names]) * search.objectives.signs,
         callback=search.callback,
     )
     _warm_up(search)
@@ -228,7 +235,7 @@ def _rules(
 
 def baseline_values(problem: SearchProblem, policies: Sequence[str]) -> tuple[list[str], Floats]:
     """Return the policies that can place every job, and their objective values with the search's own knowledge."""
-    names, values = [], []
+    names, rows = [], []
     for policy in policies:
         try:
             schedule = simulate(
@@ -243,11 +250,9 @@ def baseline_values(problem: SearchProblem, policies: Sequence[str]) -> tuple[li
             )
         except InfeasibleError:
             continue  # this policy's placement cannot hold some job; others can, or packing had failed
-        metrics = schedule.metrics(users=False).as_dict()
         names.append(policy)
-        values.append([metrics[name] for name in problem.objectives.names])
-    shape = (len(names), len(problem.objectives.names))
-    return names, np.array(values).reshape(shape) * problem.objectives.signs
+        rows.append(tuple(schedule.metrics(users=False).as_dict().values()))
+    return names, problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
 
 
 def _reference(problem: SearchProblem, names: Sequence[str], values: Floats) -> Floats:
@@ -300,12 +305,18 @@ def bounds_of(problem: SearchProblem) -> LowerBounds:
     )
 
 
+def _bound(bounds: LowerBounds, objective: str) -> float:
+    return bounds.of(objective) if objective in NAMES else math.nan
+
+
 def _warm_up(search: Search) -> None:
     """Compile and import what the method needs, on three jobs, before any clock runs."""
     workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
     machine = Federation.of(2, 2)
-    problem = SearchProblem(workload, machine, search.objectives)
-    reference = np.ones(len(search.objectives.names))
+    wanted = len(search.objectives.names)  # so many metrics stand for the user's functions, which are not to see this
+    objectives = Objectives(NAMES[:wanted]) if search.objectives.functions else search.objectives
+    problem = SearchProblem(workload, machine, objectives)
+    reference = np.ones(wanted)
     run = Run(problem, 0, [MaxEvaluations(400)], reference, structured_seeds(problem, limit=2), 0.0 * reference)
     drive(run, search.info.make(run))
 
@@ -335,7 +346,7 @@ def result_of(
             tuple(_plan(run, run.archive.entries[k].row, run.archive.entries[k].policy) for k in order.tolist()),
         ),
         baselines=tuple(Baseline(name, tuple((row * signs).tolist())) for name, row in zip(names, values, strict=True)),
-        lower_bounds={name: bounds.of(name) for name in problem.objectives.names},
+        lower_bounds={name: _bound(bounds, name) for name in problem.objectives.names},
         bound_front=bounds.front() if both else np.zeros((0, 2)),
         energy_penalty=bounds.penalty if both else float("nan"),
         history=tuple(run.history),
