@@ -67,6 +67,11 @@ class Archive:
         rows = [entry.row for entry in self.entries if entry.row is not None]
         return np.array(rows, dtype=np.int64) if rows else np.zeros((0, 0), dtype=np.int64)
 
+    def plans(self) -> tuple[Ints, Floats]:
+        """Return the kept plans that are rows, and their values."""
+        chosen = [k for k, entry in enumerate(self.entries) if entry.row is not None]
+        return self.rows(), self.values[chosen]
+
     def best(self) -> Floats:
         """Return the least value of each objective."""
         return self.values.min(axis=0) if len(self) else np.full(self.objectives, np.inf)

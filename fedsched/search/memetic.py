@@ -50,6 +50,14 @@ class Memetic:
         self._generation += 1
         return True
 
+    def welcome(self, rows: Ints, values: Floats) -> None:
+        """Set each plan down on the walker that gains most by it, if any does."""
+        for row, value in zip(rows, values, strict=True):
+            gains = [self._walkers.best(k) - float(self._walkers.scalar(k, value)) for k in range(len(self._walkers))]
+            k = int(np.argmax(gains))
+            if gains[k] > 0:
+                self._walkers.place(k, row, value)
+
     def _begin(self, run: Run) -> None:
         rows = run.first_rows(max(len(run.seeds), len(self._walkers)))
         values = run.evaluate(rows)

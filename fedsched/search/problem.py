@@ -109,6 +109,25 @@ class SearchProblem:
         ]
         self.no_users = np.zeros((0, 2))
 
+    def anew(self, threads: int = 1) -> SearchProblem:
+        """Return the same problem with workspaces of its own, for another thread or process."""
+        return SearchProblem(
+            self.workload,
+            self.federation,
+            self.objectives,
+            submits=self.submits,
+            knowledge=self.knowledge,
+            saturation=self.saturation,
+            kill_at_estimate=self.kill_at_estimate,
+            t0=self.problem.t0,
+            running=self.running,
+            threads=threads,
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        # Workspaces do not travel: a copy is for `anew`.
+        return {**self.__dict__, "states": []}
+
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
     def metrics(self, rows: Ints) -> Floats:

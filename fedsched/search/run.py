@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.search.archive import Archive
-from fedsched.search.stopping import MaxEvaluations
+from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 class BudgetSpent(Exception):
     """The evaluation budget ended within a batch; what was evaluated is in the archive."""
+
+
+class CutShort(Exception):
+    """A method cannot go on, and says why; what it found until then is in the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,11 @@ class Run:
         """Return the evaluation budget, or None where there is none."""
         limits = [rule.evaluations for rule in self.stop if isinstance(rule, MaxEvaluations)]
         return min(limits, default=None)
+
+    @property
+    def seconds_given(self) -> float | None:
+        """Return the budget in seconds, or None where there is none."""
+        return min((rule.seconds for rule in self.stop if isinstance(rule, MaxSeconds)), default=None)
 
     def reason_to_stop(self) -> str | None:
         """Return the first rule's reason to stop, or None."""

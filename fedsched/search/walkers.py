@@ -108,6 +108,10 @@ class Walkers:
         """Set a walker's temperature and the factor that cools it at each trial."""
         self.walkers[k].heat[:] = hot, factor
 
+    def best(self, k: int) -> float:
+        """Return the value of the best plan that a walker has met since it was set down."""
+        return float(self.walkers[k].value[1])
+
     def stale(self, k: int) -> int:
         """Return for how many trials a walker has found nothing better."""
         steps = self.walkers[k].steps
