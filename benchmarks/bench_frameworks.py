@@ -8,7 +8,7 @@ import numpy as np
 from bench_evaluation import instance
 from measuring import Report, arguments
 
-from fedsched.search import genetic, moga
+from fedsched.search import genetic, moga, mpso_fga, swarm
 from fedsched.search.driver import drive
 from fedsched.search.methods import METHODS
 from fedsched.search.objectives import Objectives
@@ -71,7 +71,7 @@ def walking(evaluations: int) -> tuple[float, float]:
 def main() -> None:
     """Print the table."""
     evaluations = 1000 if arguments(__doc__ or "").smoke else 20_000
-    genetic.POPULATION = moga.POPULATION = POPULATION
+    genetic.POPULATION = moga.POPULATION = swarm.SWARM = mpso_fga.SWARM = POPULATION
     report = Report(f"200 jobs × 8 groups, population {POPULATION}, {evaluations} evaluations")
     for name, target in TARGETS.items():
         cost, share = overhead(name, evaluations)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LATE = 100  # how far back late acceptance looks
 POCKET = 64  # non-dominated plans that a walker may bring home from one stretch
-SLICE = 50  # trials between two looks at Ctrl-C
 GREATEST_SHARE = 0.9  # of a direction's value: the greatest distance, which finds bends of a front that sums miss
 DRIFT = 0.05  # changes of ideal and scale, relative to the scale, that are let be
 
@@ -142,8 +141,8 @@ class Walkers:
 
     def _walk_one(self, run: Run, k: int, trials: int, thread: int) -> None:
         problem, metrics = run.problem, np.zeros(len(Column))
-        goal, walker = self.goal(k), self.walkers[k]
-        for begin in range(0, trials, SLICE):
+        goal, walker, step = self.goal(k), self.walkers[k], problem.plans_in_a_slice()
+        for begin in range(0, trials, step):
             status = descend(
                 problem.problem,
                 problem.space,
@@ -152,7 +151,7 @@ class Walkers:
                 problem.states[thread],
                 problem.no_users,
                 metrics,
-                min(SLICE, trials - begin),
+                min(step, trials - begin),
             )
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
