@@ -37,7 +37,7 @@ class Archive:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def add(self, values: Floats, rows: Ints | None = None, *, policies: Sequence[str] = ()) -> bool:
+    def add(self, values: Floats, rows: Sequence[Ints] | Ints | None = None, *, policies: Sequence[str] = ()) -> bool:
         """Offer plans, given as rows or by the names of policies; return whether any was kept."""
         candidates = np.flatnonzero(~np.isnan(values).any(axis=1))
         if len(self) and candidates.size:

@@ -59,6 +59,7 @@ class Run:
     history: list[Moment] = field(default_factory=list)
     _begun: float = field(default_factory=time.perf_counter)
     _seconds_before: float = 0.0
+    _volume: tuple[int, float] = (-1, 0.0)  # the archive's changes when it was measured, and what it was
 
     def __post_init__(self) -> None:
         self.archive = Archive(len(self.problem.objectives.names))
@@ -106,7 +107,7 @@ class Run:
             raise BudgetSpent
         return values
 
-    def account(self, evaluations: int, values: Floats, rows: Ints) -> None:
+    def account(self, evaluations: int, values: Floats, rows: Sequence[Ints] | Ints) -> None:
         """Count evaluations that a method made itself, and offer the best of what it met to the archive."""
         self.evaluations += evaluations
         if self.archive.add(values, rows):
@@ -133,7 +134,9 @@ class Run:
     def remember(self) -> None:
         """Add a line to the history, where something has changed, and let the callback look."""
         best = tuple(float(value) for value in self.archive.best())
-        volume = self.hypervolume()
+        if self._volume[0] != self.archive.changes:
+            self._volume = (self.archive.changes, self.hypervolume())
+        volume = self._volume[1]
         last = self.history[-1] if self.history else None
         if last is None or (last.best, last.hypervolume) != (best, volume):
             self.history.append(Moment(self.evaluations, self.seconds, best, volume))

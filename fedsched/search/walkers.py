@@ -124,22 +124,21 @@ class Walkers:
 
         def work(thread: int) -> None:
             for k in range(thread, len(self), threads):
-                self._walk_one(run, k, lengths[k], thread)
+                self.walk_one(run, k, lengths[k], thread)
 
         if threads == 1:
             work(0)
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(work, range(threads)))
-        values, rows = [], []
+        met = [(walker, i) for walker in self.walkers for i in range(int(walker.pocket_size[0]))]
+        values = np.array([walker.pocket_values[i] for walker, i in met])
+        run.account(trials, values, [walker.pocket_rows[i] for walker, i in met])  # views: the archive copies few
         for walker in self.walkers:
-            met = int(walker.pocket_size[0])
-            values.append(walker.pocket_values[:met].copy())
-            rows.append(walker.pocket_rows[:met].copy())
             walker.pocket_size[0] = 0
-        run.account(trials, np.concatenate(values), np.concatenate(rows))
 
-    def _walk_one(self, run: Run, k: int, trials: int, thread: int) -> None:
+    def walk_one(self, run: Run, k: int, trials: int, thread: int) -> None:
+        """Let one walker make so many trials, in the workspace of one thread."""
         problem, metrics = run.problem, np.zeros(len(Column))
         goal, walker, step = self.goal(k), self.walkers[k], problem.plans_in_a_slice()
         for begin in range(0, trials, step):
