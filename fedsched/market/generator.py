@@ -37,7 +37,8 @@ class Pricing:
                 raise ValueError(f"Pricing: {name}={getattr(self, name)!r} must be finite and above 0.")
         if not 0 <= self.deviation < np.inf or not np.isfinite(self.exponent):
             raise ValueError(
-                f"Pricing: deviation={self.deviation!r} and exponent={self.exponent!r} must be finite, the first at least 0."
+                f"Pricing: deviation={self.deviation!r} must be finite and at least 0, "
+                f"exponent={self.exponent!r} must be finite."
             )
         if self.clip > 1:
             raise ValueError(f"Pricing: clip={self.clip!r} must be at most 1, or prices could fall below 0.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fedsched.market.environment import Environment
     from fedsched.market.requests import Request
 
-UNLIMITED = LARGEST = sys.maxsize  # kernels count in 64 bits with a sign
+LARGEST = sys.maxsize  # kernels count in 64 bits with a sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,18 @@ def search_all(
     work = scratch(needs.length.shape[1])
     while True:
         status = search(
-            slots, needs, first, last, int(rule), wanted, int(choice), seed & LARGEST, most or UNLIMITED, work, found, rounds
+            slots,
+            needs,
+            first,
+            last,
+            int(rule),
+            wanted,
+            int(choice),
+            seed & LARGEST,
+            most or LARGEST,
+            work,
+            found,
+            rounds,
         )
         if status == Status.DONE:
             return found

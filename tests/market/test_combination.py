@@ -48,7 +48,7 @@ def test_the_choice_is_the_best_of_all_combinations(problem: str) -> None:
     unkept = 0
     for seed in range(300):
         job, time, cost = small_batch(seed)
-        value, expense = roles(problem, time, cost)
+        _, expense = roles(problem, time, cost)
         least = sum(expense[job == j].min() for j in set(job.tolist()))
         limit = float(least + random.Random(seed).randrange(-3, 40))
         limit = max(limit, 0.0)
@@ -81,7 +81,7 @@ def test_any_grid_gives_the_best_combination(problem: str) -> None:
 
 
 def test_default_limits_are_those_of_the_paper() -> None:
-    """t* is Σ ⌈mean time⌉ (eq. 5) and b* the value of (6) under it; (7) under b* exists and takes no longer than (6)."""
+    """t* is Σ ⌈mean time⌉ (eq. 5), b* the value of (6) under it; (7) under b* takes no longer than (6)."""
     for seed in range(100):
         job, time, cost = small_batch(seed)
         limit = sum(int(np.ceil(time[job == j].mean())) for j in set(job.tolist()))

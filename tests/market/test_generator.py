@@ -22,7 +22,7 @@ def test_domains_follow_the_paper() -> None:
             for domain in domains
         ]
     )  # fmt: skip
-    assert 0.1 <= loads.min()
+    assert loads.min() >= 0.1
     assert loads.max() <= 0.5
     assert loads.mean() == pytest.approx(0.3, abs=0.005)
     # H/20 has the variance (1/4)(20/39)/20 of the hypergeometric distribution.

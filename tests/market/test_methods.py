@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import market_naive as naive
 import numpy as np
@@ -38,7 +39,7 @@ def assert_sound(plan: market.Assignment) -> None:
             assert any(a <= start and end <= b + 1e-9 for a, b in plan.environment.slots.on_node(node))
             taken.append((node, start, end))
     taken.sort()
-    for (node, _, end), (other, start, _) in zip(taken, taken[1:], strict=False):
+    for (node, _, end), (other, start, _) in pairwise(taken):
         assert node != other or start >= end - 1e-9
 
 

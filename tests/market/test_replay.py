@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import market_naive as naive
 import numpy as np
@@ -64,7 +65,7 @@ def test_nobody_starts_later_and_chosen_windows_stay(method: str) -> None:
                            for a, b in environment.slots.on_node(node))  # fmt: skip
             assert cost <= batch[j].budget * (1 + 1e-12)
         taken.sort()
-        for (node, _, end), (other, start, _) in zip(taken, taken[1:], strict=False):
+        for (node, _, end), (other, start, _) in pairwise(taken):
             assert node != other or start >= end - 1e-9
 
 

@@ -74,9 +74,9 @@ def test_free_time_needs_an_interval_and_nodes() -> None:
 @settings(derandomize=True, deadline=None, max_examples=100)
 def test_free_and_busy_are_each_other_s_rest(cuts: list[list[int]]) -> None:
     """Every instant of a node inside the interval is either free or taken, never both."""
-    spans = [(n, a, b) for n, points in enumerate(cuts) for a, b in zip(points[::2], points[1::2], strict=False)]
-    busy = Timetable(*(np.array(column, dtype=kind) for column, kind in zip(zip(*spans, strict=True), (int, float, float),
-                                                                            strict=True))) if spans else Timetable()  # fmt: skip
+    spans = [(n, a, b) for n, ends in enumerate(cuts) for a, b in zip(ends[::2], ends[1::2], strict=False)]
+    node, start, end = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+    busy = Timetable(node, start, end)
     free = busy.free(len(cuts), 5.0, 35.0)
     for node in range(len(cuts)):
         for instant in np.arange(5.5, 35.0):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import market_naive as naive
 import numpy as np
 import pytest
@@ -145,7 +147,7 @@ def test_all_windows_are_disjoint_and_inside_their_slots() -> None:
         windows = market.find_windows(environment, request)
         assert len(windows) > 10
         taken = sorted(slot for window in windows for slot in window.slots)
-        for (node, _, end), (other, start, _) in zip(taken, taken[1:], strict=False):
+        for (node, _, end), (other, start, _) in pairwise(taken):
             assert node != other or start >= end - 1e-9
         for node, start, end in taken:
             assert any(a <= start and end <= b + 1e-9 for a, b in environment.slots.on_node(node))
@@ -188,7 +190,7 @@ def test_wrong_names_and_sizes_are_named() -> None:
     request = market.Request(nodes=2, length=100, name="7")
     with pytest.raises(UnknownNameError, match="Did you mean 'min_cost'"):
         market.find_window(environment, request, criterion="mincost")
-    with pytest.raises(UnknownNameError, match="Unknown method 'app'.*Known: aep, alp, amp"):
+    with pytest.raises(UnknownNameError, match=r"Unknown method 'app'.*Known: aep, alp, amp"):
         market.find_window(environment, request, method="app")
     with pytest.raises(UnknownNameError, match="Did you mean 'exact'"):
         market.find_window(environment, request, window="exakt")
