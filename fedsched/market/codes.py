@@ -74,9 +74,17 @@ class Problem(IntEnum):
     IDLENESS = 9
 
 
+class Budget(IntEnum):
+    """What the VO's budget b* is."""
+
+    MEAN = 0
+    PROFIT = 1
+
+
 CRITERIA: dict[str, Criterion] = {criterion.name.lower(): criterion for criterion in Criterion}
 CHOICES: dict[str, Choice] = {choice.name.lower(): choice for choice in Choice}
 RULES: dict[str, Rule] = {rule.name.lower(): rule for rule in Rule}
+BUDGETS: dict[str, Budget] = {budget.name.lower(): budget for budget in Budget}
 PROBLEMS: dict[str, Problem] = {problem.name.lower(): problem for problem in Problem}
 
 

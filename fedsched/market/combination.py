@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.market.codes import PROBLEMS, Problem, code_of
+from fedsched.market.codes import BUDGETS, PROBLEMS, Budget, Problem, code_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,14 @@ class _Solved(NamedTuple):
 
 
 def choose(
-    job: Ints, time: Floats, cost: Floats, *, problem: str = "time", limit: float | None = None, grid: int = GRID
+    job: Ints,
+    time: Floats,
+    cost: Floats,
+    *,
+    problem: str = "time",
+    limit: float | None = None,
+    budget: str = "mean",
+    grid: int = GRID,
 ) -> Combination:
     """Return the best combination of alternatives, one for each job that occurs.
 
@@ -55,7 +62,10 @@ def choose(
         "profit" maximises cost within a total time (eq. 6), "time" minimises time within the VO's budget (7), "cost"
         minimises cost within a total time (8), "idleness" maximises the time used within a total time (9).
     limit
-        On the total; when not given, t* = Σ ⌈mean time⌉ (eq. 5), and for "time" b*, the greatest profit within t*.
+        On the total; when not given, t* = Σ ⌈mean time⌉ (eq. 5), and for "time" the VO's budget b*.
+    budget
+        What b* is when no limit is given: "mean" is Σ ⌈mean cost⌉, as t* of eq. 5 (g* of eq. 1); "profit" the greatest
+        profit within t* (the value of eq. 6).
     grid
         Cells of the recursion's table: what lies between the least expenses and the limit is so finely divided.
     """
@@ -68,7 +78,13 @@ def choose(
         return Combination(np.zeros(0, np.int64), problem, 0.0, 0.0, limit or 0.0, within=True, proven=True)
     value, expense = _figures(code, time, cost)
     if limit is None:
-        limit = budget_limit(job, time, cost, grid=grid) if code == Problem.TIME else time_limit(job, time)
+        level = code_of("budget", budget, BUDGETS)
+        if code != Problem.TIME:
+            limit = mean_level(job, time)
+        elif level == Budget.MEAN:
+            limit = mean_level(job, cost)
+        else:
+            limit = choose(job, time, cost, problem="profit", grid=grid).value
     order = np.argsort(job, kind="stable")
     begin = np.concatenate([np.flatnonzero(np.diff(job[order], prepend=-1)), [len(job)]])
     solved = _solve(begin, value[order], expense[order], limit, grid)
@@ -85,17 +101,12 @@ def choose(
     )
 
 
-def time_limit(job: Ints, time: Floats) -> float:
-    """Return t*: the sum over jobs of the mean time of their alternatives, rounded up (eq. 5)."""
+def mean_level(job: Ints, expense: Floats) -> float:
+    """Return t* or b*: the sum over jobs of the mean expense of their alternatives, rounded up (eq. 5)."""
     counts = np.bincount(job)
-    sums = np.bincount(job, weights=time)
+    sums = np.bincount(job, weights=expense)
     some = counts > 0
     return float(np.ceil(sums[some] / counts[some]).sum())
-
-
-def budget_limit(job: Ints, time: Floats, cost: Floats, *, grid: int = GRID) -> float:
-    """Return b*: the owners' greatest profit within t* (eq. 6)."""
-    return choose(job, time, cost, problem="profit", grid=grid).value
 
 
 def _figures(code: Problem, time: Floats, cost: Floats) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.errors import unknown_name
 from fedsched.market.arrays import needs_of, slot_list, with_spare
 from fedsched.market.assignment import Assignment, Builder
-from fedsched.market.codes import CHOICES, PROBLEMS, RULES, Figure, code_of
+from fedsched.market.codes import BUDGETS, CHOICES, PROBLEMS, RULES, Figure, code_of
 from fedsched.market.combination import GRID, choose
 from fedsched.market.requests import check_batch
 from fedsched.market.windows import search_all
@@ -44,7 +44,7 @@ class Slicer:
         How many; their sizes differ by one at most. More groups than jobs are as many as jobs.
     search
         "aep" takes at each pass a job's best window by its own criterion, "amp" and "alp" the first.
-    problem, limit, grid
+    problem, limit, budget, grid
         What the VO chooses by in each group: see `choose`. A limit is shared among the groups by their jobs.
     window
         See `find_window`.
@@ -54,6 +54,7 @@ class Slicer:
     search: str = "aep"
     problem: str = "time"
     limit: float | None = None
+    budget: str = "mean"
     grid: int = GRID
     window: str = "cheapest"
 
@@ -66,6 +67,7 @@ class Slicer:
             raise ValueError(f"Slicer: limit={self.limit!r} must be finite and at least 0.")
         code_of("search", self.search, RULES)
         code_of("problem", self.problem, PROBLEMS)
+        code_of("budget", self.budget, BUDGETS)
         code_of("window", self.window, CHOICES)
 
     def __str__(self) -> str:
@@ -98,7 +100,13 @@ class Slicer:
         job = found.job[:used]
         limit = None if self.limit is None else self.limit * (last - first) / len(cycle.batch)
         chosen = choose(
-            job, figures[:, Figure.CPU], figures[:, Figure.COST], problem=self.problem, limit=limit, grid=self.grid
+            job,
+            figures[:, Figure.CPU],
+            figures[:, Figure.COST],
+            problem=self.problem,
+            limit=limit,
+            budget=self.budget,
+            grid=self.grid,
         )
         if not chosen.within:
             cycle.built.limits.append(

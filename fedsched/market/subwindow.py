@@ -115,6 +115,7 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
     multiplier = _best_multiplier(needs, j, held, work, criterion)
     work.multiplier[0] = multiplier
     _sort_by(needs, j, held, work, criterion, multiplier)
+    price_of_budget = _price_of_budget(needs, j, multiplier)
     # Depth first: stack[d] is the place, in the sorted order, of the slot taken at depth d.
     best = limit
     bounded = limited
@@ -128,12 +129,12 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
         if place + m - depth > held:
             depth -= 1
             continue
-        bound = -multiplier * needs.budget[j]
+        bound = -price_of_budget
         for d in range(depth):
             bound += work.key[work.stack[d]]
         for d in range(m - depth):
             bound += work.key[place + d]
-        if bounded and bound > best + SAFETY * (abs(best) + abs(multiplier * needs.budget[j])) + SAFETY:
+        if bounded and bound > best + SAFETY * (abs(best) + price_of_budget) + SAFETY:
             depth -= 1  # the slots behind are no better
             continue
         if depth < m - 1:
@@ -175,8 +176,13 @@ def _sort_by(needs: Needs, j: int, held: int, work: Scratch, criterion: int, mul
 
 
 @inlined
+def _price_of_budget(needs: Needs, j: int, multiplier: float) -> float:
+    return multiplier * needs.budget[j] if multiplier > 0.0 else 0.0  # the budget may be infinite
+
+
+@inlined
 def _bound(needs: Needs, j: int, work: Scratch, multiplier: float) -> float:
-    bound = -multiplier * needs.budget[j]
+    bound = -_price_of_budget(needs, j, multiplier)
     for k in range(needs.nodes[j]):
         bound += work.key[k]
     return bound

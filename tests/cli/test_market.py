@@ -42,6 +42,7 @@ def test_json_is_what_the_library_gives(call: Callable[..., tuple[int, str, str]
     assert [row["nodes"] for row in said["last"]["css"]["windows"]] == [list(window.nodes) for window in windows]
 
 
+@pytest.mark.compiled
 def test_the_table_compares_methods_and_shows_windows(call: Callable[..., tuple[int, str, str]]) -> None:
     """All methods stand side by side; --show lists every job's window; jobs without one are told why."""
     status, out, _ = call("market", "--jobs", 5, "--nodes", 10, "--show", "--budget", 0.1, 0.9)

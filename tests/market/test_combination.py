@@ -10,7 +10,7 @@ import pytest
 
 from fedsched import market
 from fedsched.errors import UnknownNameError
-from fedsched.market.combination import budget_limit, time_limit
+from fedsched.market.combination import mean_level
 
 PROBLEMS = ("profit", "time", "cost", "idleness")
 
@@ -62,6 +62,7 @@ def test_the_choice_is_the_best_of_all_combinations(problem: str) -> None:
     assert 10 < unkept < 100
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_any_grid_gives_the_best_combination(problem: str) -> None:
     """How finely the table is divided changes nothing: the best value, never over the limit."""
@@ -80,16 +81,19 @@ def test_any_grid_gives_the_best_combination(problem: str) -> None:
             assert value[chosen.rows].sum() == pytest.approx(best, rel=1e-12)
 
 
+@pytest.mark.compiled
 def test_default_limits_are_those_of_the_paper() -> None:
-    """t* is Σ ⌈mean time⌉ (eq. 5), b* the value of (6) under it; (7) under b* takes no longer than (6)."""
+    """t* and b* are Σ ⌈mean⌉ (eqs. 1, 5), or b* is the value of (6); (7) under that takes no longer than (6)."""
     for seed in range(100):
         job, time, cost = small_batch(seed)
         limit = sum(int(np.ceil(time[job == j].mean())) for j in set(job.tolist()))
-        assert time_limit(job, time) == limit
+        assert mean_level(job, time) == limit
         profit = market.choose(job, time, cost, problem="profit")
         assert profit.limit == limit
-        assert budget_limit(job, time, cost) == profit.value == cost[profit.rows].sum()
-        fast = market.choose(job, time, cost, problem="time")
+        assert profit.value == cost[profit.rows].sum()
+        usual = market.choose(job, time, cost, problem="time")
+        assert usual.limit == sum(int(np.ceil(cost[job == j].mean())) for j in set(job.tolist()))
+        fast = market.choose(job, time, cost, problem="time", budget="profit")
         assert fast.limit == profit.value
         assert fast.within
         assert fast.value <= time[profit.rows].sum() + 1e-9
@@ -117,6 +121,8 @@ def test_wrong_options_are_named() -> None:
     job, one = np.array([0]), np.array([1.0])
     with pytest.raises(UnknownNameError, match="Did you mean 'profit'"):
         market.choose(job, one, one, problem="profits")
+    with pytest.raises(UnknownNameError, match="Did you mean 'mean'"):
+        market.choose(job, one, one, budget="means")
     with pytest.raises(ValueError, match="limit=-1 must be finite and at least 0"):
         market.choose(job, one, one, limit=-1)
     with pytest.raises(ValueError, match="grid=0 must be at least 1"):

@@ -43,6 +43,7 @@ def assert_sound(plan: market.Assignment) -> None:
         assert node != other or start >= end - 1e-9
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("method", METHODS)
 def test_windows_are_disjoint_and_keep_every_bound(method: str) -> None:
     """No window of any method overlaps another, leaves its slot, or costs more than its budget."""
@@ -98,6 +99,7 @@ def test_css_chooses_the_best_combination_of_amp_alternatives() -> None:
     assert compared > 30
 
 
+@pytest.mark.compiled
 def test_one_group_of_amp_is_css() -> None:
     """The slicer generalises CSS: one group whose alternatives AMP searches gives the same windows."""
     batch, environment = cycle(1)
@@ -108,6 +110,7 @@ def test_one_group_of_amp_is_css() -> None:
     assert one.method == css.method == "css, time"
 
 
+@pytest.mark.compiled
 def test_groups_see_what_the_chosen_windows_leave() -> None:
     """Slicing by hand, the chosen windows of each group cut from the slots of the next, gives the slicer's windows."""
     batch, environment = cycle(2, jobs=11)
@@ -137,6 +140,7 @@ def test_groups_see_what_the_chosen_windows_leave() -> None:
         first += size
 
 
+@pytest.mark.compiled
 def test_more_slices_give_more_alternatives() -> None:
     """A job searched for in a smaller group finds more windows; groups beyond the number of jobs change nothing."""
     batch, environment = cycle(3)
@@ -166,6 +170,7 @@ def test_backfilling_takes_the_earliest_windows_in_order() -> None:
         assert plan.backfilled.tolist() == plan.scheduled.tolist()
 
 
+@pytest.mark.compiled
 def test_bsf_lies_between_slicer_and_backfilling() -> None:
     """All jobs in the first part is the slicer with one group, none of them is backfilling."""
     batch, environment = cycle(4)
@@ -232,6 +237,7 @@ def test_bad_input_is_refused() -> None:
         market.Slicer(search="aepp")
 
 
+@pytest.mark.compiled
 def test_same_seed_same_windows() -> None:
     """Random sub-windows are drawn by the seed, and by nothing else."""
     batch, environment = cycle(8)

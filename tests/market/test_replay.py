@@ -39,6 +39,7 @@ def test_replay_is_that_of_the_plain_reference() -> None:
     assert moved > 50
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("method", ["css", "slicer", "backfilling", "bsf"])
 def test_nobody_starts_later_and_chosen_windows_stay(method: str) -> None:
     """Backfilled jobs start no later than planned, all others when planned; nothing overlaps, budgets are kept."""

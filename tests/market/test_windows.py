@@ -96,6 +96,7 @@ def test_random_choice_follows_its_seed() -> None:
     assert len(set(drawn)) > 1
 
 
+@pytest.mark.compiled
 def test_exact_choice_on_made_domains_is_the_best() -> None:
     """On domains of the paper's kind, with prices that grow with performance, the knapsack is solved exactly."""
     for seed in range(25):
@@ -118,6 +119,7 @@ def test_exact_choice_on_made_domains_is_the_best() -> None:
                 assert window.value(criterion) == pytest.approx(min(every), rel=1e-12)
 
 
+@pytest.mark.compiled
 def test_algorithm_2_is_the_threshold_form() -> None:
     """Replacing the longest slot one by one ends where a limit on length, then the m cheapest, ends."""
     for seed in range(60):
@@ -139,6 +141,7 @@ def test_algorithm_2_is_the_threshold_form() -> None:
             assert window.runtime == best
 
 
+@pytest.mark.compiled
 def test_all_windows_are_disjoint_and_inside_their_slots() -> None:
     """The windows of CSA share no time of a node, and each lies inside one slot of each of its nodes."""
     for seed in range(20):
