@@ -11,14 +11,17 @@ from fedsched.market.metrics import Owners, Totals, Users
 from fedsched.market.replay import Replay, replay
 from fedsched.market.requests import Request, requests_of
 from fedsched.market.slots import Slots, Timetable
+from fedsched.market.study import STRATEGIES, Cycles, Searches, Strategy, cycles_of, searches_of
 from fedsched.market.windows import Window, best_of, find_window, find_windows
 
 __all__ = [
     "METHODS",
+    "STRATEGIES",
     "Assignment",
     "Backfilling",
     "Bsf",
     "Combination",
+    "Cycles",
     "Domain",
     "Environment",
     "Jobs",
@@ -26,17 +29,21 @@ __all__ = [
     "Pricing",
     "Replay",
     "Request",
+    "Searches",
     "Slicer",
     "Slots",
+    "Strategy",
     "Timetable",
     "Totals",
     "Users",
     "Window",
     "best_of",
     "choose",
+    "cycles_of",
     "find_window",
     "find_windows",
     "replay",
     "requests_of",
     "schedule",
+    "searches_of",
 ]

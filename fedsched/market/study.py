@@ -1,20 +1,20 @@
-"""Studies over many made cycles: the same batches and domains under several methods, or one request under strategies."""
+"""Studies over many made cycles: the same batches under several methods, or one request under several strategies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.market.codes import CRITERIA, Criterion, code_of
+from fedsched.market.codes import CRITERIA, code_of
 from fedsched.market.generator import Domain, Jobs
-from fedsched.market.methods import METHODS, Method, schedule
-from fedsched.market.replay import SHORTEST, replay
+from fedsched.market.methods import Method, schedule
+from fedsched.market.replay import replay
 from fedsched.market.windows import best_of, find_window, find_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -123,3 +123,86 @@ def cycles_of(
         if progress is not None:
             progress(c + 1, cycles)
     return {name: Cycles(criterion=wanted, **table) for name, table in tables.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One search for one window: the rule of the scan, what it minimises, and how sub-windows are chosen."""
+
+    method: str = "aep"
+    criterion: str = "min_start"
+    window: str = "cheapest"
+
+    def find(self, environment: Environment, request: Request, *, seed: int = 0) -> Window | None:
+        """Return the window."""
+        return find_window(
+            environment, request, method=self.method, criterion=self.criterion, window=self.window, seed=seed
+        )
+
+
+STRATEGIES = {
+    "AMP": Strategy("amp"),
+    "MinRunTime": Strategy(criterion="min_runtime"),
+    "MinFinish": Strategy(criterion="min_finish"),
+    "MinCost": Strategy(criterion="min_cost"),
+    "MinProcTime": Strategy(criterion="min_cpu"),
+}
+CSA = "CSA"
+WINDOW_COLUMNS = ("min_start", "min_runtime", "min_finish", "min_cost", "min_cpu")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searches:
+    """What strategies find for one request in many domains: a row a domain, a column a figure of `WINDOW_COLUMNS`.
+
+    CSA's row is of several windows: each figure is that of the alternative least in it. NaN where nothing was found.
+    """
+
+    found: Mapping[str, Floats]
+    alternatives: Ints  # disjoint AMP windows in each domain; 0 where CSA was not asked for
+
+    def mean(self, strategy: str, criterion: str) -> float:
+        """Return a figure's mean over the domains in which the strategy found a window."""
+        return float(np.nanmean(self.found[strategy][:, WINDOW_COLUMNS.index(criterion)]))
+
+
+def searches_of(
+    request: Request,
+    *,
+    domain: Domain | None = None,
+    strategies: Mapping[str, Strategy] | None = None,
+    csa: bool = True,
+    cycles: int = 1000,
+    first: int = 0,
+) -> Searches:
+    """Return what each strategy finds for a request in the same made domains.
+
+    Parameters
+    ----------
+    request, domain
+        What is asked for, and of which domains; 100 nodes when not given, as in the paper's study.
+    strategies
+        By name; those of the paper when not given.
+    csa
+        Also search all disjoint AMP windows, and choose among them by each criterion.
+    cycles, first
+        How many domains, and the seed of the first.
+    """
+    domain = domain or Domain(nodes=100)
+    strategies = STRATEGIES if strategies is None else strategies
+    if cycles < 1:
+        raise ValueError(f"cycles={cycles!r} must be at least 1.")
+    found = {name: np.full((cycles, len(WINDOW_COLUMNS)), np.nan) for name in (*strategies, *([CSA] if csa else []))}
+    alternatives = np.zeros(cycles, np.int64)
+    for c in range(cycles):
+        environment = domain.environment(first + c)
+        for name, strategy in strategies.items():
+            window = strategy.find(environment, request, seed=first + c)
+            if window is not None:
+                found[name][c] = [window.value(criterion) for criterion in WINDOW_COLUMNS]
+        if csa:
+            windows = find_windows(environment, request, method="amp")
+            alternatives[c] = len(windows)
+            if windows:
+                found[CSA][c] = [best_of(windows, criterion).value(criterion) for criterion in WINDOW_COLUMNS]
+    return Searches(found, alternatives)
