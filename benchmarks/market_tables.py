@@ -7,7 +7,8 @@ from fedsched.market import Domain
 # The paper names loads by the share Y of cycles in which a job finds no window; of ours, these come nearest.
 LOW = Domain(busy=(0.0, 0.2))
 MEDIUM = Domain()
-HIGH = Domain(busy=(0.2, 0.5))
+HIGH = Domain(busy=(0.215, 0.515))
+IDLE = Domain(nodes=30, busy=(0.0, 0.2))
 
 
 class PaperTable:
