@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.cli.shared import announce_compiling, load_federation, load_workload, number_text, print_json, print_table
+from fedsched.cli.shared import (
+    CHART_FORMATS,
+    announce_compiling,
+    check_output,
+    load_federation,
+    load_workload,
+    number_text,
+    print_json,
+    print_table,
+)
 
 if TYPE_CHECKING:
     from fedsched.market import Assignment, Domain, Environment
@@ -39,11 +49,14 @@ def command(
     length: tuple[float, float] = (100.0, 200.0),
     budget: tuple[float, float] = (0.9, 1.6),
     cycles: int = 1,
+    file: str | None = None,
     trace: str | None = None,
     federation: str | None = None,
     begin: float = 0.0,
     interval: float = 600.0,
+    out: Path | None = None,
     show: bool = False,
+    gantt: Path | None = None,
     seed: int = 0,
     json: bool = False,
 ) -> int:
@@ -73,6 +86,8 @@ def command(
         The least and the greatest budget, as multiples of what the job costs on the market.
     cycles
         Over how many made domains and batches to take the mean.
+    file
+        Instead of made domains and batches: a market of your own (.toml; docs/market.md says what is in it).
     trace
         Instead of a made domain: what this log leaves idle on --federation under EASY.
     federation
@@ -81,20 +96,32 @@ def command(
         Where the scheduling interval begins (--trace), in seconds after the first submission.
     interval
         The length of the scheduling interval.
+    out
+        Write the windows of the last cycle, by the first method named: .csv.
     show
         Print every job's window of the last cycle.
+    gantt
+        Draw the windows of the last cycle, by the first method named: .svg, .png or .pdf.
     seed
         What domains, prices and batches are drawn by.
     json
         Print JSON instead of a table.
     """
     from fedsched.market import Backfilling, Bsf, Domain, Jobs, Slicer, schedule
+    from fedsched.market.files import read_market, write_windows
+    from fedsched.plot.cycle import save
 
     if cycles < 1:
         raise ValueError(f"cycles={cycles} must be at least 1.")
+    check_output(out, (".csv",), what="a table of windows")
+    check_output(gantt, CHART_FORMATS, what="a chart")
+    if file is not None and (trace is not None or cycles > 1):
+        raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
     announce_compiling()
-    idle, domain = None, Domain(nodes=nodes, interval=interval)
-    if trace is not None:
+    own, idle, domain = None, None, Domain(nodes=nodes, interval=interval)
+    if file is not None:
+        own, idle = read_market(file)
+    elif trace is not None:
         idle, domain = _idle_time(trace, federation, begin, interval)
     made = Jobs(jobs=jobs, nodes=tasks, length=length, budget=budget)
     methods: dict[str, Method] = {
@@ -106,13 +133,18 @@ def command(
     done: dict[str, list[Assignment]] = {name: [] for name in dict.fromkeys(method)}
     for cycle in range(cycles):
         environment = domain.environment(seed + cycle) if idle is None else idle
-        batch = made.batch(seed + cycle, domain=domain)
+        batch = made.batch(seed + cycle, domain=domain) if own is None else own
         for name, results in done.items():
             results.append(schedule(batch, environment, method=methods[name], seed=seed + cycle))
     means = {name: _means(results) for name, results in done.items()}
     last = {name: results[-1] for name, results in done.items()}
+    if gantt is not None:
+        save(next(iter(last.values())), gantt)
+    if out is not None:
+        write_windows(next(iter(last.values())), out)
     if json:
-        print_json({"cycles": cycles, "means": means, "last": {name: _plan(plan) for name, plan in last.items()}})
+        sane = {name: {k: v if v == v else None for k, v in row.items()} for name, row in means.items()}
+        print_json({"cycles": cycles, "means": sane, "last": {name: _plan(plan) for name, plan in last.items()}})
         return 0
     print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
@@ -127,8 +159,10 @@ def command(
 
 
 def _means(results: list[Assignment]) -> dict[str, float]:
+    # Means over the cycles in which there is something to take the mean of.
     totals = [plan.totals().as_dict() for plan in results]
-    means = {name: sum(row[name] for row in totals) / len(totals) for name in MEANINGS}
+    known = {name: [row[name] for row in totals if row[name] == row[name]] for name in MEANINGS}
+    means = {name: sum(values) / len(values) if values else float("nan") for name, values in known.items()}
     return means | {"failures": sum(plan.failed for plan in results) / len(results)}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fedsched.market.assignment import Assignment
 from fedsched.market.combination import Combination, choose
 from fedsched.market.environment import Environment
+from fedsched.market.files import MarketFileError, read_market, write_windows
 from fedsched.market.generator import Domain, Jobs, Pricing
 from fedsched.market.methods import METHODS, Backfilling, Bsf, Slicer, schedule
 from fedsched.market.metrics import Owners, Totals, Users
@@ -25,6 +26,7 @@ __all__ = [
     "Domain",
     "Environment",
     "Jobs",
+    "MarketFileError",
     "Owners",
     "Pricing",
     "Replay",
@@ -42,8 +44,10 @@ __all__ = [
     "cycles_of",
     "find_window",
     "find_windows",
+    "read_market",
     "replay",
     "requests_of",
     "schedule",
     "searches_of",
+    "write_windows",
 ]

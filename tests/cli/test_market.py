@@ -11,6 +11,7 @@ from fedsched import cli, market
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -65,6 +66,24 @@ def test_a_log_s_idle_time_is_sold(call: Callable[..., tuple[int, str, str]]) ->
     assert status == 0
     assert said["means"]["css"]["scheduled"] >= 1
     assert all(row["start"] >= 40000 for row in said["last"]["css"]["windows"])
+
+
+def test_a_market_of_ones_own(call: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    """--file schedules the jobs of a file on its nodes; --out and --gantt write the first method's windows."""
+    path = tmp_path / "market.toml"
+    path.write_text(
+        "interval = [0, 50]\n[[node]]\nperformance = 1\nprice = 2\ncount = 3\nbusy = [[5, 10]]\n"
+        "[[job]]\nnodes = 2\nlength = 12\n[[job]]\nnodes = 1\nlength = 99\n"
+    )
+    table, chart = tmp_path / "windows.csv", tmp_path / "cycle.svg"
+    status, out, _ = call("market", "--file", path, "--method", "css", "--out", table, "--gantt", chart)
+    assert status == 0
+    assert table.read_text() == "job,node,start,end,cost\n1,0,10.0,22.0,24.0\n1,1,10.0,22.0,24.0\n"
+    assert chart.read_text().startswith("<?xml")
+    assert "css: job 2: no 1 suitable nodes are free together for long enough" in out
+    assert "leave --trace and --cycles out" in call("market", "--file", path, "--cycles", 2)[2]
+    assert "no such file" in call("market", "--file", tmp_path / "other.toml")[2]
+    assert "no format" in call("market", "--file", path, "--out", tmp_path / "windows.txt")[2]
 
 
 def test_errors_are_one_line(call: Callable[..., tuple[int, str, str]]) -> None:
