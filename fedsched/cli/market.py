@@ -153,7 +153,8 @@ def command(
     for name, plan in last.items():
         if show:
             _print_windows(name, plan)
-        for line in (*plan.limits, *(f"job {job}: {why}" for job, why in plan.unscheduled().items())):
+        without = (f"job {plan.batch[j].name}: {why}" for j, why in plan.unscheduled().items())
+        for line in (*plan.limits, *without):
             print(f"{name}{'' if cycles == 1 else ', last cycle'}: {line}")
     return 0
 
@@ -172,7 +173,8 @@ def _plan(plan: Assignment) -> dict[str, object]:
         for w in plan.windows
         if w is not None
     ]
-    return {"method": plan.method, "windows": windows, "unscheduled": plan.unscheduled(), "limits": list(plan.limits)}
+    without = [{"job": plan.batch[j].name, "reason": reason} for j, reason in plan.unscheduled().items()]
+    return {"method": plan.method, "windows": windows, "unscheduled": without, "limits": list(plan.limits)}
 
 
 def _print_windows(name: str, plan: Assignment) -> None:

@@ -116,9 +116,9 @@ class Assignment:
         """Return what the virtual organisation has."""
         return metrics.totals(self)
 
-    def unscheduled(self) -> dict[str, str]:
-        """Return, for each job without a window, why: by what the empty environment would offer it."""
-        return {name_of(self.batch, j): self._reason(j) for j in np.flatnonzero(~self.scheduled).tolist()}
+    def unscheduled(self) -> dict[int, str]:
+        """Return, for the row of each job without a window, why: by what the empty environment would offer it."""
+        return {j: self._reason(j) for j in np.flatnonzero(~self.scheduled).tolist()}
 
     def _reason(self, j: int) -> str:
         request = self.batch[j]
@@ -137,7 +137,7 @@ class Assignment:
         lines = [
             f"{self.method}: {total.scheduled} of {total.jobs} jobs have windows on {len(self.environment)} nodes",
             *(f"  note: {note}" for note in self.limits),
-            *(f"  job {name}: {reason}" for name, reason in self.unscheduled().items()),
+            *(f"  job {name_of(self.batch, j)}: {reason}" for j, reason in self.unscheduled().items()),
             *(f"  {name:<14} {value:,.6g}" for name, value in total.as_dict().items()),
         ]
         return "\n".join(lines)

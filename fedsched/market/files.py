@@ -56,6 +56,8 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
     for k, node in enumerate(data["node"]):
         where = f"{path}, node {k + 1}"
         _check(node, NODE, ("performance", "price"), where)
+        if node.get("count", 1) < 1:
+            raise MarketFileError(f"{where}: count={node['count']!r} must be at least 1.")
         spans = [_pair(span, f"{where}: busy") for span in node.get("busy", [])]
         for _ in range(node.get("count", 1)):
             busy += [(len(columns["price"]), *span) for span in spans]

@@ -54,6 +54,8 @@ def test_the_choice_is_the_best_of_all_combinations(problem: str) -> None:
         limit = max(limit, 0.0)
         (best, spent, rows), within = plain(problem, job, time, cost, limit)
         grid = max(int(limit - least), 1)
+        coarse = market.choose(job, time, cost, problem=problem, limit=limit, grid=1 + seed % 5)
+        assert tuple(coarse.rows.tolist()) == rows  # ties too are settled alike
         chosen = market.choose(job, time, cost, problem=problem, limit=limit, grid=grid)
         assert (chosen.within, tuple(chosen.rows.tolist())) == (within, rows)
         assert (abs(chosen.value), chosen.expense) == (abs(best), spent)

@@ -80,6 +80,7 @@ def test_windows_are_written_slot_by_slot(tmp_path: Path) -> None:
         ("performance = 4", "performance = -4", r"node 0: performance=-4\.0 must be finite and above 0"),
         ("performance = 4", "perfomance = 4", "node 1: Unknown key 'perfomance'. Did you mean 'performance'"),
         ("price = 3.0", "price = 'dear'", "node 1: price='dear' must be a number"),
+        ("count = 2", "count = 0", "node 2: count=0 must be at least 1"),
         ("price = 3.0", "", "node 1: the key 'price' is missing"),
         ("count = 2", "count = 2.5", r"node 2: count=2\.5 must be a whole number"),
         ("[[10, 20], [50.5, 60]]", "[[10, 20, 30]]", r"busy: \[10, 20, 30\] must be \[start, end\], two numbers"),

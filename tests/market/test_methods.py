@@ -196,8 +196,8 @@ def test_a_poor_job_is_reported_and_the_others_are_scheduled(method: str) -> Non
     reasons = plan.unscheduled()
     cheapest = market.find_window(environment, market.Request(nodes=2, length=100, criterion="min_cost"))
     assert cheapest is not None
-    assert reasons["poor"] == f"its budget of 10 is below {cheapest.cost:,.6g}, the cost of its cheapest window"
-    assert reasons["late"].startswith("no 2 suitable nodes are free together for long enough")
+    assert reasons[1] == f"its budget of 10 is below {cheapest.cost:,.6g}, the cost of its cheapest window"
+    assert reasons[2].startswith("no 2 suitable nodes are free together for long enough")
     assert "job poor: its budget of 10" in str(plan)
 
 
@@ -205,7 +205,7 @@ def test_jobs_that_others_crowd_out_are_reported() -> None:
     """On a single node only so many jobs have room; the rest are told that others were first."""
     environment = market.Environment(slots=market.Slots([0], [0.0], [10.0]), performance=[1.0], price=[1.0])
     plan = market.schedule([market.Request(nodes=1, length=6, name=name) for name in "ab"], environment, method="css")
-    assert plan.unscheduled() == {"b": "other jobs have taken the slots that it could have had"}
+    assert plan.unscheduled() == {1: "other jobs have taken the slots that it could have had"}
 
 
 def test_a_limit_that_cannot_be_kept_is_reported() -> None:
