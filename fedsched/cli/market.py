@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli.shared import (
     CHART_FORMATS,
-    announce_compiling,
     check_output,
     load_federation,
     load_workload,
     number_text,
     print_json,
     print_table,
+    progress_bar,
 )
 
 if TYPE_CHECKING:
@@ -117,7 +117,6 @@ def command(
     check_output(gantt, CHART_FORMATS, what="a chart")
     if file is not None and (trace is not None or cycles > 1):
         raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
-    announce_compiling()
     own, idle, domain = None, None, Domain(nodes=nodes, interval=interval)
     if file is not None:
         own, idle = read_market(file)
@@ -131,11 +130,14 @@ def command(
         "bsf": Bsf(first=first, slicer=Slicer(groups=1, problem=problem)),
     }
     done: dict[str, list[Assignment]] = {name: [] for name in dict.fromkeys(method)}
-    for cycle in range(cycles):
-        environment = domain.environment(seed + cycle) if idle is None else idle
-        batch = made.batch(seed + cycle, domain=domain) if own is None else own
-        for name, results in done.items():
-            results.append(schedule(batch, environment, method=methods[name], seed=seed + cycle))
+    with progress_bar("scheduling") as progress:
+        for cycle in range(cycles):
+            environment = domain.environment(seed + cycle) if idle is None else idle
+            batch = made.batch(seed + cycle, domain=domain) if own is None else own
+            for name, results in done.items():
+                results.append(schedule(batch, environment, method=methods[name], seed=seed + cycle))
+            if progress is not None:
+                progress((cycle + 1) * len(batch), cycles * len(batch))
     means = {name: _means(results) for name, results in done.items()}
     last = {name: results[-1] for name, results in done.items()}
     if gantt is not None:

@@ -73,16 +73,20 @@ def cut(slots: SlotList, needs: Needs, j: int, start: float, nodes: Ints) -> boo
 @part
 def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
     """Make [begin, end) of the node free again, joined with the free slots that touch it."""
-    i = 0
-    while i < slots.used[0]:
+    if end <= begin:
+        return
+    kept = 0
+    for i in range(slots.used[0]):
         if slots.node[i] == node and slots.end[i] >= begin and slots.start[i] <= end:
             begin = min(begin, slots.start[i])
             end = max(end, slots.end[i])
-            remove(slots, i)
-        else:
-            i += 1
-    if end > begin:
-        insert(slots, begin, end, node)
+            continue
+        slots.start[kept] = slots.start[i]
+        slots.end[kept] = slots.end[i]
+        slots.node[kept] = slots.node[i]
+        kept += 1
+    slots.used[0] = kept
+    insert(slots, begin, end, node)
 
 
 @part

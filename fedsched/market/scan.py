@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, kernel, part
+from fedsched.compiled import constant, flag, inlined, kernel, part
 from fedsched.market.codes import Choice, Criterion, Figure, Rule
 from fedsched.market.subwindow import choose_exact, choose_fast, choose_random, weight_of
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Needs, Scratch, SlotList
+
+NONE = constant(0)
+NO = flag(False)
 
 
 @inlined
@@ -107,10 +110,10 @@ def scan(
     AMP and ALP end at the first step that gives a window; AEP looks at all, and keeps the first of equally good ones.
     """
     m = needs.nodes[j]
-    held = 0
+    held = NONE
     best_start = 0.0
     best_value = 0.0
-    found = False
+    found = NO
     work.multiplier[0] = 0.0
     for i in range(slots.used[0]):
         node = slots.node[i]

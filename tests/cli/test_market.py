@@ -56,6 +56,7 @@ def test_the_table_compares_methods_and_shows_windows(call: Callable[..., tuple[
     assert "2 cycles of 5 jobs" in out
 
 
+@pytest.mark.compiled
 def test_a_log_s_idle_time_is_sold(call: Callable[..., tuple[int, str, str]]) -> None:
     """--trace schedules the batch onto what a simulated log leaves idle on its federation."""
     status, out, _ = call(

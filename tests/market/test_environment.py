@@ -77,6 +77,7 @@ def test_a_schedule_that_is_cut_off_keeps_its_nodes() -> None:
     assert environment.slots == Slots([0, 1], [0.0, 0.0], [2.0, 10.0])
 
 
+@pytest.mark.compiled
 def test_a_batch_runs_on_what_a_cluster_leaves_idle() -> None:
     """Jobs scheduled onto the idle time of a simulated log overlap none of its jobs."""
     workload = fs.Workload.example().head(60)

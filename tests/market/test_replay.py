@@ -16,7 +16,7 @@ from fedsched import market
 def test_replay_is_that_of_the_plain_reference() -> None:
     """On small cases with shares of quarters the real windows are those worked out anew at every event."""
     moved = 0
-    for seed in range(150):
+    for seed in range(60):
         rng = random.Random(seed)
         domain = naive.random_domain(rng, 5)
         asks = [naive.random_ask(rng, 5) for _ in range(5)]
@@ -36,7 +36,7 @@ def test_replay_is_that_of_the_plain_reference() -> None:
             assert done.start[j] == window.start
             assert tuple(done.nodes[j][done.nodes[j] >= 0].tolist()) == window.nodes
         moved += done.moves
-    assert moved > 50
+    assert moved > 20
 
 
 @pytest.mark.compiled
