@@ -66,6 +66,8 @@ class Environment:
         if interval is None:
             interval = (float(slots.start.min(initial=0.0)), float(slots.end.max(initial=0.0)))
         begin, end = float(interval[0]), float(interval[1])
+        if not -np.inf < begin < end < np.inf:
+            raise ValueError(f"Environment: interval={interval} must be two finite times, the first before the second.")
         if len(slots) and not (begin <= slots.start.min() and slots.end.max() <= end):
             raise ValueError(
                 f"Environment: slots lie in {slots.start.min():g}..{slots.end.max():g}, outside interval={interval}."

@@ -107,7 +107,8 @@ def scan(
 ) -> bool:
     """Find job j's window in one pass (Algorithm 1): its nodes in work.best, its row in work.figures.
 
-    AMP and ALP end at the first step that gives a window; AEP looks at all, and keeps the first of equally good ones.
+    AMP and ALP end at the first step that gives a window; AEP looks at all that could be better, and keeps the first of
+    equally good ones.
     """
     m = needs.nodes[j]
     held = NONE
@@ -122,6 +123,8 @@ def scan(
         if rule == Rule.ALP and needs.cost[j, node] * m > needs.budget[j]:
             continue
         start = slots.start[i]
+        if criterion == Criterion.MIN_FINISH and found and start >= best_value:
+            break  # a later window cannot finish earlier
         held = _drop_short(needs, j, start, held, work)
         if min(slots.end[i], needs.deadline[j]) - start < needs.length[j, node]:
             continue  # what the extended window offers now, it offered before
@@ -143,7 +146,7 @@ def scan(
             best_start = start
             for k in range(m):
                 work.best[k] = work.chosen[k]
-            if rule != Rule.AEP:
+            if rule != Rule.AEP or criterion == Criterion.MIN_START:
                 break
     if found:
         _describe(needs, j, best_start, work)

@@ -208,6 +208,19 @@ def test_jobs_that_others_crowd_out_are_reported() -> None:
     assert plan.unscheduled() == {1: "other jobs have taken the slots that it could have had"}
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_free_is_no_error(method: str) -> None:
+    """Where every node is taken throughout, no job has a window, and each is told so."""
+    environment = market.Environment(
+        slots=market.Slots([], [], []), performance=[1.0, 1.0], price=1.0, interval=(0.0, 9.0)
+    )
+    plan = market.schedule([market.Request(nodes=1, length=1)] * 2, environment, method=method)
+    assert not plan.scheduled.any()
+    assert "no 1 suitable nodes are free" in plan.unscheduled()[1]
+    assert market.replay(plan).moves == 0
+    assert plan.totals().utilisation == 0.0
+
+
 def test_a_limit_that_cannot_be_kept_is_reported() -> None:
     """Under a VO budget below the cheapest combination the cheapest is taken, and the report says both numbers."""
     batch, environment = cycle(6, jobs=4)
