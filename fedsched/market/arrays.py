@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SlotList(NamedTuple):
-    """Free slots by (start, node); rows from count[0] on are unused."""
+    """Free slots by (start, node); rows from used[0] on are unused."""
 
     start: Floats
     end: Floats
@@ -69,7 +69,6 @@ class Scratch(NamedTuple):
     best: Ints  # the best sub-window so far
     tried: Ints  # the sub-window that a choice is trying
     order: Ints
-    weight: Floats
     key: Floats
     stack: Ints
     multiplier: Floats  # [0]: the multiplier of the budget, kept from step to step
@@ -122,7 +121,7 @@ def scratch(nodes: int) -> Scratch:
         return np.zeros(nodes + 1)
 
     return Scratch(
-        ints(), floats(), ints(), ints(), ints(), ints(), floats(), floats(), ints(), np.zeros(1), np.zeros(len(Figure))
+        ints(), floats(), ints(), ints(), ints(), ints(), floats(), ints(), np.zeros(1), np.zeros(len(Figure))
     )
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from fedsched.market.codes import BUDGETS, PROBLEMS, Budget, Problem, code_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 GRID = 2000
 LOOKS = 200_000  # alternatives that the exact search looks at before it settles for what it has
+ROUNDED = 1e-12  # a quotient may have been rounded up by less than this share
 ROUNDING = 1e-9  # least expenses above the limit by less than this share meet it: both are sums of the same numbers
 
 
@@ -40,9 +41,9 @@ class _Solved(NamedTuple):
 
 
 def choose(
-    job: Ints,
-    time: Floats,
-    cost: Floats,
+    job: ArrayLike,
+    time: ArrayLike,
+    cost: ArrayLike,
     *,
     problem: str = "time",
     limit: float | None = None,
@@ -74,6 +75,7 @@ def choose(
         raise ValueError(f"choose: grid={grid!r} must be at least 1.")
     if limit is not None and not 0 <= limit < np.inf:
         raise ValueError(f"choose: limit={limit!r} must be finite and at least 0; leave it out for the default.")
+    job, time, cost = _checked(job, time, cost)
     if not len(job):
         return Combination(np.zeros(0, np.int64), problem, 0.0, 0.0, limit or 0.0, within=True, proven=True)
     value, expense = _figures(code, time, cost)
@@ -99,6 +101,23 @@ def choose(
         solved.within,
         solved.proven,
     )
+
+
+def _checked(job: ArrayLike, time: ArrayLike, cost: ArrayLike) -> tuple[Ints, Floats, Floats]:
+    owner, times, costs = np.asarray(job), np.asarray(time, dtype=np.float64), np.asarray(cost, dtype=np.float64)
+    if owner.ndim != 1 or owner.shape != times.shape or owner.shape != costs.shape:
+        raise ValueError(
+            f"choose: job, time and cost have shapes {owner.shape}, {times.shape} and {costs.shape}; "
+            "they must be rows of one length."
+        )
+    if owner.size and owner.dtype.kind not in "iu":
+        raise TypeError(f"choose: job must hold whole numbers, not {owner.dtype}.")
+    for name, column in (("job", owner), ("time", times), ("cost", costs)):
+        holds = np.isfinite(column) & (column >= 0)
+        if not holds.all():
+            row = int(np.argmin(holds))
+            raise ValueError(f"choose: row {row}: {name}={column[row].item()!r} must be finite and at least 0.")
+    return owner.astype(np.int64), times, costs
 
 
 def mean_level(job: Ints, expense: Floats) -> float:
@@ -153,7 +172,7 @@ def _solve(begin: Ints, value: Floats, expense: Floats, limit: float, grid: int)
     if cell == 0 or not excess.any():
         grid = 0  # nothing to weigh up: every choice is its job's least, or too much
     cells = np.divide(excess, cell, out=np.where(excess > 0, np.inf, 0.0), where=cell > 0)
-    down = _Table(begin, value, expense, _steps(np.floor(cells + ROUNDING), grid), grid)
+    down = _Table(begin, value, expense, _steps(np.floor(cells * (1 - ROUNDED)), grid), grid)
     if excess[down.rows].sum() <= spare:
         return _Solved(down.rows, within=within, proven=True)
     up = _Table(begin, value, expense, _steps(np.ceil(cells), grid), grid)

@@ -163,7 +163,9 @@ class Searches:
 
     def mean(self, strategy: str, criterion: str) -> float:
         """Return a figure's mean over the domains in which the strategy found a window."""
-        return float(np.nanmean(self.found[strategy][:, WINDOW_COLUMNS.index(criterion)]))
+        values = self.found[strategy][:, WINDOW_COLUMNS.index(criterion)]
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if len(known) else float("nan")
 
 
 def searches_of(

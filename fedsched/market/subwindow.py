@@ -18,6 +18,10 @@ MIX_B = np.uint64(0x94D049BB133111EB)
 S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
 UNIT = 2.0**-53
 HALVINGS = 24
+TIES = (
+    2_000  # places looked at before windows that are only as good are passed over: equal nodes would give all subsets
+)
+LOOKS = 500_000  # places looked at before the best window so far is taken
 SAFETY = 1e-9  # bounds are sums of rounded numbers: nothing is left out that could be better by less than this share
 
 
@@ -106,7 +110,7 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
     """Choose the m slots of least total weight within budget; False where none is below the limit, if there is one.
 
     The Lagrangian bound min Σ(weight + λ·cost) − λ·budget prunes a depth-first search over the slots sorted by
-    weight + λ·cost. Among equally light windows the cheaper counts, then the one of lower nodes.
+    weight + λ·cost. Among equally light windows the cheaper counts, then the one of lower nodes, as far as `TIES` goes.
     """
     m = needs.nodes[j]
     _sort_by(needs, j, held, work, criterion, work.multiplier[0])
@@ -122,8 +126,10 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
     found = False
     best_cost = 0.0
     depth = 0
+    looks = 0
     work.stack[0] = -1
-    while depth >= 0:
+    while depth >= 0 and looks < LOOKS:
+        looks += 1
         work.stack[depth] += 1
         place = work.stack[depth]
         if place + m - depth > held:
@@ -134,7 +140,8 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
             bound += work.key[work.stack[d]]
         for d in range(m - depth):
             bound += work.key[place + d]
-        if bounded and bound > best + SAFETY * (abs(best) + price_of_budget) + SAFETY:
+        margin = SAFETY * (abs(best) + price_of_budget) + SAFETY
+        if bounded and bound > (best + margin if looks < TIES else best - margin):
             depth -= 1  # the slots behind are no better
             continue
         if depth < m - 1:
@@ -158,7 +165,8 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
             best_cost = cost
             for d in range(m):
                 work.chosen[d] = work.order[work.stack[d]]
-    return found
+    # Where nothing was found in time, `chosen` still holds the cheapest window.
+    return found or not bounded
 
 
 @inlined

@@ -127,5 +127,15 @@ def test_wrong_options_are_named() -> None:
         market.choose(job, one, one, budget="means")
     with pytest.raises(ValueError, match="limit=-1 must be finite and at least 0"):
         market.choose(job, one, one, limit=-1)
+    for wrong, message in (
+        (([0, 1], [1.0], [1.0]), "must be rows of one length"),
+        (([0], [-1.0], [1.0]), "row 0: time=-1.0 must be finite and at least 0"),
+        (([-1], [1.0], [1.0]), "row 0: job=-1 must be finite and at least 0"),
+        (([0], [1.0], [float("inf")]), "row 0: cost=inf"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            market.choose(*wrong)
+    with pytest.raises(TypeError, match="job must hold whole numbers"):
+        market.choose([0.5], [1.0], [1.0])
     with pytest.raises(ValueError, match="grid=0 must be at least 1"):
         market.choose(job, one, one, grid=0)

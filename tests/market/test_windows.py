@@ -119,6 +119,18 @@ def test_exact_choice_on_made_domains_is_the_best() -> None:
                 assert window.value(criterion) == pytest.approx(min(every), rel=1e-12)
 
 
+def test_equal_nodes_do_not_make_the_exact_choice_endless() -> None:
+    """On 60 equal nodes every subset of 8 is as good: the lowest nodes are taken, after few looks."""
+    environment = market.Environment(
+        slots=market.Slots(list(range(60)), [0.0] * 60, [50.0] * 60), performance=[2.0] * 60, price=1.0
+    )
+    for budget in (float("inf"), 45.0):
+        request = market.Request(nodes=8, length=10, budget=budget, criterion="min_cpu")
+        window = market.find_window(environment, request, window="exact")
+        assert window is not None
+        assert window.nodes == tuple(range(8))
+
+
 @pytest.mark.compiled
 def test_algorithm_2_is_the_threshold_form() -> None:
     """Replacing the longest slot one by one ends where a limit on length, then the m cheapest, ends."""
