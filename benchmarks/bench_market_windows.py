@@ -145,7 +145,7 @@ def draw(curves: dict[str, tuple[np.ndarray, np.ndarray]]) -> None:
 
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
-    for (name, (slots, seconds)), style in zip(curves.items(), ("o-", "s--", "^-.", "D:", "v-"), strict=True):
+    for (name, (slots, seconds)), style in zip(curves.items(), ("o-", "s--", "^-.", "D:"), strict=True):
         axes.plot(slots, 1e3 * seconds, style, label=name)
     axes.set(xlabel="slots", ylabel="ms a search", xscale="log", yscale="log")
     axes.legend()
