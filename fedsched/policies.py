@@ -37,6 +37,7 @@ DISPATCH: Mapping[str, str] = MappingProxyType(
         "greedy": "scan the queue in order and start all that fit",
         "easy": "reserve for the first that cannot start, backfill around it",
         "conservative": "reserve for all; what is due now starts",
+        "lookahead": "as easy, but the backfilled jobs are packed to use the most nodes",
     }
 )
 PLACEMENTS: Mapping[str, str] = MappingProxyType(
@@ -101,6 +102,7 @@ POLICIES: Mapping[str, Rules] = MappingProxyType(
         "greedy": Rules(dispatch="greedy"),
         "easy": Rules(dispatch="easy"),
         "conservative": Rules(dispatch="conservative"),
+        "lookahead": Rules(dispatch="lookahead"),
         **{f"easy-{order}": Rules(dispatch="easy", backfill_order=order) for order in ORDERS if order != "fcfs"},
         "easy-sjbf": Rules(dispatch="easy", backfill_order="sjf"),
         "jpr": Rules(placement="powerful"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+LOOKAHEAD = 50  # candidates that a lookahead pass packs together, as its authors do
+
 
 class Dispatch(IntEnum):
     """Which of the queued jobs may start now."""
@@ -12,6 +14,7 @@ class Dispatch(IntEnum):
     GREEDY = 1
     EASY = 2
     CONSERVATIVE = 3
+    LOOKAHEAD = 4
 
 
 class Placement(IntEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined
+from fedsched.compiled import constant, inlined
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import place, planned_duration, slowest
@@ -12,8 +12,9 @@ from fedsched.engine.queue import ANY, FIRST, dequeue, next_candidate, next_smal
 from fedsched.engine.running import enter, planned_end_after, sum_loads
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State
 
+REFUSED, BRIEF, LASTING = constant(0), constant(1), constant(2)
 ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
 
 
@@ -128,23 +129,53 @@ def _within(chosen: Ints, limit: Ints) -> bool:
 
 
 @inlined
-def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> bool:
-    # Fills `scratch.chosen` so that the head's reservation holds; takes from `extra` what ends after the shadow time.
+def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
+    """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
     fits = place(problem, plan, j, state.free, state.load, state)
     if fits and now + planned_duration(problem, j, state.scratch.chosen) <= shadow:
-        return True
+        return BRIEF
     if not fits or not _within(state.scratch.chosen, extra):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
         if not place(problem, plan, j, limited, state.load, state):
-            return False
+            return REFUSED
         if now + planned_duration(problem, j, state.scratch.chosen) <= shadow:
-            return True
-    for g in range(extra.size):
-        extra[g] -= state.scratch.chosen[g]
+            return BRIEF
+    return LASTING
+
+
+@inlined
+def start_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> bool:
+    """Start a job now if the head's reservation holds; what ends after the shadow time is taken from `extra`."""
+    fit = place_beside_reservation(problem, plan, state, j, shadow)
+    if fit == REFUSED:
+        return False
+    if fit == LASTING:
+        for g in range(state.scratch.extra.size):
+            state.scratch.extra[g] -= state.scratch.chosen[g]
+    start_job(problem, plan, state, j)
     return True
+
+
+@inlined
+def search_window(now: float, shadow: float) -> float:
+    """Return the seconds to the shadow time, a hair more: what the search for candidates goes by."""
+    return (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
+
+
+@inlined
+def backfill(problem: Problem, plan: Plan, state: State, queue: Queue, head: int, shadow: float) -> None:
+    """Scan the queue once and start what fits beside the head's reservation."""
+    window = search_window(state.clock[Clock.NOW], shadow)
+    extra_total = state.scratch.extra.sum()
+    position = next_candidate(queue, FIRST, state.counter[Counter.FREE], window, extra_total)
+    while position >= 0:
+        j = queue.order[position]
+        if j != head and start_beside_reservation(problem, plan, state, j, shadow):
+            extra_total = state.scratch.extra.sum()
+        position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, extra_total)
 
 
 @inlined
@@ -155,13 +186,4 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     if head < 0 or next_small(queue, FIRST, state.counter[Counter.FREE]) < 0:
         return
     shadow = reserve_for_head(problem, plan, state, head)
-    now = state.clock[Clock.NOW]
-    window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
-    extra_total = state.scratch.extra.sum()
-    position = next_candidate(queue, FIRST, state.counter[Counter.FREE], window, extra_total)
-    while position >= 0:
-        j = queue.order[position]
-        if j != head and _place_beside_reservation(problem, plan, state, j, shadow):
-            start_job(problem, plan, state, j)
-            extra_total = state.scratch.extra.sum()
-        position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, extra_total)
+    backfill(problem, plan, state, queue, head, shadow)

@@ -12,6 +12,7 @@ from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.conservative import ends_as_planned, joins_plan, plan_the_queue
 from fedsched.engine.dispatch import backfill_around_head, start_all_that_fit, start_from_head
+from fedsched.engine.lookahead import pack_around_head
 from fedsched.engine.placement import place, shortest_duration, slowest
 from fedsched.engine.running import enter, leave, pop_finish, release_pending, update_rates
 from fedsched.metrics import Measured, fill_row
@@ -129,6 +130,8 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
         start_all_that_fit(problem, plan, state)
     elif plan.dispatch == Dispatch.EASY:
         backfill_around_head(problem, plan, state)
+    elif plan.dispatch == Dispatch.LOOKAHEAD:
+        pack_around_head(problem, plan, state)
     else:
         plan_the_queue(problem, plan, state)
 

@@ -12,6 +12,7 @@ from fedsched.engine.arrays import (
     Ends,
     Groups,
     Heap,
+    Packing,
     Problem,
     Profile,
     Queue,
@@ -19,7 +20,7 @@ from fedsched.engine.arrays import (
     Scratch,
     State,
 )
-from fedsched.engine.codes import Dispatch
+from fedsched.engine.codes import LOOKAHEAD, Dispatch
 from fedsched.errors import UnknownNameError, unknown_name
 
 if TYPE_CHECKING:
@@ -174,11 +175,12 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
 def new_state(problem: Problem, *, dispatch: int, separate_backfill: bool) -> State:
     """Return the arrays that a run under this dispatch rule works in."""
     jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
-    planning = dispatch == Dispatch.CONSERVATIVE
+    planning = dispatch >= Dispatch.CONSERVATIVE  # the room for a rule serves those before it too
     with_durations = dispatch >= Dispatch.EASY
     # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
     breakpoints = 2 * jobs + min(jobs, problem.nodes) + 2 if planning else 0
     queue = _new_queue(jobs, with_durations=with_durations)
+    candidates, sums = (LOOKAHEAD, problem.nodes + 1) if dispatch == Dispatch.LOOKAHEAD else (0, 0)
     return State(
         counter=np.zeros(len(Counter), dtype=np.int64),
         clock=np.zeros(len(Clock)),
@@ -218,6 +220,15 @@ def new_state(problem: Problem, *, dispatch: int, separate_backfill: bool) -> St
             reserved=np.zeros(jobs if planning else 0),
             low=np.zeros(groups, dtype=np.int64),
             peak=np.zeros(clusters),
+        ),
+        packing=Packing(
+            job=np.zeros(candidates, dtype=np.int64),
+            tasks=np.zeros(candidates, dtype=np.int64),
+            lasts=np.zeros(candidates, dtype=np.int64),
+            chosen=np.zeros(candidates, dtype=np.int64),
+            brief_with=np.zeros(sums, dtype=np.int64),
+            lasting_with=np.zeros(sums, dtype=np.int64),
+            most_brief=np.zeros(sums, dtype=np.int64),
         ),
         scratch=Scratch(
             chosen=np.zeros(groups, dtype=np.int64),
