@@ -33,6 +33,14 @@ def _choice(kind: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
+def _as_planned(workload: Workload, *, knowledge: str, kill_at_estimate: bool) -> Workload:
+    # Policies look at estimates; where plans may know run times, these are the estimates.
+    if knowledge == "estimate":
+        return workload
+    known = np.minimum(workload.runtime, workload.estimate) if kill_at_estimate else workload.runtime
+    return workload.with_estimates(known)
+
+
 def prepare(
     workload: Workload,
     cluster: Federation,
@@ -53,13 +61,15 @@ def prepare(
     """
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    rules = policy_named(policy, placement=placement).rules(workload, cluster)
+    _choice("knowledge", knowledge, KNOWLEDGE)
+    seen = _as_planned(workload, knowledge=knowledge, kill_at_estimate=kill_at_estimate)
+    rules = policy_named(policy, placement=placement).rules(seen, cluster)
     problem = pack(
         workload,
         cluster,
         same_time=SameTime[_choice("same_time", same_time, ("batch", "sequential")).upper()],
         saturation=Saturation[_choice("saturation", saturation, ("dynamic", "static")).upper()],
-        knowledge=_choice("knowledge", knowledge, KNOWLEDGE),
+        knowledge=knowledge,
         kill_at_estimate=kill_at_estimate,
         t0=running.time if running is not None and t0 is None else t0,
         running=() if running is None else tuple(running.rows.tolist()),
@@ -89,7 +99,7 @@ def simulate(
     workload, cluster
         The jobs, and what they run on.
     policy
-        A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "conservative", "wfp3-easy", …), `Rules`, or any object
+        A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`, or any object
         with a method `rules(workload, federation)`.
     placement
         A name of `PLACEMENTS` in place of the policy's own.

@@ -21,7 +21,7 @@ from fedsched.engine.arrays import (
     State,
 )
 from fedsched.engine.codes import LOOKAHEAD, Dispatch
-from fedsched.errors import UnknownNameError, unknown_name
+from fedsched.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,17 +47,8 @@ def _ints(values: ArrayLike) -> Ints:
 
 
 def clusters_of_sites(workload: Workload, federation: Federation) -> Ints:
-    """Return the cluster index of each of the workload's sites.
-
-    Sites are matched by name; sites that are named after a log's partitions 1..K are matched by position.
-    """
-    names = [cluster.name for cluster in federation.clusters]
-    if all(site in names for site in workload.sites):
-        return _ints([names.index(site) for site in workload.sites])
-    if all(site.isdecimal() and 1 <= int(site) <= len(names) for site in workload.sites):
-        return _ints([int(site) - 1 for site in workload.sites])
-    stranger = next(site for site in workload.sites if site not in names)
-    raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
+    """Return the cluster index of each of the workload's sites."""
+    return _ints(federation.clusters_of_sites(workload.sites))
 
 
 def _home_clusters(workload: Workload, federation: Federation) -> Ints:
@@ -133,6 +124,16 @@ def pack(
     )
 
 
+def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
+    """Return the caps as whole numbers; an error says what is wrong with them."""
+    table = np.asarray(caps)
+    if table.shape != (jobs, groups):
+        raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {groups}).")
+    if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
+        raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
+    return table.astype(np.int64)
+
+
 def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:
     """Return the distinct rows of caps and each job's row: the nodes of every group that a job may use.
 
@@ -140,15 +141,7 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
     """
     nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
     jobs = len(workload)
-    if caps is not None:
-        table = np.asarray(caps)
-        if table.shape != (jobs, nodes.size):
-            raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {nodes.size}).")
-        if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
-            raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
-        limits = np.minimum(table.astype(np.int64), nodes)
-    else:
-        limits = None
+    limits = None if caps is None else np.minimum(checked_caps(caps, jobs, nodes.size), nodes)
     if workload.allowed is not None:
         of_cluster = np.zeros((jobs, len(federation.clusters)), dtype=np.bool_)
         of_cluster[:, clusters_of_sites(workload, federation)] = workload.allowed
