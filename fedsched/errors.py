@@ -37,6 +37,10 @@ class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 
 
+class MissingExtraError(FedschedError, ImportError):
+    """What was asked for needs an optional dependency; the message names the extra to install."""
+
+
 SHORT_LIST = 20  # names that an error message still lists whole
 
 

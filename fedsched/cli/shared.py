@@ -89,7 +89,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     Console(width=width).print(table)
 
 
-def _announce_compiling() -> None:
+def announce_compiling() -> None:
+    """Say on stderr that kernels are about to be compiled, where they are."""
     # The first use after an installation compiles for half a minute: say so, or it looks hung.
     from fedsched.compiled import compiled_before
 
@@ -100,7 +101,7 @@ def _announce_compiling() -> None:
 @contextlib.contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
     """Return a callback that moves a bar on a terminal's stderr; None where there is no terminal."""
-    _announce_compiling()
+    announce_compiling()
     if not sys.stderr.isatty():
         yield None
         return
