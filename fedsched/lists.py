@@ -1,6 +1,7 @@
 """List heuristics: each job, when it is submitted, goes to the cluster of its best predicted completion (or energy).
 
 The prediction knows estimates only, and no later arrival. Numbers in brackets are those of docs/readings.md.
+Maheswaran, Ali, Siegel, Hensgen and Freund (1999) describe them for tasks of one node; here a machine is a cluster.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.engine.simulation import RunningJobs
     from fedsched.federation import Federation
     from fedsched.workload import Workload
 
@@ -39,24 +41,48 @@ HEURISTICS: Mapping[str, str] = MappingProxyType(
 class Assignment:
     """Where and when a list heuristic expects each job, a row a job."""
 
-    order: Ints  # rows by predicted start
+    order: Ints  # rows by predicted start, then in the order in which they were bound
     caps: Ints  # jobs × groups: the nodes of the groups that a job is bound to, 0 elsewhere
     start: Floats
     finish: Floats
     counts: Ints
 
 
-def assign(workload: Workload, federation: Federation, heuristic: str) -> Assignment:
-    """Return the assignment that a heuristic (a name of `HEURISTICS`) makes of a workload."""
+def assign(
+    workload: Workload,
+    federation: Federation,
+    heuristic: str,
+    *,
+    caps: Ints | None = None,
+    t0: float | None = None,
+    running: RunningJobs | None = None,
+) -> Assignment:
+    """Return the assignment that a heuristic makes of a workload.
+
+    Parameters
+    ----------
+    workload, federation
+        The jobs, and what they run on.
+    heuristic
+        A name of `HEURISTICS`.
+    caps
+        Jobs × groups: how many nodes of each group a job may use.
+    t0
+        No job starts before; the time of the running jobs, or the earliest submit, when not given.
+    running
+        Jobs of the workload that run already: they keep their nodes until their planned ends.
+    """
     if heuristic not in HEURISTICS:
         raise unknown_name("list heuristic", heuristic, HEURISTICS)
-    return _Mapper(workload, federation, heuristic).run()
+    if t0 is None:
+        t0 = running.time if running is not None else float(workload.submit.min())
+    return _Mapper(workload, federation, heuristic, caps, t0, running).run()
 
 
 class _Site:
     """Where one job may run: a cluster, or several taken together, as nested sets of its fastest groups."""
 
-    __slots__ = ("bases", "clusters", "columns", "groups", "levels", "reached", "slowdowns", "times")
+    __slots__ = ("clusters", "columns", "groups", "joined", "latest", "levels", "reached", "slowdowns", "times")
 
     def __init__(self, clusters: tuple[int, ...], groups: Ints, slowdown: Floats) -> None:
         self.clusters = clusters
@@ -65,8 +91,9 @@ class _Site:
         self.levels = [groups[slowdown[groups] <= slowest] for slowest in self.slowdowns]
         self.columns = [np.flatnonzero(slowdown[groups] <= slowest) for slowest in self.slowdowns]
         self.times: Floats = np.empty(0)  # when nodes become available
-        self.reached: list[Ints] = []  # per level: how many of its nodes are available from each time on
-        self.bases: list[float] = []  # per level: no start before
+        self.joined: Ints = np.empty((0, 0), np.int64)  # how many of each group are available from each time on
+        self.reached: list[Ints] = []  # the same, summed over the groups of each level
+        self.latest: Floats = np.empty(0)  # per group: the last start in its cluster
 
     def refresh(self, tables: list[_Table], cluster_of: Ints) -> None:
         """Bring the availability of the site up to date with its clusters' tables."""
@@ -84,22 +111,37 @@ class _Site:
                 row, column = row + rows, column + columns
             by_time = np.argsort(times, kind="stable")
             self.times, counts = times[by_time], counts[by_time]
-        self.reached = [counts[:, columns].sum(axis=1).cumsum() for columns in self.columns]
-        self.bases = [max(tables[k].times[0] for k in set(cluster_of[groups].tolist())) for groups in self.levels]
+        self.joined = counts.cumsum(axis=0)
+        self.reached = [self.joined[:, columns].sum(axis=1) for columns in self.columns]
+        self.latest = np.array([tables[k].times[0] for k in cluster_of[self.groups].tolist()])
 
     def predict(self, now: float, tasks: Ints, estimate: Floats, sigma: Floats) -> tuple[Floats, Floats, Ints]:
-        """Return the earliest completions of jobs, with the starts and levels that give them [26].
-
-        A level waits until so many of its nodes are available. A faster level wins a tie.
-        """
+        """Return the earliest completions of jobs without caps, with the starts and levels that give them [26]."""
         best, start, level = np.full(tasks.size, np.inf), np.full(tasks.size, np.inf), np.zeros(tasks.size, np.int64)
         final = self.times.size - 1
         for i, slowdown in enumerate(self.slowdowns):
             row = np.searchsorted(self.reached[i], tasks)
-            begin = np.maximum(self.times[np.minimum(row, final)], max(self.bases[i], now))
+            begin = np.maximum(self.times[np.minimum(row, final)], max(self.latest[self.columns[i]].max(), now))
             end = begin + estimate * (sigma * slowdown + (1.0 - sigma))
-            better = (row <= final) & (end < best)
+            better = (row <= final) & (end < best)  # a faster level wins a tie
             best[better], start[better], level[better] = end[better], begin[better], i
+        return best, start, level
+
+    def predict_capped(
+        self, now: float, tasks: int, estimate: float, sigma: float, limit: Ints
+    ) -> tuple[float, float, int]:
+        """Return the same for one job that may use at most `limit` nodes of each group of the site."""
+        best, start, level = np.inf, np.inf, 0
+        usable = np.minimum(self.joined, limit)
+        for i, slowdown in enumerate(self.slowdowns):
+            columns = self.columns[i]
+            row = int(np.searchsorted(usable[:, columns].sum(axis=1), tasks))
+            if row == self.times.size:
+                continue
+            begin = max(float(self.times[row]), float(self.latest[columns][limit[columns] > 0].max()), now)
+            end = begin + estimate * (sigma * slowdown + (1.0 - sigma))
+            if end < best:
+                best, start, level = end, begin, i
         return best, start, level
 
 
@@ -111,7 +153,9 @@ class _Table:
     counts: Ints
 
     def available(self, time: float) -> Ints:
-        return self.counts[: np.searchsorted(self.times, time, side="right")].sum(axis=0)
+        """Return how many nodes of each group are available at a time."""
+        available: Ints = self.counts[: np.searchsorted(self.times, time, side="right")].sum(axis=0)
+        return available
 
     def occupy(self, start: float, end: float, taken: Ints) -> None:
         """Take nodes from `start` to `end`; whatever comes later here starts no earlier [25]."""
@@ -123,61 +167,86 @@ class _Table:
 
 
 class _Mapper:
-    def __init__(self, workload: Workload, federation: Federation, heuristic: str) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        federation: Federation,
+        heuristic: str,
+        caps: Ints | None,
+        t0: float,
+        running: RunningJobs | None,
+    ) -> None:
         groups = federation.groups
-        self.workload, self.federation, self.heuristic = workload, federation, heuristic
+        self.workload, self.heuristic, self.t0 = workload, heuristic, t0
         self.nodes = np.array([group.count for group in groups], dtype=np.int64)
         self.slowdown = 1.0 / np.array([group.speed for group in groups], dtype=np.float64)
         self.extra_watts = np.array([group.busy_watts - group.idle_watts for group in groups], dtype=np.float64)
+        self.idle_total = float(sum(group.count * group.idle_watts for group in groups))
         self.cluster_of = np.array(federation.group_cluster, dtype=np.int64)
-        clusters = range(len(federation.clusters))
-        self.groups_of = [np.flatnonzero(self.cluster_of == k) for k in clusters]
-        self.sites = [self._site((k,)) for k in clusters]
-        self.allowed = self._allowed_clusters()
-        self.options = self._options()
-        began = float(workload.submit.min()) if len(workload) else 0.0
-        self.tables = [_Table(np.array([began]), self.nodes[self.groups_of[k]][None]) for k in clusters]
-        for site in self.sites:
-            site.refresh(self.tables, self.cluster_of)
+        self.groups_of = [np.flatnonzero(self.cluster_of == k) for k in range(len(federation.clusters))]
+        self.limit = self._limits(federation, caps)
         shape = (len(workload), len(groups))
         self.result = Assignment(
             order=np.arange(len(workload)),
-            caps=np.zeros(shape, dtype=np.int64),
+            caps=self.limit.copy(),
             start=np.zeros(len(workload)),
             finish=np.zeros(len(workload)),
             counts=np.zeros(shape, dtype=np.int64),
         )
+        self.waiting = np.ones(len(workload), dtype=np.bool_)
+        self.horizon = t0  # the last predicted end
+        self.tables = self._tables(running)
+        self.sites = [self._site((k,)) for k in range(len(federation.clusters))]
+        self.options = self._options()
+        for site in self.sites:
+            site.refresh(self.tables, self.cluster_of)
         self.turn = np.zeros(len(workload), dtype=np.int64)  # when each job was bound, for equal starts
         self.bound = 0
+
+    def _limits(self, federation: Federation, caps: Ints | None) -> Ints:
+        # Jobs × groups: the nodes that a job may use at all
+        limit = np.tile(self.nodes, (len(self.workload), 1))
+        if caps is not None:
+            limit = np.minimum(limit, caps)
+        if self.workload.allowed is not None:
+            allowed = np.zeros((len(self.workload), len(self.groups_of)), dtype=np.bool_)
+            allowed[:, federation.clusters_of_sites(self.workload.sites)] = self.workload.allowed
+            limit = np.where(allowed[:, self.cluster_of], limit, 0)
+        return limit
+
+    def _tables(self, running: RunningJobs | None) -> list[_Table]:
+        # All nodes from t0 on, but for those of running jobs, which come at their planned ends (reading 8).
+        times, counts = np.array([self.t0]), self.nodes[None]
+        if running is not None and running.rows.size:
+            ends = np.maximum(running.planned_end, np.nextafter(self.t0, np.inf))
+            by_end = np.argsort(ends, kind="stable")
+            times = np.concatenate((times, ends[by_end]))
+            counts = np.concatenate((self.nodes[None] - running.counts.sum(axis=0), running.counts[by_end]))
+            self.waiting[running.rows] = False
+            self.horizon = float(ends.max())
+            self.result.start[running.rows], self.result.finish[running.rows] = running.start, ends
+            self.result.counts[running.rows] = running.counts
+        return [_Table(times, counts[:, groups]) for groups in self.groups_of]
 
     def _site(self, clusters: tuple[int, ...]) -> _Site:
         return _Site(clusters, np.concatenate([self.groups_of[k] for k in clusters]), self.slowdown)
 
-    def _allowed_clusters(self) -> NDArray[np.bool_]:
-        allowed = np.ones((len(self.workload), len(self.federation.clusters)), dtype=np.bool_)
-        if self.workload.allowed is not None:
-            allowed[:] = False
-            allowed[:, self.federation.clusters_of_sites(self.workload.sites)] = self.workload.allowed
-        return allowed
-
     def _options(self) -> NDArray[np.bool_]:
-        # Jobs × sites. A job that no allowed cluster can hold has one site, all of them together.
+        # Jobs × sites. A job that no cluster alone can hold has one site: all that it may use, together [25].
         tasks = self.workload.tasks
-        size = np.array([self.nodes[groups].sum() for groups in self.groups_of], dtype=np.int64)
-        single = self.allowed & (size >= tasks[:, None])
-        wide = np.flatnonzero(~single.any(axis=1))
+        usable = np.stack([self.limit[:, groups].sum(axis=1) for groups in self.groups_of], axis=1)
+        single = usable >= tasks[:, None]
+        wide = np.flatnonzero(~single.any(axis=1) & self.waiting)
         together: dict[tuple[int, ...], list[int]] = {}
         for row in wide.tolist():
-            clusters = tuple(np.flatnonzero(self.allowed[row]).tolist())
-            usable = int(size[list(clusters)].sum())
-            if tasks[row] > usable:
+            if tasks[row] > usable[row].sum():
                 raise InfeasibleError(
-                    f"Job {self.workload.id[row]}: tasks={tasks[row]} exceeds the {usable} nodes of the clusters that "
-                    "it may use; drop it, allow more clusters or use a larger federation."
+                    f"Job {self.workload.id[row]}: tasks={tasks[row]} exceeds the {usable[row].sum()} nodes that it "
+                    "may use; drop it, loosen its caps and allowed clusters or use a larger federation."
                 )
-            together.setdefault(clusters, []).append(row)
-        options = np.zeros((len(tasks), len(size) + len(together)), dtype=np.bool_)
-        options[:, : len(size)] = single
+            together.setdefault(tuple(np.flatnonzero(usable[row]).tolist()), []).append(row)
+        options = np.zeros((len(tasks), len(self.groups_of) + len(together)), dtype=np.bool_)
+        options[:, : len(self.groups_of)] = single
         for clusters, rows in together.items():
             options[rows, len(self.sites)] = True
             self.sites.append(self._site(clusters))
@@ -190,21 +259,27 @@ class _Mapper:
                     self._bind(row, self._best_site(row, now), now)
             else:
                 self._map_together(rows, now)
-        order = np.lexsort((self.turn, self.result.start))
-        self.result.order[:] = order
+        self.result.order[:] = np.lexsort((self.turn, self.result.start))
         return self.result
 
     def _instants(self) -> Iterator[tuple[float, Ints]]:
-        submit = self.workload.submit
-        rows = np.lexsort((self.workload.id, submit))
-        edges = np.flatnonzero(np.diff(submit[rows])) + 1
-        for part in np.split(rows, edges):
+        rows = np.lexsort((self.workload.id, self.workload.submit))
+        rows = rows[self.waiting[rows]]
+        known = np.maximum(self.workload.submit[rows], self.t0)
+        for part in np.split(np.arange(rows.size), np.flatnonzero(np.diff(known)) + 1):
             if part.size:
-                yield float(submit[part[0]]), part
+                yield float(known[part[0]]), rows[part]
 
     def _predict(self, site: int, rows: Ints, now: float) -> tuple[Floats, Floats, Ints]:
-        jobs = self.workload
-        return self.sites[site].predict(now, jobs.tasks[rows], jobs.estimate[rows], jobs.compute_fraction[rows])
+        jobs, groups = self.workload, self.sites[site].groups
+        tasks, estimate, sigma = jobs.tasks[rows], jobs.estimate[rows], jobs.compute_fraction[rows]
+        end, start, level = self.sites[site].predict(now, tasks, estimate, sigma)
+        limit = self.limit[np.ix_(rows, groups)]
+        for i in np.flatnonzero((limit < self.nodes[groups]).any(axis=1)).tolist():
+            end[i], start[i], level[i] = self.sites[site].predict_capped(
+                now, int(tasks[i]), float(estimate[i]), float(sigma[i]), limit[i]
+            )
+        return end, start, level
 
     def _best_site(self, row: int, now: float) -> int:
         options = np.flatnonzero(self.options[row]).tolist()
@@ -215,23 +290,23 @@ class _Mapper:
             end, start, level = self._predict(site, np.array([row]), now)
             energy = 0.0
             if self.heuristic == "least-energy":
-                energy = self._added_energy(row, site, float(start[0]), int(level[0]))
+                energy = self._added_energy(row, site, now, float(start[0]), float(end[0]), int(level[0]))
             ranked.append((energy, float(end[0]), site))
         return min(ranked)[2]
 
-    def _added_energy(self, row: int, site: int, start: float, level: int) -> float:
-        # Σ x_g (busy_g − idle_g) · d: what the job adds to eq. 1.8 while the machine would be on anyway
-        taken = self._fill(site, level, start, int(self.workload.tasks[row]))
-        return float((taken * self.extra_watts).sum()) * self._duration(row, self.sites[site].slowdowns[level])
-
-    def _duration(self, row: int, slowdown: float) -> float:
-        sigma = float(self.workload.compute_fraction[row])
-        return float(self.workload.estimate[row]) * (sigma * slowdown + (1.0 - sigma))
+    def _added_energy(self, row: int, site: int, now: float, start: float, end: float, level: int) -> float:
+        # By how much the job raises the predicted eq. 1.8: by its own joules, and by idling past the last end [28].
+        taken = self._fill(row, site, level, start)
+        sigma, slowdown = float(self.workload.compute_fraction[row]), float(self.sites[site].slowdowns[level])
+        seconds = float(self.workload.estimate[row]) * (sigma * slowdown + (1.0 - sigma))
+        longer = max(0.0, end - max(self.horizon, now))
+        watts: float = sum((taken * self.extra_watts).tolist())
+        return watts * seconds + self.idle_total * longer
 
     def _map_together(self, rows: Ints, now: float) -> None:
         # Min-Min, Max-Min, Sufferage: choose a job, bind it, predict the others anew where that changes anything.
         completion = np.full((rows.size, len(self.sites)), np.inf)
-        stale = range(len(self.sites))
+        stale = list(range(len(self.sites)))
         while rows.size:
             for site in stale:
                 may = self.options[rows, site]
@@ -244,16 +319,17 @@ class _Mapper:
 
     def _urgency(self, completion: Floats) -> Floats:
         # The job of greatest urgency is bound first; of equals the one submitted first.
-        best = completion.min(axis=1)
+        best: Floats = completion.min(axis=1)
         if self.heuristic == "min-min":
             return -best
         if self.heuristic == "max-min":
             return best
         if completion.shape[1] == 1:
             return np.full(best.size, np.inf)
-        return np.partition(completion, 1, axis=1)[:, 1] - best  # Sufferage; infinite where there is no second
+        second: Floats = np.partition(completion, 1, axis=1)[:, 1]
+        return second - best  # Sufferage; infinite where there is no second
 
-    def _fill(self, site: int, level: int, start: float, tasks: int) -> Ints:
+    def _fill(self, row: int, site: int, level: int, start: float) -> Ints:
         # The nodes that `fastest` takes when the job starts (readings 14 and 16).
         groups = self.sites[site].levels[level]
         free = np.zeros(self.nodes.size, dtype=np.int64)
@@ -263,23 +339,26 @@ class _Mapper:
             together[k] = free[self.groups_of[k]].sum()
         cluster = self.cluster_of[groups]
         in_turn = groups[np.lexsort((groups, cluster, -together[cluster], self.slowdown[groups]))]
-        before = np.cumsum(free[in_turn]) - free[in_turn]
+        usable = np.minimum(free, self.limit[row])[in_turn]
+        before = np.cumsum(usable) - usable
         taken = np.zeros(self.nodes.size, dtype=np.int64)
-        taken[in_turn] = np.clip(tasks - before, 0, free[in_turn])
+        taken[in_turn] = np.clip(self.workload.tasks[row] - before, 0, usable)
         return taken
 
     def _bind(self, row: int, chosen: int, now: float) -> list[int]:
         # Gives the job its place in the plan; returns the sites whose predictions are no longer right.
         end, start, level = (float(value[0]) for value in self._predict(chosen, np.array([row]), now))
         groups = self.sites[chosen].levels[int(level)]
-        taken = self._fill(chosen, int(level), start, int(self.workload.tasks[row]))
+        taken = self._fill(row, chosen, int(level), start)
         result = self.result
-        result.caps[row, groups] = self.nodes[groups]
+        result.caps[row] = 0
+        result.caps[row, groups] = self.limit[row, groups]
         result.counts[row] = taken
         result.start[row], result.finish[row] = start, end
-        self.turn[row] = self.bound
+        self.horizon = max(self.horizon, end)
         self.bound += 1
-        touched = set(self.cluster_of[groups].tolist())
+        self.turn[row] = self.bound
+        touched = set(self.cluster_of[groups[self.limit[row, groups] > 0]].tolist())
         for k in touched:
             self.tables[k].occupy(start, end, taken[self.groups_of[k]])
         stale = [site for site, one in enumerate(self.sites) if not touched.isdisjoint(one.clusters)]

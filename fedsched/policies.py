@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.engine.simulation import RunningJobs
     from fedsched.federation import Federation
     from fedsched.workload import Workload
 
@@ -100,8 +101,9 @@ class Policy(Protocol):
 class ListHeuristic:
     """A policy that binds each job, when it is submitted, to the cluster of its best predicted completion or energy.
 
-    Jobs then start in the order of their predicted starts; under `strict`, without contention and with exact
-    estimates, just when predicted.
+    Jobs then queue in the order of their predicted starts; under `strict`, without contention and with exact
+    estimates, they start just when predicted. Where estimates are poor, one of the other dispatch rules lets no
+    cluster wait for another's queue.
     """
 
     heuristic: str = "mct"  # a name of `fedsched.lists.HEURISTICS`
@@ -113,9 +115,20 @@ class ListHeuristic:
         if self.dispatch not in DISPATCH:
             raise unknown_name("dispatch rule", self.dispatch, DISPATCH)
 
-    def rules(self, workload: Workload, federation: Federation) -> Rules:
-        """Return the order of predicted starts, and caps that bind each job to the groups chosen for it."""
-        assignment = assign(workload, federation, self.heuristic)
+    def rules(
+        self,
+        workload: Workload,
+        federation: Federation,
+        *,
+        caps: NDArray[np.int64] | None = None,
+        t0: float | None = None,
+        running: RunningJobs | None = None,
+    ) -> Rules:
+        """Return the order of predicted starts, and caps that bind each job to the groups chosen for it.
+
+        The parameters are those of `simulate`.
+        """
+        assignment = assign(workload, federation, self.heuristic, caps=caps, t0=t0, running=running)
         return Rules(order=assignment.order, dispatch=self.dispatch, caps=assignment.caps, name=str(self))
 
     def __str__(self) -> str:
