@@ -158,7 +158,7 @@ class _Table:
         return available
 
     def occupy(self, start: float, end: float, taken: Ints) -> None:
-        """Take nodes from `start` to `end`; whatever comes later here starts no earlier [25]."""
+        """Take nodes from `start` to `end`; whatever comes later here starts no earlier [26]."""
         past = int(np.searchsorted(self.times, start, side="right"))
         until = max(int(np.searchsorted(self.times, end)), past)
         left = self.counts[:past].sum(axis=0) - taken

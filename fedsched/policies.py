@@ -39,6 +39,7 @@ DISPATCH: Mapping[str, str] = MappingProxyType(
     {
         "strict": "in queue order; the first that cannot start blocks the rest",
         "greedy": "scan the queue in order and start all that fit",
+        "local": "as strict, but a job waits only for earlier ones that may use one of its clusters",
         "easy": "reserve for the first that cannot start, backfill around it",
         "conservative": "reserve for all; what is due now starts",
         "lookahead": "as easy, but the backfilled jobs are packed to use the most nodes",
@@ -101,13 +102,12 @@ class Policy(Protocol):
 class ListHeuristic:
     """A policy that binds each job, when it is submitted, to the cluster of its best predicted completion or energy.
 
-    Jobs then queue in the order of their predicted starts; under `strict`, without contention and with exact
-    estimates, they start just when predicted. Where estimates are poor, one of the other dispatch rules lets no
-    cluster wait for another's queue.
+    Each cluster then starts its jobs in the order of their predicted starts: just when predicted, under `local` or
+    `strict`, without contention and with exact estimates.
     """
 
     heuristic: str = "mct"  # a name of `fedsched.lists.HEURISTICS`
-    dispatch: str = "strict"
+    dispatch: str = "local"
 
     def __post_init__(self) -> None:
         if self.heuristic not in HEURISTICS:
@@ -132,7 +132,7 @@ class ListHeuristic:
         return Rules(order=assignment.order, dispatch=self.dispatch, caps=assignment.caps, name=str(self))
 
     def __str__(self) -> str:
-        return self.heuristic if self.dispatch == "strict" else f"{self.heuristic}-{self.dispatch}"
+        return self.heuristic if self.dispatch == "local" else f"{self.heuristic}-{self.dispatch}"
 
 
 POLICIES: Mapping[str, Rules | ListHeuristic] = MappingProxyType(

@@ -14,7 +14,7 @@ from itertools import pairwise
 Counts = list[int]  # nodes per group
 Order = str | Sequence[int]  # the name of a queue order, or the job indexes in the order wanted
 
-DISPATCH = ("strict", "greedy", "easy", "conservative", "lookahead")
+DISPATCH = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 LOOKAHEAD = 50
 PLACEMENT = ("fastest", "single", "home", "best_fit", "efficient", "powerful", "big_small", "link_aware")
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "xfactor", "wfp3", "unicef", "f1")
@@ -549,6 +549,8 @@ class Simulation:
                 counts = self.place_at(j, self.now)
                 if counts is not None:
                     self.start(j, counts)
+        elif self.dispatch == "local":
+            self.start_per_cluster(queue)
         elif self.dispatch == "easy":
             self.easy(queue)
         elif self.dispatch == "conservative":
@@ -585,6 +587,18 @@ class Simulation:
                 return queue[position:]
             self.start(j, counts)
         return []
+
+    def start_per_cluster(self, queue: list[int]) -> None:
+        """Start each job unless one that waits before it may use one of its clusters (reading 25)."""
+        held: set[int] = set()
+        for j in queue:
+            caps = effective_caps(self.jobs[j], self.machine)
+            mine = {group.cluster for group, cap in zip(self.machine.groups, caps, strict=True) if cap > 0}
+            counts = None if mine & held else self.place_at(j, self.now)
+            if counts is None:
+                held |= mine
+            else:
+                self.start(j, counts)
 
     def easy(self, queue: list[int]) -> None:
         """Start heads; when one is blocked, let others pass it that do not delay it (reading 11)."""

@@ -157,15 +157,36 @@ def test_random_scenarios_agree(heuristic: str) -> None:
 @given(scenario=strategies.scenarios(placement="fastest", without_contention=True))
 @QUICK
 def test_jobs_run_as_predicted(scenario: strategies.Scenario) -> None:
-    """Under strict, with exact estimates and without contention, start, finish and nodes are the predicted ones."""
+    """Under local and strict, with exact estimates and no contention, start, finish and nodes are as predicted."""
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     workload = replace(workload, estimate=workload.runtime)
     for heuristic in HEURISTICS:
         predicted = assign(workload, federation, heuristic, caps=caps)
-        schedule = fs.simulate(workload, federation, heuristic, caps=caps)
-        np.testing.assert_array_equal(schedule.start, predicted.start)
-        np.testing.assert_array_equal(schedule.finish, predicted.finish)
-        np.testing.assert_array_equal(schedule.counts, predicted.counts)
+        for policy in (heuristic, f"{heuristic}-strict"):
+            schedule = fs.simulate(workload, federation, policy, caps=caps)
+            np.testing.assert_array_equal(schedule.start, predicted.start)
+            np.testing.assert_array_equal(schedule.finish, predicted.finish)
+            np.testing.assert_array_equal(schedule.counts, predicted.counts)
+
+
+def test_no_cluster_waits_for_the_queue_of_another() -> None:
+    """Where the second job ends at 2 instead of 11, the next of its cluster starts then, before one queued earlier."""
+    jobs = package((10.0, 2.0, 10.0, 5.0), estimate=np.array([10.0, 11.0, 10.0, 10.0]))
+    machine = fs.Federation.of(1, 1)
+    assert assign(jobs, machine, "mct").start.tolist() == [0.0, 0.0, 10.0, 11.0]
+    assert fs.simulate(jobs, machine, "mct").start.tolist() == [0.0, 0.0, 10.0, 2.0]
+    assert fs.simulate(jobs, machine, "mct-strict").start.tolist() == [0.0, 0.0, 10.0, 10.0]
+
+
+def test_local_is_strict_where_all_share_a_cluster() -> None:
+    """Without caps and allowed clusters every job may use all clusters, and local is strict to the last start."""
+    for seed in range(30):
+        fixed = {"placement": "fastest", "dispatch": "local"}
+        scenario = strategies.random_scenario(40_000 + seed, **fixed)
+        scenario = replace(scenario, jobs=[replace(job, caps=None, allowed=None) for job in scenario.jobs])
+        workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
+        local, strict = (fs.simulate(workload, federation, fs.Rules(dispatch=one)) for one in ("local", "strict"))
+        np.testing.assert_array_equal(local.start, strict.start)
 
 
 @given(scenario=strategies.scenarios(placement="fastest"))
@@ -231,7 +252,7 @@ def test_names_and_dispatch_rules() -> None:
     """Every heuristic goes with every dispatch rule; a name that is nearly right is offered."""
     for heuristic in HEURISTICS:
         for dispatch in DISPATCH:
-            name = heuristic if dispatch == "strict" else f"{heuristic}-{dispatch}"
+            name = heuristic if dispatch == "local" else f"{heuristic}-{dispatch}"
             assert POLICIES[name] == fs.ListHeuristic(heuristic, dispatch)
     with pytest.raises(UnknownNameError, match="'min-min'"):
         fs.simulate(package(), UNEQUAL, "minmin")

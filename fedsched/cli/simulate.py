@@ -68,7 +68,7 @@ def command(
     order
         In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, unicef, f1.
     dispatch
-        In place of the policy's dispatch rule: strict, greedy, easy, conservative or lookahead.
+        In place of the policy's dispatch rule: strict, greedy, local, easy, conservative or lookahead.
     backfill_order
         In place of the policy's order of backfilling: the names of --order.
     placement

@@ -12,9 +12,10 @@ class Dispatch(IntEnum):
 
     STRICT = 0
     GREEDY = 1
-    EASY = 2
-    CONSERVATIVE = 3
-    LOOKAHEAD = 4
+    LOCAL = 2
+    EASY = 3
+    CONSERVATIVE = 4
+    LOOKAHEAD = 5
 
 
 class Placement(IntEnum):

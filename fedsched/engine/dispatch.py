@@ -1,10 +1,10 @@
-"""Dispatch rules that look at the free nodes of now: strict, greedy and EASY backfilling."""
+"""Dispatch rules that look at the free nodes of now: strict, greedy, local and EASY backfilling."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, inlined
+from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import place, planned_duration, slowest
@@ -71,6 +71,31 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
         if place(problem, plan, j, state.free, state.load, state):
             start_job(problem, plan, state, j)
         position = next_small(queue, position + 1, state.counter[Counter.FREE])
+
+
+@part
+def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
+    """Scan the queue in order; a job that cannot start holds its clusters against those behind it [25]."""
+    queue, held = state.queue, state.scratch.limited
+    begin = problem.groups.cluster_begin
+    held[:] = 0
+    still_open = held.size
+    position = next_small(queue, FIRST, ANY)
+    while position >= 0 and still_open > 0 and state.counter[Counter.FREE] > 0:
+        j = queue.order[position]
+        waits = problem.tasks[j] > state.counter[Counter.FREE]
+        for g in range(held.size):
+            waits = waits or (held[g] == 1 and plan.caps[plan.cap_row[j], g] > 0)
+        if not waits and place(problem, plan, j, state.free, state.load, state):
+            start_job(problem, plan, state, j)
+        else:
+            for g in range(held.size):
+                if held[g] == 0 and plan.caps[plan.cap_row[j], g] > 0:
+                    k = problem.groups.cluster[g]
+                    for h in range(begin[k], begin[k + 1]):
+                        held[h] = 1
+                    still_open -= begin[k + 1] - begin[k]
+        position = next_small(queue, position + 1, ANY)
 
 
 @inlined
