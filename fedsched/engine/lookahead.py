@@ -10,39 +10,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import LOOKAHEAD
-from fedsched.engine.dispatch import (
-    LASTING,
-    REFUSED,
-    backfill,
-    place_beside_reservation,
-    reserve_for_head,
-    search_window,
-    start_beside_reservation,
-    start_from_head,
-)
-from fedsched.engine.queue import FIRST, next_candidate, next_small
+from fedsched.engine.dispatch import LASTING, REFUSED, place_beside_reservation, start_apart
+from fedsched.engine.queue import FIRST, next_candidate
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, Packing, Plan, Problem, Queue, State
+    from fedsched.engine.arrays import Ints, Packing, Plan, Problem, State
 
 BRIEFLY, LASTINGLY = constant(0), constant(1)  # values of `lasts`
 NEVER = constant(LOOKAHEAD + 1)  # no number of candidates reaches the sum
 
 
+@part
+def _place_beside(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
+    return place_beside_reservation(problem, plan, state, j, shadow)
+
+
 @inlined
-def _collect(problem: Problem, plan: Plan, state: State, queue: Queue, head: int, shadow: float) -> int:
+def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> int:
     # The first jobs that could start beside the reservation if they were alone; returns how many.
-    packing = state.packing
-    window = search_window(state.clock[Clock.NOW], shadow)
-    free, extra = state.counter[Counter.FREE], state.scratch.extra.sum()
+    queue = state.backfill if plan.separate_backfill else state.queue
+    packing, free, extra = state.packing, state.counter[Counter.FREE], state.scratch.extra.sum()
     found = 0
     position = next_candidate(queue, FIRST, free, window, extra)
     while position >= 0 and found < packing.job.size:
         j = queue.order[position]
         if j != head:
-            fit = place_beside_reservation(problem, plan, state, j, shadow)
+            fit = _place_beside(problem, plan, state, j, shadow)
             if fit != REFUSED:
                 packing.job[found] = j
                 packing.tasks[found] = problem.tasks[j]
@@ -104,22 +99,16 @@ def choose(packing: Packing, candidates: int, free: int, extra: int) -> int:
 
 
 @part
-def _pack(problem: Problem, plan: Plan, state: State, head: int) -> None:
-    queue = state.backfill if plan.separate_backfill else state.queue
-    shadow = reserve_for_head(problem, plan, state, head)
-    packing = state.packing
-    candidates = _collect(problem, plan, state, queue, head, shadow)
-    choose(packing, candidates, state.counter[Counter.FREE], state.scratch.extra.sum())
+def start_packed(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> None:
+    """Start what uses the most nodes beside the head's reservation [24]."""
+    packing, extra = state.packing, state.scratch.extra
+    candidates = _collect(problem, plan, state, head, shadow, window)
+    choose(packing, candidates, state.counter[Counter.FREE], extra.sum())
     for i in range(candidates):
         if packing.chosen[i] == 1:
-            start_beside_reservation(problem, plan, state, packing.job[i], shadow)
-    backfill(problem, plan, state, queue, head, shadow)
-
-
-@inlined
-def pack_around_head(problem: Problem, plan: Plan, state: State) -> None:
-    """Start from the head, reserve for the first that cannot start, then backfill what uses the most nodes [24]."""
-    head = start_from_head(problem, plan, state)
-    queue = state.backfill if plan.separate_backfill else state.queue
-    if head >= 0 and next_small(queue, FIRST, state.counter[Counter.FREE]) >= 0:
-        _pack(problem, plan, state, head)
+            fit = _place_beside(problem, plan, state, packing.job[i], shadow)
+            if fit == LASTING:
+                for g in range(extra.size):
+                    extra[g] -= state.scratch.chosen[g]
+            if fit != REFUSED:
+                start_apart(problem, plan, state, packing.job[i])
