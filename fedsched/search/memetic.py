@@ -34,8 +34,8 @@ class Memetic:
         budget = run.total or 100 * LONGEST
         least = 1 if objectives == 1 else objectives + 1
         members = max(least, min(MEMBERS, budget // MEAL))
-        self._walkers = Walkers(run, members=members)
-        self._walkers.weights = directions(members, objectives)
+        self.walkers = Walkers(run, members=members)
+        self.walkers.weights = directions(members, objectives)
         self._generation = 0
         self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
 
@@ -45,21 +45,29 @@ class Memetic:
             self._begin(run)
         else:
             self._look_ahead(run)
-            self._walkers.walk(run, min(self._stretch, run.left))
+            self.walkers.walk(run, min(self._stretch, run.left))
             self._restart_stale(run)
         self._generation += 1
         return True
 
+    def welcome(self, rows: Ints, values: Floats) -> None:
+        """Set each plan down on the walker that gains most by it, if any does."""
+        for row, value in zip(rows, values, strict=True):
+            gains = [self.walkers.best(k) - float(self.walkers.scalar(k, value)) for k in range(len(self.walkers))]
+            k = int(np.argmax(gains))
+            if gains[k] > 0:
+                self.walkers.place(k, row, value)
+
     def _begin(self, run: Run) -> None:
-        rows = run.first_rows(max(len(run.seeds), len(self._walkers)))
+        rows = run.first_rows(max(len(run.seeds), len(self.walkers)))
         values = run.evaluate(rows)
         self._look_ahead(run)
         taken: set[int] = set()
-        for k in range(len(self._walkers)):
-            ranking = np.argsort(self._walkers.scalar(k, values), kind="stable").tolist()
+        for k in range(len(self.walkers)):
+            ranking = np.argsort(self.walkers.scalar(k, values), kind="stable").tolist()
             best = next((i for i in ranking if i not in taken), ranking[0])
             taken.add(best)
-            self._walkers.place(k, rows[best], values[best])
+            self.walkers.place(k, rows[best], values[best])
 
     def _look_ahead(self, run: Run) -> None:
         # Directions are measured from the best seen of each objective to the worst on the front.
@@ -67,21 +75,21 @@ class Memetic:
         if values.shape[1] > 1:
             ideal, extent = values.min(axis=0), np.ptp(values, axis=0)
             floor = 1e-3 * np.abs(run.reference)
-            self._walkers.aim(ideal, np.maximum(extent, floor))
+            self.walkers.aim(ideal, np.maximum(extent, floor))
 
     def _restart_stale(self, run: Run) -> None:
-        stale = [k for k in range(len(self._walkers)) if self._walkers.stale(k) > STALE]
+        stale = [k for k in range(len(self.walkers)) if self.walkers.stale(k) > STALE]
         if not stale or run.left < len(stale):
             return
         children = self._children(run, stale)
         values = run.evaluate(children)
         for k, child, value in zip(stale, children, values, strict=True):
-            self._walkers.place(k, child, value, slack=SLACK)
+            self.walkers.place(k, child, value, slack=SLACK)
 
     def _children(self, run: Run, stale: list[int]) -> Ints:
         # Parents: the walker's nearest plan of the archive, and another walker's best or another of the archive.
         rng = run.generator(self._generation)
-        pool = np.concatenate([[walker.best for walker in self._walkers.walkers], *self._kept(run)])
+        pool = np.concatenate([[walker.best for walker in self.walkers.walkers], *self._kept(run)])
         pairs = []
         for k in stale:
             first = k if len(run.archive.values[0]) == 1 else self._nearest(run, k, rng)
@@ -111,11 +119,11 @@ class Memetic:
         places = [i for i, entry in enumerate(run.archive.entries) if entry.row is not None]
         if not places:
             return k
-        scores = self._walkers.scalar(k, run.archive.values[places])
+        scores = self.walkers.scalar(k, run.archive.values[places])
         chosen = int(np.argsort(scores, kind="stable")[: max(1, len(places) // 8)][0])
         if rng.random() < 0.3:
             chosen = int(np.argmax(np.nan_to_num(crowding(run.archive.values[places]), posinf=0.0)))
-        return len(self._walkers) + chosen
+        return len(self.walkers) + chosen
 
 
 def directions(members: int, objectives: int) -> Floats:
