@@ -223,13 +223,12 @@ def test_running_jobs_keep_their_nodes() -> None:
         held = list(zip(running.planned_end.tolist(), running.counts.tolist(), strict=True))
         already = frozenset(running.rows.tolist())
         jobs = [scenario.jobs[row] for row in rows]
-        found, _ = naive_lists.assign(
-            jobs, scenario.machine, "min-min", t0=running.time, held=held, already=already
-        )
-        got = assign(workload.take(rows), federation, "min-min", caps=caps[rows], running=running)
+        name = naive_lists.HEURISTICS[seed % len(naive_lists.HEURISTICS)]
+        found, _ = naive_lists.assign(jobs, scenario.machine, name, t0=running.time, held=held, already=already)
+        got = assign(workload.take(rows), federation, name, caps=caps[rows], running=running)
         for j, place in found.items():
             assert (got.start[j], got.finish[j], got.counts[j].tolist()) == (place.start, place.end, place.counts)
-        schedule = fs.simulate(workload.take(rows), federation, "min-min", caps=caps[rows], running=running)
+        schedule = fs.simulate(workload.take(rows), federation, name, caps=caps[rows], running=running)
         schedule.verify(caps=caps[rows])
         checked += 1
     assert checked > 30
@@ -237,9 +236,7 @@ def test_running_jobs_keep_their_nodes() -> None:
 
 def test_contention_delays_what_was_predicted() -> None:
     """Two co-allocated jobs that overload an uplink end later than predicted, and the schedule is still sound."""
-    machine = fs.Federation(
-        (fs.Cluster("a", (fs.NodeGroup(4),), 1.0), fs.Cluster("b", (fs.NodeGroup(4),), 1.0))
-    )
+    machine = fs.Federation((fs.Cluster("a", (fs.NodeGroup(4),), 1.0), fs.Cluster("b", (fs.NodeGroup(4),), 1.0)))
     jobs = package((10.0,), tasks=np.array([6]), compute_fraction=np.array([0.5]), task_bandwidth=np.array([1.0]))
     schedule = fs.simulate(jobs, machine, "min-min")
     # D = 4·1·2/5 = 1.6 over 1: tc = 0.5 + 0.5·1.6
