@@ -290,16 +290,16 @@ class _Mapper:
             end, start, level = self._predict(site, np.array([row]), now)
             energy = 0.0
             if self.heuristic == "least-energy":
-                energy = self._added_energy(row, site, now, float(start[0]), float(end[0]), int(level[0]))
+                energy = self._added_energy(row, site, float(start[0]), float(end[0]), int(level[0]))
             ranked.append((energy, float(end[0]), site))
         return min(ranked)[2]
 
-    def _added_energy(self, row: int, site: int, now: float, start: float, end: float, level: int) -> float:
+    def _added_energy(self, row: int, site: int, start: float, end: float, level: int) -> float:
         # By how much the job raises the predicted eq. 1.8: by its own joules, and by idling past the last end [28].
         taken = self._fill(row, site, level, start)
         sigma, slowdown = float(self.workload.compute_fraction[row]), float(self.sites[site].slowdowns[level])
         seconds = float(self.workload.estimate[row]) * (sigma * slowdown + (1.0 - sigma))
-        longer = max(0.0, end - max(self.horizon, now))
+        longer = max(0.0, end - self.horizon)
         watts: float = sum((taken * self.extra_watts).tolist())
         return watts * seconds + self.idle_total * longer
 

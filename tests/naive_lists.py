@@ -97,14 +97,14 @@ class Predictor:
         assert counts is not None
         return counts
 
-    def energy(self, job: naive.Job, place: Place, now: float) -> float:
+    def energy(self, job: naive.Job, place: Place) -> float:
         """Return by how much the job raises the predicted energy (reading 28)."""
         groups = self.machine.groups
         slowest = max(1.0 / groups[g].speed for g in place.groups)
         seconds = job.estimate * (job.sigma * slowest + (1.0 - job.sigma))
         watts = sum(x * (group.busy - group.idle) for group, x in zip(groups, place.counts, strict=True))
         idle = sum(group.count * group.idle for group in groups)
-        return watts * seconds + idle * max(0.0, place.end - max(self.horizon, now))
+        return watts * seconds + idle * max(0.0, place.end - self.horizon)
 
     def bind(self, place: Place) -> None:
         self.take(place.counts, place.start, place.end)
@@ -156,7 +156,7 @@ def assign(
             chosen = max(together, key=lambda j: urgency(places[j], heuristic))  # of equals the first
         options = places[chosen]
         if heuristic == "least-energy":
-            costs = [predictor.energy(jobs[chosen], place, now) for place in options]
+            costs = [predictor.energy(jobs[chosen], place) for place in options]
             place = min(zip(costs, options, strict=True), key=lambda pair: (pair[0], pair[1].end))[1]
         else:
             place = min(options, key=lambda place: place.end)

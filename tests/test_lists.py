@@ -94,6 +94,50 @@ def test_a_job_waits_for_fast_nodes_where_that_ends_sooner() -> None:
     assert schedule.counts.tolist() == [[0, 1], [1, 0]]
 
 
+def test_a_co_allocated_job_keeps_its_place_in_every_queue() -> None:
+    """Three tasks fit beside cluster 3, which one job holds until 5 and another then; bound to all, they start at 5."""
+    jobs = package((5.0, 4.0, 2.0), tasks=np.array([2, 2, 3]))
+    machine = fs.Federation.of(2, 2, 2)
+    caps = np.array([[0, 0, 2], [0, 0, 2], [2, 2, 2]])
+    schedule = fs.simulate(jobs, machine, "mct", caps=caps)
+    assert schedule.start.tolist() == assign(jobs, machine, "mct", caps=caps).start.tolist() == [0.0, 5.0, 5.0]
+    assert schedule.counts[2].tolist() == [2, 1, 0]
+
+
+def test_a_co_allocated_job_is_in_no_queue_that_it_cannot_use() -> None:
+    """Bound to the fast nodes of clusters 2 and 3, a job does not wait for cluster 1, which has slow ones for it."""
+    fast = fs.NodeGroup(2, 2.0)
+    mixed = fs.Cluster("1", (fs.NodeGroup(1, 2.0), fs.NodeGroup(1, 1.0)))
+    machine = fs.Federation((mixed, fs.Cluster("2", (fast,)), fs.Cluster("3", (fast,))))
+    jobs = package((5.0, 4.0, 2.0), tasks=np.array([1, 1, 3]))
+    caps = np.array([[0, 1, 0, 0], [0, 1, 0, 0], [0, 1, 2, 2]])
+    schedule = fs.simulate(jobs, machine, "mct", caps=caps)
+    assert schedule.start.tolist() == assign(jobs, machine, "mct", caps=caps).start.tolist() == [0.0, 5.0, 0.0]
+    assert schedule.counts[2].tolist() == [0, 0, 2, 1]
+
+
+def test_of_equal_completions_the_faster_nodes_are_taken() -> None:
+    """10 s end at 10 on the fast node behind 10 s more, and on the slow one at once; capped or not, fast wins."""
+    machine = fs.Federation((fs.Cluster("mixed", (fs.NodeGroup(1, 2.0), fs.NodeGroup(3, 1.0))),))
+    jobs = package((10.0, 10.0))
+    for caps in (None, np.array([[1, 2], [1, 2]])):
+        schedule = fs.simulate(jobs, machine, "mct", caps=caps)
+        assert schedule.counts.tolist() == [[1, 0], [1, 0]]
+        assert schedule.finish.tolist() == [5.0, 10.0]
+
+
+def test_least_energy_knows_how_long_running_jobs_idle_the_rest() -> None:
+    """Alone 4 s cost 80 + 30·2 J on fast and 40 + 30·4 on thrifty; where all is on until 10, 80 against 40."""
+    thrifty = fs.Cluster("thrifty", (fs.NodeGroup(1, 1.0, 20.0, 10.0),))
+    machine = fs.Federation((fs.Cluster("fast", (fs.NodeGroup(2, 2.0, 50.0, 10.0),)), thrifty))
+    jobs = package((20.0, 4.0), submit=np.array([0.0, 1.0]))
+    running = prepare(jobs, machine, fs.Rules(caps=np.array([[1, 0], [1, 1]]))).advance(until=0.5).running()
+    beside = fs.simulate(jobs, machine, "least-energy", running=running)
+    alone = fs.simulate(jobs.take([1]), machine, "least-energy")
+    assert beside.counts.tolist() == [[1, 0], [0, 1]]
+    assert alone.counts.tolist() == [[1, 0]]
+
+
 def test_decisions_are_made_when_jobs_come_and_are_kept() -> None:
     """A short job that comes later neither undoes what was bound before it nor is foreseen."""
     jobs = package((8.0, 8.0, 2.0), submit=np.array([0.0, 0.0, 1.0]))

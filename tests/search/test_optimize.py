@@ -205,8 +205,8 @@ def test_list_heuristics_are_baselines_that_the_front_can_hold(jobs: fs.Workload
     names = ("lookahead", *HEURISTICS)
     for knowledge in ("runtime", "estimate"):
         found = fs.optimize(
-            jobs, fs.Federation.example(), knowledge=knowledge, seeds="random", method="random", evaluations=20,
-            baselines=names,
+            jobs, fs.Federation.example(), objectives=("makespan", "energy"), knowledge=knowledge, seeds="random",
+            method="random", evaluations=20, baselines=names,
         )  # fmt: skip
         assert [baseline.policy for baseline in found.baselines] == list(names)
         assert {plan.policy for plan in found.front.plans} & set(HEURISTICS)
