@@ -202,7 +202,7 @@ def test_baselines_share_the_searchs_knowledge(jobs: fs.Workload) -> None:
 @pytest.mark.compiled
 def test_list_heuristics_are_baselines_that_the_front_can_hold(jobs: fs.Workload, tmp_path: Path) -> None:
     """Tests that a front of nothing but baselines runs as they do, from a file too, on both sides of estimates."""
-    names = ("lookahead", *HEURISTICS)
+    names = tuple(HEURISTICS)
     for knowledge in ("runtime", "estimate"):
         found = fs.optimize(
             jobs, fs.Federation.example(), objectives=("makespan", "energy"), knowledge=knowledge, seeds="random",
