@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedsched.io import read_federation as read_federation
     from fedsched.io import write as write
     from fedsched.optimize import optimize as optimize
+    from fedsched.policies import ListHeuristic as ListHeuristic
     from fedsched.policies import Policy as Policy
     from fedsched.policies import Rules as Rules
     from fedsched.result import Result as Result
@@ -34,6 +35,7 @@ _HOME: dict[str, str | None] = {
     "Cluster": "federation",
     "Federation": "federation",
     "Job": "workload",
+    "ListHeuristic": "policies",
     "NodeGroup": "federation",
     "Policy": "policies",
     "Result": "result",
@@ -55,6 +57,7 @@ __all__ = [
     "Cluster",
     "Federation",
     "Job",
+    "ListHeuristic",
     "NodeGroup",
     "Policy",
     "Result",

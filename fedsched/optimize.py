@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 BASELINES = (
     "fcfs", "easy", "easy-sjbf", "conservative", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy",
-    "wfp3-easy", "jpr", "cbs",
+    "wfp3-easy", "jpr", "cbs", "lookahead", "mct", "min-min", "max-min", "sufferage", "least-energy",
 )  # fmt: skip
 WORK = 30_000_000  # the default budget: so many job placements, some ten seconds
 MOST_SEEDS = 200
