@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import FedschedError, InfeasibleError, unknown_name
-from fedsched.optimize import BASELINES, baseline_values, bounds_of, optimize, versions
+from fedsched.optimize import BASELINES, baseline_schedules, bounds_of, optimize, values_of, versions
 from fedsched.policies import POLICIES
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives
@@ -235,9 +235,10 @@ def _simulated(instance: Instance, policy: str) -> dict[str, Any]:
         raise unknown_name("method or policy", policy, [*METHODS, *ALIASES, *POLICIES])
     began = time.perf_counter()
     problem = SearchProblem(instance.workload, instance.federation, Objectives.of(instance.objectives))
-    names, values = baseline_values(problem, (policy,))
+    schedules = baseline_schedules(problem, (policy,))
+    values = values_of(problem, schedules.values())
     seconds = time.perf_counter() - began
-    if not names:
+    if not schedules:
         raise InfeasibleError(f"Policy {policy!r} cannot place every job of {instance.name!r}; leave one of them out.")
     bounds = [bounds_of(problem).of(name) for name in problem.objectives.names]
     return {
