@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 BASELINES = (
     "fcfs", "easy", "easy-sjbf", "conservative", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy",
-    "wfp3-easy", "jpr", "cbs",
+    "wfp3-easy", "jpr", "cbs", "lookahead", "mct", "min-min", "max-min", "sufferage", "least-energy",
 )  # fmt: skip
 WORK = 30_000_000  # the default budget: so many job placements, some ten seconds
 MOST_SEEDS = 200
@@ -122,7 +122,8 @@ def optimize(
     seed
         What all random numbers follow from.
     seeds
-        "structured": begin with what queue orders, placements and simple blacklists give. "random": with chance.
+        "structured": begin with what the baselines, queue orders, placements and simple blacklists give. "random": with
+        chance.
     initial
         Plans to begin with: schedules, former Results, or pairs of order and caps.
     callback
@@ -212,14 +213,15 @@ def search_once(
         running=running,
         threads=search.threads,
     )
-    names, values = baseline_values(problem, search.baselines)
+    schedules = baseline_schedules(problem, search.baselines)
+    names, values = list(schedules), values_of(problem, schedules.values())
     bounds = bounds_of(problem)
     run = Run(
         problem=problem,
         seed=search.seed,
         stop=search.stop,
         reference=_reference(problem, names, values),
-        seeds=_first_plans(problem, search.seeds, initial),
+        seeds=_first_plans(problem, search.seeds, initial, schedules.values()),
         bounds=np.array([bound_on(bounds, name) for name in search.objectives.names]) * search.objectives.signs,
         callback=search.callback,
     )
@@ -277,12 +279,12 @@ def _rules(
     return tuple(rules)
 
 
-def baseline_values(problem: SearchProblem, policies: Sequence[str]) -> tuple[list[str], Floats]:
-    """Return the policies that can place every job, and their objective values with the search's own knowledge."""
-    names, rows = [], []
+def baseline_schedules(problem: SearchProblem, policies: Sequence[str]) -> dict[str, Schedule]:
+    """Return what the policies do that can place every job, with the search's own knowledge."""
+    schedules = {}
     for policy in policies:
         try:
-            schedule = simulate(
+            schedules[policy] = simulate(
                 problem.workload,
                 problem.federation,
                 policy,
@@ -294,9 +296,13 @@ def baseline_values(problem: SearchProblem, policies: Sequence[str]) -> tuple[li
             )
         except InfeasibleError:
             continue  # this policy's placement cannot hold some job; others can, or packing had failed
-        names.append(policy)
-        rows.append(tuple(schedule.metrics(users=False).as_dict().values()))
-    return names, problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
+    return schedules
+
+
+def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
+    """Return the objective values of schedules."""
+    rows = [tuple(schedule.metrics(users=False).as_dict().values()) for schedule in schedules]
+    return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
 
 
 def _reference(problem: SearchProblem, names: Sequence[str], values: Floats) -> Floats:
@@ -309,13 +315,15 @@ def _reference(problem: SearchProblem, names: Sequence[str], values: Floats) -> 
     return np.where(reference == 0.0, 1.0, reference)
 
 
-def _first_plans(problem: SearchProblem, seeds: str, initial: Iterable[object]) -> Ints:
+def _first_plans(problem: SearchProblem, seeds: str, initial: Iterable[object], baselines: Iterable[Schedule]) -> Ints:
+    # The user's plans, then what the baselines did, bound to the nodes that they took, then the structured ones.
     own = [row for plan in initial for row in _rows_of(problem, plan)]
-    structured = structured_seeds(problem, limit=MOST_SEEDS) if seeds == "structured" else None
-    parts = [np.array(own, dtype=np.int64).reshape(len(own), problem.layout.length)]
-    if structured is not None:
-        parts.append(structured)
-    return np.concatenate(parts)
+    if seeds == "structured":
+        own += [row for schedule in baselines if schedule.complete for row in _rows_of(problem, schedule)]
+    rows = np.array(own, dtype=np.int64).reshape(len(own), problem.layout.length)
+    if seeds != "structured":
+        return rows
+    return np.concatenate([rows, structured_seeds(problem, limit=MOST_SEEDS)])
 
 
 def _rows_of(problem: SearchProblem, plan: object) -> list[Ints]:

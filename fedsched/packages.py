@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.optimize import Search, baseline_values, bound_on, bounds_of, search_once, versions
+from fedsched.optimize import Search, baseline_schedules, bound_on, bounds_of, search_once, values_of, versions
 from fedsched.policies import Rules
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.schedule import Schedule
@@ -71,7 +71,8 @@ def optimize_in_packages(search: Search, workload: Workload, cluster: Federation
         kill_at_estimate=search.settings.kill_at_estimate,
         notes=() if not np.isnan(start).any() else (f"interrupted in package {len(done)} of {len(packages)}",),
     )
-    names, values = baseline_values(whole, search.baselines)
+    schedules = baseline_schedules(whole, search.baselines)
+    names, values = list(schedules), values_of(whole, schedules.values())
     bounds = bounds_of(whole)
     (objective,) = search.objectives.names
     row = np.array(tuple(schedule.metrics(users=False).as_dict().values()))

@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.search.archive import crowding, non_dominated
 from fedsched.search.fuzzy import progress, promotion
 from fedsched.search.keys import cross_keys
-from fedsched.search.moga import by_rank_and_crowding
+from fedsched.search.population import by_rank_and_crowding
 from fedsched.search.swarm import Particles
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import FedschedError, TraceError, UnknownNameError
+from fedsched.lists import HEURISTICS
 from fedsched.search import checkpoint as checkpoints
 from fedsched.search.stopping import GapReached, NoProgress
 
@@ -196,6 +197,24 @@ def test_baselines_share_the_searchs_knowledge(jobs: fs.Workload) -> None:
         )
         easy = fs.simulate(together, fs.Federation.example(), "easy", knowledge=knowledge)
         assert found.baselines[0].values[0] == pytest.approx(easy.metrics().flow, rel=1e-12)
+
+
+@pytest.mark.compiled
+def test_list_heuristics_are_baselines_that_the_front_can_hold(jobs: fs.Workload, tmp_path: Path) -> None:
+    """Tests that a front of nothing but baselines runs as they do, from a file too, on both sides of estimates."""
+    names = tuple(HEURISTICS)
+    for knowledge in ("runtime", "estimate"):
+        found = fs.optimize(
+            jobs, fs.Federation.example(), objectives=("makespan", "energy"), knowledge=knowledge, seeds="random",
+            method="random", evaluations=20, baselines=names,
+        )  # fmt: skip
+        assert [baseline.policy for baseline in found.baselines] == list(names)
+        assert {plan.policy for plan in found.front.plans} & set(HEURISTICS)
+        found.save(tmp_path / "found.json")
+        for result in (found, fs.Result.load(tmp_path / "found.json")):
+            for i, values in enumerate(result.front.values.tolist()):
+                metrics = result.schedule(i).metrics(users=False)
+                assert [metrics.makespan, metrics.energy] == values
 
 
 def test_unknown_names_are_refused_before_anything_runs(jobs: fs.Workload) -> None:

@@ -1,4 +1,4 @@
-"""NSGA-II's parts: ranks and crowding against plain definitions, and duplicates found by hashing."""
+"""A population: ranks and crowding against plain definitions, and duplicates found by hashing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedsched.search.moga import _new, by_rank_and_crowding, crowding_in_fronts, row_hashes
+from fedsched.search.population import _new, by_rank_and_crowding, crowding_in_fronts, row_hashes
 
 POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=25)
 
