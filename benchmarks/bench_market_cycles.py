@@ -199,7 +199,7 @@ def _said(agreed: bool) -> tuple[str, bool]:
 def main() -> None:
     """Print all tables."""
     smoke = arguments(__doc__ or "").smoke
-    cycles = 10 if smoke else 5000
+    cycles = 4 if smoke else 5000
     for part, share in ((table_1, 1), (table_2, 1), (figure_7, 1), (figure_9, 1), (table_3, 1), (ablation, 5)):
         begun = time.perf_counter()
         part(max(1, cycles // share))

@@ -161,7 +161,7 @@ def _said(agreed: bool, ours: str = "") -> tuple[str, bool]:
 def main() -> None:
     """Print all tables."""
     smoke = arguments(__doc__ or "").smoke
-    cycles = 20 if smoke else 5000
+    cycles = 5 if smoke else 5000
     study(cycles)
     runtimes(cycles // 5)
     exactness(cycles // 5)

@@ -32,7 +32,7 @@ from fedsched.plot import cycle
 from fedsched.plot.style import LINES, MARKERS, dress
 
 SMALL = os.environ.get("FEDSCHED_BUDGET") == "small"
-CYCLES = 10 if SMALL else 600
+CYCLES = 4 if SMALL else 600
 LOW, MEDIUM, HIGH = Domain(busy=(0.0, 0.2)), Domain(), Domain(busy=(0.215, 0.515))
 CSS = Slicer(groups=1, search="amp")
 
@@ -59,7 +59,7 @@ print(market.schedule(batch, environment, method="css"))
 
 # %%
 asked = Request(nodes=5, length=150, budget=1500)
-searches = market.searches_of(asked, cycles=max(10, CYCLES // 3))
+searches = market.searches_of(asked, cycles=max(4, CYCLES // 3))
 panels = {
     "a) start": "min_start",
     "b) run time": "min_runtime",
@@ -126,7 +126,7 @@ figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
 idle = Domain(nodes=30, busy=(0.0, 0.2))
 for ax, (load, domain) in zip(axes, {"high": HIGH, "medium": MEDIUM, "low": idle}.items(), strict=True):
     methods = {str(k): Slicer(groups=k, search="amp") for k in groups}
-    done = market.cycles_of(methods, domain=domain, cycles=max(10, CYCLES // 2))
+    done = market.cycles_of(methods, domain=domain, cycles=max(4, CYCLES // 2))
     whole = ~np.any([one.failed for one in done.values()], axis=0)
     whole = whole if whole.any() else None
     values = [done[str(k)].mean("cpu", cycles=whole) for k in groups]
@@ -164,7 +164,7 @@ def profit(price: float, cycles: int) -> float:
 asking = (2, 4, 5, 6, 7, 8, 10)
 paper = {2: 527.1, 4: 939.6, 6: 1112.3, 8: 878.7, 10: 710.3}
 figure, ax = plt.subplots(figsize=(5.5, 3.4), layout="constrained")
-ax.plot(asking, [profit(price, max(5, CYCLES // 3)) for price in asking], "o-", color=LINES[0], label="our runs")
+ax.plot(asking, [profit(price, max(4, CYCLES // 3)) for price in asking], "o-", color=LINES[0], label="our runs")
 ax.plot(list(paper), list(paper.values()), "s--", color=LINES[1], label="the paper")
 ax.set_ylim(0, None)
 ax.legend(fontsize=8, frameon=False)
