@@ -223,16 +223,17 @@ def replay(domain: Domain, jobs: list[Job]) -> list[Found]:
 
 
 def random_domain(rng: random.Random, nodes: int, *, horizon: int = 40) -> Domain:
-    """Return a small domain of whole numbers, in which ties are common and sums exact."""
+    """Return a small domain of whole numbers, in which ties are common and sums exact; half of them are nearly idle."""
+    idle = rng.random() < 0.5
     performance = [float(rng.choice((1, 2, 4))) for _ in range(nodes)]
     slots = []
     for node in range(nodes):
-        at = rng.randrange(0, 8)
+        at = rng.randrange(0, 3 if idle else 8)
         while at < horizon:
-            end = at + rng.randrange(2, 16)
+            end = at + (rng.randrange(10, 40) if idle else rng.randrange(2, 16))
             slots.append((float(at), node, float(end)))
             at = end + rng.randrange(1, 8)
-    prices = [float(rng.randrange(1, 7)) for _ in range(nodes)]
+    prices = [float(rng.randrange(1, 4 if idle else 7)) for _ in range(nodes)]
     return Domain(performance, prices, [float(rng.randrange(1, 9)) for _ in range(nodes)], sorted(slots))
 
 

@@ -39,6 +39,22 @@ def test_replay_is_that_of_the_plain_reference() -> None:
     assert moved > 20
 
 
+def test_what_is_free_at_an_instant_is_scanned_by_node() -> None:
+    """Slots that have begun before a release begin with it: nodes decide their order, not when they were freed."""
+    environment = market.Environment(
+        slots=market.Slots([1, 2, 3, 5, 6], [8.0, 0.0, 5.0, 20.0, 20.0], [100.0, 100.0, 25.0, 100.0, 100.0]),
+        performance=[1.0] * 7,
+        price=[9.0, 5.0, 2.0, 4.0, 9.0, 3.0, 3.0],
+    )
+    batch = [market.Request(nodes=1, length=40), market.Request(nodes=2, length=10, budget=75)]
+    plan = market.schedule(batch, environment, method="backfilling")
+    assert [(w.start, w.nodes) for w in plan.windows if w is not None] == [(0.0, (2,)), (20.0, (5, 6))]
+    done = market.replay(plan, share=[0.25, 1.0])
+    assert done.start.tolist() == [0.0, 10.0]
+    assert done.nodes[1].tolist() == [1, 2]
+    assert done.moves == 1
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("method", ["css", "slicer", "backfilling", "bsf"])
 def test_nobody_starts_later_and_chosen_windows_stay(method: str) -> None:

@@ -119,6 +119,42 @@ def test_exact_choice_on_made_domains_is_the_best() -> None:
                 assert window.value(criterion) == pytest.approx(min(every), rel=1e-12)
 
 
+def test_a_swap_may_spend_the_budget_to_the_last() -> None:
+    """Algorithm 2 takes the shorter slot that costs exactly the budget."""
+    environment = market.Environment(
+        slots=market.Slots([0, 1], [0.0, 1.0], [30.0, 30.0]), performance=[1.0, 4.0], price=[1.0, 10.0]
+    )
+    window = market.find_window(environment, market.Request(nodes=1, length=8, budget=20, criterion="min_runtime"))
+    assert window is not None
+    assert (window.nodes, window.cost) == ((1,), 20.0)
+
+
+def test_a_swap_that_gains_nothing_is_not_made() -> None:
+    """Where not all of the longest slots can be replaced, the cheapest window stays."""
+    environment = market.Environment(
+        slots=market.Slots([0, 1, 2, 3], [0.0, 0.0, 0.0, 1.0], [30.0] * 4),
+        performance=[4.0, 1.0, 1.0, 4.0],
+        price=[12.5, 2.5, 2.625, 0.5],
+    )
+    window = market.find_window(environment, market.Request(nodes=3, length=8, budget=50, criterion="min_runtime"))
+    assert window is not None
+    assert (window.nodes, window.cost) == ((1, 2, 3), 42.0)
+
+
+def test_the_exact_choice_settles_ties_by_nodes() -> None:
+    """Of windows equally light and equally dear, found in one step, the one of lower nodes is taken."""
+    environment = market.Environment(
+        slots=market.Slots([0, 1, 2, 3, 4], [0.0] * 4 + [1.0], [30.0] * 5),
+        performance=[3.0, 3.0, 6.0, 2.0, 6.0],
+        price=[1.5, 1.5, 5.0, 1 / 3, 0.0],
+    )
+    window = market.find_window(
+        environment, market.Request(nodes=3, length=6, budget=6, criterion="min_cpu"), window="exact"
+    )
+    assert window is not None
+    assert (window.nodes, window.cost, window.cpu) == ((0, 1, 4), 6.0, 5.0)
+
+
 def test_equal_nodes_do_not_make_the_exact_choice_endless() -> None:
     """On 60 equal nodes every subset of 8 is as good: the lowest nodes are taken, after few looks."""
     environment = market.Environment(
