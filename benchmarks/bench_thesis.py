@@ -6,41 +6,15 @@ uplinks; makespans and energies are means over packages, methods run with the pa
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from measuring import Report, arguments, optional_log
+from instances import hungry_federation, thesis_packages
+from measuring import Report, arguments
 
 import fedsched as fs
-from fedsched.generate import lublin
 
 JOBS = 100
 PUBLISHED = ("fcfs", "easy", "jpr", "cbs")  # what the papers compare with
 HEURISTICS = (*PUBLISHED, "sjf-greedy", "ljf-greedy", "laf-greedy")  # stronger rules, which they do not name
-
-
-def federation(*, idle: float, hungry: float) -> fs.Federation:
-    """Return four clusters: `idle` is idle power over busy power, busy power grows with speed to the `hungry`."""
-    speeds = (1.0, 1.25, 1.6, 2.0)
-    sizes = (64, 48, 32, 32)
-    clusters = []
-    for k, (nodes, speed) in enumerate(zip(sizes, speeds, strict=True)):
-        busy = 200.0 * speed**hungry
-        clusters.append(fs.Cluster(f"C{k}", (fs.NodeGroup(nodes, speed, busy, idle * busy),), 1e9))
-    return fs.Federation(tuple(clusters), name=f"idle {idle:.0%}, power by speed^{hungry:g}")
-
-
-def packages(count: int) -> tuple[str, list[fs.Workload]]:
-    """Return the log's name and successive packages of it, with communication as in the thesis."""
-    path = optional_log("HPC2N-2002-2.2-cln.swf.gz")
-    log = lublin(jobs=5000, nodes=128, seed=1) if path is None else fs.read(path)
-    log = log.filter((log.tasks <= 128) & (log.runtime >= 60))
-    parts = []
-    for k in range(count):
-        begin = 1000 * (k + 1)
-        part = log.take(np.arange(begin, begin + JOBS))
-        parts.append(replace(part, compute_fraction=np.full(JOBS, 0.7), task_bandwidth=np.full(JOBS, 2e6)))
-    return log.name, parts
 
 
 def mean_best(
@@ -90,8 +64,8 @@ def main() -> None:
     """Print the table of claims."""
     smoke = arguments(__doc__ or "").smoke
     scale = 20 if smoke else 1
-    log, parts = packages(1 if smoke else 5)
-    usual = federation(idle=0.5, hungry=1.0)
+    log, parts = thesis_packages(1 if smoke else 5, JOBS)
+    usual = hungry_federation(idle=0.5, hungry=1.0)
     report = Report(f"{len(parts)} packages of {JOBS} jobs of {log}; methods begin with random plans, as in the papers")
 
     both = ("makespan", "flow")
@@ -125,8 +99,8 @@ def main() -> None:
         report.row(f"  {name} below the best published one's", lower(hybrid, name, "published"), "%", least)
 
     for title, machine, target, at_most in (
-        ("collapses where idle power dominates", federation(idle=0.7, hungry=1.0), 5.0, True),
-        ("opens where fast nodes are hungry", federation(idle=0.05, hungry=2.5), 5.0, False),
+        ("collapses where idle power dominates", hungry_federation(idle=0.7, hungry=1.0), 5.0, True),
+        ("opens where fast nodes are hungry", hungry_federation(idle=0.05, hungry=2.5), 5.0, False),
     ):
         front = mean_best(parts, machine, "moga", 10_000 // scale, both)
         report.row(f"the front {title}: span of energy", 100 * front["energy span"], "%", target, at_most=at_most)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import FedschedError, InfeasibleError, unknown_name
-from fedsched.optimize import BASELINES, baseline_schedules, bounds_of, optimize, values_of, versions
+from fedsched.optimize import baseline_schedules, bounds_of, optimize, values_of, versions
 from fedsched.policies import POLICIES
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives
@@ -123,7 +123,7 @@ def compare(
     *,
     path: str | PathLike[str] | None = None,
     executor: Executor | None = None,
-    baselines: Sequence[str] = BASELINES,
+    baselines: Sequence[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Return every method's runs on every instance with every seed.
@@ -139,7 +139,7 @@ def compare(
     executor
         Any `concurrent.futures.Executor`; runs are its tasks. None: one after the other, here.
     baselines
-        Policies whose schedules every search starts with.
+        Policies whose schedules every search starts with; by default those of `optimize`.
     progress
         Called with (runs done, runs in all).
     """
@@ -150,7 +150,7 @@ def compare(
         for method in methods
         for seed in seeds
     ]
-    missing = [(instance, blank, tuple(baselines)) for instance, blank in wanted if blank.key not in known]
+    missing = [(instance, blank, baselines) for instance, blank in wanted if blank.key not in known]
     done = len(wanted) - len(missing)
     if progress is not None:
         progress(done, len(wanted))
@@ -194,7 +194,7 @@ def _blank(instance: Instance, method: str, seed: int, budget: Budget) -> RunRec
     )
 
 
-def _run(task: tuple[Instance, RunRecord, tuple[str, ...]]) -> RunRecord:
+def _run(task: tuple[Instance, RunRecord, Sequence[str] | None]) -> RunRecord:
     instance, blank, baselines = task
     data = asdict(blank)
     name = blank.method.lower()

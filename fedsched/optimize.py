@@ -44,9 +44,11 @@ if TYPE_CHECKING:
     from fedsched.search.objectives import Cost
 
 BASELINES = (
-    "fcfs", "easy", "easy-sjbf", "conservative", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy",
-    "wfp3-easy", "jpr", "cbs", "lookahead", "mct", "min-min", "max-min", "sufferage", "least-energy",
+    "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy", "jpr",
+    "cbs", "lookahead",
 )  # fmt: skip
+DEAR_BASELINES = ("conservative", "mct", "min-min", "max-min", "sufferage", "least-energy")
+MANY_JOBS = 1000  # waiting at once; from there on the dear ones would take longer than a search
 WORK = 30_000_000  # the default budget: so many job placements, some ten seconds
 MOST_SEEDS = 200
 SEEDS = ("structured", "random")
@@ -96,7 +98,7 @@ def optimize(
     kill_at_estimate: bool = False,
     t0: float | None = None,
     running: RunningJobs | None = None,
-    baselines: Sequence[str] = BASELINES,
+    baselines: Sequence[str] | None = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> Result:
     """Return the best plans that a search finds for a package of jobs on a federation.
@@ -148,7 +150,8 @@ def optimize(
     saturation, kill_at_estimate, t0, running
         As in `simulate`; running jobs go with submits="keep".
     baselines
-        Policies to compare with; they enter the front with their own values.
+        Policies to compare with; they enter the front with their own values. By default the usual ones; above 1000 jobs
+        without conservative and the list heuristics, which would take longer than the search.
     checkpoint
         A file where the search saves itself every ten seconds, and from which it goes on when called again.
 
@@ -177,7 +180,7 @@ def optimize(
         seeds=seeds,
         threads=threads,
         callback=callback,
-        baselines=tuple(baselines),
+        baselines=usual_baselines(len(workload)) if baselines is None else tuple(baselines),
         islands=islands or (1 if executor is None else ISLANDS),
         executor=executor,
     )
@@ -277,6 +280,11 @@ def _rules(
     if evaluations is None and seconds is None and not given:
         rules.append(MaxEvaluations(max(1000, WORK // max(jobs, 1))))
     return tuple(rules)
+
+
+def usual_baselines(jobs: int) -> tuple[str, ...]:
+    """Return the policies that a search over so many jobs is compared with unless told otherwise."""
+    return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
 
 
 def baseline_schedules(problem: SearchProblem, policies: Sequence[str]) -> dict[str, Schedule]:
