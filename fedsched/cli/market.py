@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from fedsched.cli.shared import (
     CHART_FORMATS,
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from fedsched.market import Assignment, Domain, Environment
     from fedsched.market.methods import Method
 
+Name = Literal["css", "slicer", "backfilling", "bsf"]
+NEVER_EMPTY = Parameter(negative=())
 MEANINGS = {
     "scheduled": "jobs with a window",
     "cost": "what all users pay",
@@ -39,15 +43,15 @@ MEANINGS = {
 
 def command(
     *,
-    method: tuple[Literal["css", "slicer", "backfilling", "bsf"], ...] = ("css", "slicer", "backfilling", "bsf"),
+    method: Annotated[tuple[Name, ...], NEVER_EMPTY] = ("css", "slicer", "backfilling", "bsf"),
     problem: Literal["time", "cost", "profit", "idleness"] = "time",
     groups: int = 5,
     first: int | None = None,
     nodes: int = 24,
     jobs: int = 20,
-    tasks: tuple[int, int] = (2, 5),
-    length: tuple[float, float] = (100.0, 200.0),
-    budget: tuple[float, float] = (0.9, 1.6),
+    tasks: Annotated[tuple[int, int], NEVER_EMPTY] = (2, 5),
+    length: Annotated[tuple[float, float], NEVER_EMPTY] = (100.0, 200.0),
+    budget: Annotated[tuple[float, float], NEVER_EMPTY] = (0.9, 1.6),
     cycles: int = 1,
     file: str | None = None,
     trace: str | None = None,
@@ -117,6 +121,8 @@ def command(
     check_output(gantt, CHART_FORMATS, what="a chart")
     if file is not None and (trace is not None or cycles > 1):
         raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
+    if federation is not None and trace is None:
+        raise ValueError("--federation is the machine of --trace: give that too, or leave both out for made domains.")
     own, idle, domain = None, None, Domain(nodes=nodes, interval=interval)
     if file is not None:
         own, idle = read_market(file)

@@ -95,3 +95,4 @@ def test_errors_are_one_line(call: Callable[..., tuple[int, str, str]]) -> None:
     assert "nodes=5 exceeds the environment's 3 nodes" in err
     assert call("market", "--cycles", 0)[2] == "fedsched: cycles=0 must be at least 1.\n"
     assert call("market", "--groups", 0)[0] == 2
+    assert "give that too" in call("market", "--federation", "example")[2]
