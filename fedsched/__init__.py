@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fedsched import errors as errors
+    from fedsched import gang as gang
     from fedsched import generate as generate
     from fedsched.federation import Cluster as Cluster
     from fedsched.federation import Federation as Federation
@@ -36,6 +37,7 @@ _HOME: dict[str, str | None] = {
     "Schedule": "schedule",
     "Workload": "workload",
     "errors": None,
+    "gang": None,
     "generate": None,
     "read": "io",
     "read_federation": "io",
@@ -54,6 +56,7 @@ __all__ = [
     "Workload",
     "__version__",
     "errors",
+    "gang",
     "generate",
     "read",
     "read_federation",
