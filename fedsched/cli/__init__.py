@@ -17,6 +17,7 @@ EPILOGUE = "Every command: --json for machines, --debug for the traceback behind
 COMMANDS = {
     "simulate": "Run a policy on a log and print what it costs.",
     "info": "Say what is in a log or a federation.",
+    "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",
     "verify": "Recompute the known schedules of a log on your copy of it.",
     "demo": "Compare policies on the shipped trace; writes a report.",

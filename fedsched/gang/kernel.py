@@ -91,7 +91,8 @@ def _draw(seed: int, index: int) -> int:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     x = x ^ (x >> np.uint64(31))
-    return np.int64(x >> np.uint64(2))
+    drawn: int = np.int64(x >> np.uint64(2))  # type: ignore[assignment]
+    return drawn
 
 
 # ---- completions: a heap of running jobs by (finish, row) ---------------------------------------------------------

@@ -43,7 +43,7 @@ class GangSystem:
     def __post_init__(self) -> None:
         object.__setattr__(self, "processors", tuple(_whole("processors", count) for count in self.processors))
         if not self.processors or min(self.processors) < 1:
-            raise ValueError(f"GangSystem: processors={self.processors!r} must name at least 1 processor for each site.")
+            raise ValueError(f"GangSystem: processors={self.processors!r} must give every site at least 1.")
         if _whole("approach", self.approach) not in (1, 2, 3):
             raise ValueError(f"GangSystem: approach={self.approach!r} must be 1, 2 or 3.")
         for name in ("overhead", "threshold"):
