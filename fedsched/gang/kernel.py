@@ -52,6 +52,7 @@ class Inputs(NamedTuple):
     service: Floats
     home: Ints
     offset: Ints
+    drawn: Ints
     site_first: Ints
     approach: int
     routing: int
@@ -59,7 +60,6 @@ class Inputs(NamedTuple):
     threshold: float
     max_completions: int
     time_limit: float
-    seed: int
 
 
 class State(NamedTuple):
@@ -82,17 +82,6 @@ class State(NamedTuple):
     chosen: Ints
     clock: Floats
     counter: Ints
-
-
-@inlined
-def _draw(seed: int, index: int) -> int:
-    # splitmix64 of (seed, index), as a number of 0 .. 2^62 − 1.
-    x = np.uint64(seed) * np.uint64(0xD1342543DE82EF95) + np.uint64(index + 1) * np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    x = x ^ (x >> np.uint64(31))
-    drawn: int = np.int64(x >> np.uint64(2))  # type: ignore[assignment]
-    return drawn
 
 
 # ---- completions: a heap of running jobs by (finish, row) ---------------------------------------------------------
@@ -356,7 +345,7 @@ def _local_arrives(inputs: Inputs, state: State, job_of: Ints, job: int) -> None
             if state.queued[p] == least:
                 state.chosen[ties] = p
                 ties += 1
-    p = state.chosen[_draw(inputs.seed, job) % ties]
+    p = state.chosen[inputs.drawn[job] % ties]
     task = inputs.offset[job]
     state.placed[task] = p
     if _can_start_here(inputs, state, job_of, job, p):

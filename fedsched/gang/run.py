@@ -12,6 +12,8 @@ from fedsched.gang.schedule import GangSchedule
 from fedsched.gang.system import ROUTINGS
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fedsched.gang.system import GangSystem
     from fedsched.workload import Workload
 
@@ -66,6 +68,7 @@ def simulate(
         service=np.ascontiguousarray(workload.runtime[rows]),
         home=np.where(local, workload.origin, -1)[rows].astype(np.int64),
         offset=offset,
+        drawn=_drawn(int(seed), jobs),
         site_first=np.concatenate(([0], np.cumsum(system.processors))).astype(np.int64),
         approach=system.approach,
         routing=ROUTINGS.index(system.routing),
@@ -73,7 +76,6 @@ def simulate(
         threshold=float(system.threshold),
         max_completions=jobs if max_completions is None else int(max_completions),
         time_limit=float(time_limit),
-        seed=int(seed) % 2**63,
     )
     state = State(
         start=np.full(jobs, np.nan),
@@ -113,7 +115,7 @@ def simulate(
             f"{arrived - done} arrived and unfinished, {jobs - arrived} yet to arrive"
         )
 
-    def full(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def full(values: NDArray[np.float64]) -> NDArray[np.float64]:
         column = np.full(len(workload), np.nan)
         column[rows] = values
         return column
@@ -144,3 +146,12 @@ def simulate(
         events=int(state.counter[Counter.EVENTS]),
         notes=tuple(notes),
     )
+
+
+def _drawn(seed: int, jobs: int) -> NDArray[np.int64]:
+    """Return splitmix64 of (seed, job) for every job, without the two lowest bits: what ties are broken by."""
+    x = np.arange(1, jobs + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    x += np.uint64(seed * 0xD1342543DE82EF95 % 2**64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray((x ^ (x >> np.uint64(31))) >> np.uint64(2)).astype(np.int64)

@@ -171,7 +171,8 @@ class GangSchedule:
             [np.stack((x, row + y), axis=1) for x, y in ((left, -0.45), (right, -0.45), (right, 0.45), (left, 0.45))],
             axis=1,
         )
-        palette = plt.get_cmap("tab10")(self.workload.id[job] % 10)
+        hues = np.delete(plt.get_cmap("tab10")(np.arange(10)), 7, axis=0)  # its grey would pass for a local job
+        palette = hues[self.workload.id[job] % 9]
         palette[self.local[job]] = (0.75, 0.75, 0.75, 1.0)
         ax.add_collection(PolyCollection(list(corners), facecolors=palette, edgecolors="white", linewidths=0.3))
         for border in np.cumsum(self.system.processors)[:-1]:
