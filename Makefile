@@ -68,11 +68,11 @@ bench: $(READY) ## Run the benchmarks (SMOKE=1: small, only that they run)
 	  echo "$$file"; $(BIN)/python $$file $(if $(SMOKE),--smoke) || exit 1; \
 	done
 
-notebooks: $(READY) ## Run the notebooks at a reduced budget
+notebooks: $(READY) ## Run the notebooks (FEDSCHED_BUDGET=small: at a reduced budget)
 ifeq ($(NOTEBOOKS),)
 	@echo "There are no notebooks yet."
 else
-	FEDSCHED_BUDGET=small $(PYTEST) --nbmake --nbmake-timeout=300 $(NOTEBOOKS)
+	$(PYTEST) --nbmake --nbmake-timeout=600 $(NOTEBOOKS)
 endif
 
 pictures: $(READY) ## Draw the documentation's pictures anew, byte for byte

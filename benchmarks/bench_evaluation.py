@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,7 @@ def main() -> None:
         for dispatch in (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY):
             name = dispatch.name.lower()
             one(orders[:2], dispatch=dispatch)
-            seconds = best_of(rounds, lambda e=one, d=dispatch, c=caps: e(orders, caps=c, dispatch=d))[0]
+            seconds = best_of(rounds, partial(one, orders, caps=caps, dispatch=dispatch))[0]
             target = 3.0 if dispatch == Dispatch.GREEDY else None
             report.row(f"{name}, {what}: placements a second", candidates * JOBS / seconds / 1e6, "M/s", target)
             reference, makespan = naive_seconds(jobs, federation, orders[0].tolist(), name)
@@ -83,8 +84,6 @@ def main() -> None:
             if row[0] != makespan:
                 raise SystemExit(f"the reference finds makespan {makespan}, the engine {row[0]}")
             report.row(f"{name}, {what}: against the naive reference", reference * candidates / seconds, "×", 300)
-    one = evaluator(jobs, federation)  # a workspace that has served EASY keeps a tree that greedy does not need
-    one(orders[:4])
     two = evaluator(jobs, federation, threads=2)
     two(orders[:4])
     single, double = best_of(

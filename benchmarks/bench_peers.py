@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import venv
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +93,11 @@ def accasim_waits(workload: fs.Workload) -> np.ndarray:
     return np.array([start[job] for job in workload.id.tolist()]) - workload.submit
 
 
+def read_simulate_write(machine: fs.Federation, policy: str) -> None:
+    """Do what AccaSim's timed call does: read the log, simulate it, write the schedule."""
+    fs.simulate(read(FOLDER / "jobs.swf"), machine, policy).to_csv(FOLDER / "schedule.csv")
+
+
 def main() -> None:
     """Print the table."""
     if arguments(__doc__ or "").smoke:
@@ -104,14 +109,14 @@ def main() -> None:
         return
     workload = prepare(2000)
     machine = fs.Federation.homogeneous(NODES)
-    report = Report(f"{len(workload)} jobs on {NODES} nodes, {sys.version.split()[0]}")
+    report = Report(f"{len(workload)} jobs on {NODES} nodes, log read and schedule written by both")
     for policy in ("fcfs", "easy"):
         ours = fs.simulate(workload, machine, policy)
-        seconds = best_of(5, lambda p=policy: fs.simulate(workload, machine, p))[0]
+        seconds = best_of(5, partial(read_simulate_write, machine, policy))[0]
         theirs = accasim(python, policy)
         waits = accasim_waits(workload)
         report.row(f"{policy}: AccaSim, jobs a second", len(workload) / theirs, "/s")
-        report.row(f"{policy}: fedsched, jobs a second (simulate, whole call)", len(workload) / seconds, "/s")
+        report.row(f"{policy}: fedsched, jobs a second", len(workload) / seconds, "/s")
         report.row(f"{policy}: ratio", theirs / seconds, "×", 100)
         report.row(f"{policy}: jobs with the same start", float((waits == ours.wait).mean()) * 100, "%")
         report.row(f"{policy}: mean wait, AccaSim", float(waits.mean()), "s")

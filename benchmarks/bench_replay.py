@@ -55,6 +55,7 @@ def main() -> None:
         figures = measure(path, 240, "easy", rounds)
         report.row("HPC2N, reading", figures["read"], "s", 1.0, at_most=True)
         report.row("HPC2N, easy: jobs a second", figures["rate"], "/s", 1e6)
+        report.row("HPC2N, fcfs: jobs a second", measure(path, 240, "fcfs", rounds)["rate"], "/s")
         once = measure(path, 240, "easy", 1)
         report.row("HPC2N, peak memory of a process that runs it once", once["peak"], "MB", 300, at_most=True)
     if (path := optional_log("kth-clean-28481.swf.gz")) is not None:

@@ -8,17 +8,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fedsched import bounds as bounds
     from fedsched import errors as errors
     from fedsched import gang as gang
     from fedsched import generate as generate
+    from fedsched import search as search
     from fedsched.federation import Cluster as Cluster
     from fedsched.federation import Federation as Federation
     from fedsched.federation import NodeGroup as NodeGroup
     from fedsched.io import read as read
     from fedsched.io import read_federation as read_federation
     from fedsched.io import write as write
+    from fedsched.optimize import optimize as optimize
     from fedsched.policies import Policy as Policy
     from fedsched.policies import Rules as Rules
+    from fedsched.result import Result as Result
     from fedsched.schedule import Schedule as Schedule
     from fedsched.simulate import simulate as simulate
     from fedsched.workload import Job as Job
@@ -33,14 +37,18 @@ _HOME: dict[str, str | None] = {
     "Job": "workload",
     "NodeGroup": "federation",
     "Policy": "policies",
+    "Result": "result",
     "Rules": "policies",
     "Schedule": "schedule",
     "Workload": "workload",
+    "bounds": None,
     "errors": None,
     "gang": None,
     "generate": None,
+    "optimize": "optimize",
     "read": "io",
     "read_federation": "io",
+    "search": None,
     "simulate": "simulate",
     "write": "io",
 }
@@ -51,15 +59,19 @@ __all__ = [
     "Job",
     "NodeGroup",
     "Policy",
+    "Result",
     "Rules",
     "Schedule",
     "Workload",
     "__version__",
+    "bounds",
     "errors",
     "gang",
     "generate",
+    "optimize",
     "read",
     "read_federation",
+    "search",
     "simulate",
     "write",
 ]

@@ -109,3 +109,10 @@ def constant(value: int) -> int:
 def flag(value: bool) -> bool:
     """Return a truth value that kernels may hand to kernels, for the same reason."""
     return cast("bool", np.bool_(value))
+
+
+def compiled_before() -> bool:
+    """Return whether nothing is left to compile; else the first call takes half a minute."""
+    if _SETTINGS.DISABLE_JIT:
+        return True
+    return _FOLDER is not None and any(_FOLDER.rglob("*.nbi"))

@@ -37,10 +37,21 @@ class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 
 
+class MissingExtraError(FedschedError, ImportError):
+    """What was asked for needs an optional dependency; the message names the extra to install."""
+
+
+SHORT_LIST = 20  # names that an error message still lists whole
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a name that no registry holds, with the nearest one offered."""
     names = sorted(known)
     by_lower = {known_name.lower(): known_name for known_name in names}
-    near = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name).lower(), by_lower, n=6, cutoff=0.5)
     hint = f" Did you mean {by_lower[near[0]]!r}?" if near else ""
-    return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+    if len(names) <= SHORT_LIST:
+        return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+    shown = [by_lower[one] for one in near] or names[:6]
+    rest = len(names) - len(shown)
+    return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(shown)} and {rest} more.")

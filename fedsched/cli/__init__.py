@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 
     from cyclopts import App
 
-SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate policies on real logs, and check them."
+SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate policies, search plans."
 EPILOGUE = "Every command: --json for machines, --debug for the traceback behind an error."
 COMMANDS = {
     "simulate": "Run a policy on a log and print what it costs.",
+    "optimize": "Search the best plan for a package of jobs, beside baselines and bounds.",
+    "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",
+    "plot": "Draw a saved search result: front, progress, Gantt chart.",
     "info": "Say what is in a log or a federation.",
     "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",

@@ -89,9 +89,19 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     Console(width=width).print(table)
 
 
+def announce_compiling() -> None:
+    """Say on stderr that kernels are about to be compiled, where they are."""
+    # The first use after an installation compiles for half a minute: say so, or it looks hung.
+    from fedsched.compiled import compiled_before
+
+    if not compiled_before():
+        print("fedsched: compiling its kernels, about a minute, once for this version …", file=sys.stderr)
+
+
 @contextlib.contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
     """Return a callback that moves a bar on a terminal's stderr; None where there is no terminal."""
+    announce_compiling()
     if not sys.stderr.isatty():
         yield None
         return

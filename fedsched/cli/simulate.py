@@ -63,7 +63,7 @@ def command(
     nodes
         Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
     policy
-        fcfs, easy, easy-sjbf, conservative, greedy, sjf, wfp3-easy, …; an unknown name lists them all.
+        fcfs, easy, easy-sjbf, conservative, greedy, sjf, wfp3-easy, …; ORDER-DISPATCH and easy-ORDER combine them all.
     order
         In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, unicef, f1.
     dispatch

@@ -23,7 +23,7 @@ SLICE = 16  # candidates between two looks at Ctrl-C
 
 
 class Evaluator:
-    """Evaluates candidates of one problem; keeps one workspace a thread, so that a call allocates only its rows."""
+    """Evaluates candidates of one problem; keeps a workspace per thread and rule: a call allocates only its rows."""
 
     def __init__(self, problem: Problem, *, threads: int = 1, users: bool = False) -> None:
         if problem.running.size > 0:
@@ -32,8 +32,7 @@ class Evaluator:
         self.problem = problem
         self.threads = max(1, threads)
         self._users = int(problem.user.max()) + 1 if users else 0
-        self._spaces: list[tuple[State, Floats]] = []
-        self._rule = -1
+        self._spaces: dict[int, list[tuple[State, Floats]]] = {}
         shared = np.arange(jobs)
         self._common = Plan(
             order=shared,
@@ -48,17 +47,16 @@ class Evaluator:
         )
 
     def _workspaces(self, dispatch: int) -> list[tuple[State, Floats]]:
-        # A workspace for a planning rule serves the simpler ones too.
-        if self._rule < dispatch:
-            self._rule = dispatch
-            self._spaces = [
+        # A workspace for a planning rule serves the simpler ones too, but slower: it keeps more up to date.
+        if dispatch not in self._spaces:
+            self._spaces[dispatch] = [
                 (
                     new_state(self.problem, dispatch=dispatch, separate_backfill=False),
                     np.zeros((self._users, 2)),
                 )
                 for _ in range(self.threads)
             ]
-        return self._spaces
+        return self._spaces[dispatch]
 
     def default_caps(self) -> NDArray[np.int64]:
         """Return the caps that forbid nothing: min(count, tasks) for every job and group."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import inlined
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import place, planned_duration, slowest
@@ -147,7 +147,7 @@ def _place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int
     return True
 
 
-@part
+@inlined
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     """EASY: start from the head, reserve for the first that cannot start, backfill the rest around it [11]."""
     head = start_from_head(problem, plan, state)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel, part
+from fedsched.compiled import inlined, kernel
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
@@ -110,7 +110,7 @@ def _arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     return last - first
 
 
-@part
+@inlined
 def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # One dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:

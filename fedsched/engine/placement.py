@@ -248,6 +248,11 @@ def place(problem: Problem, plan: Plan, j: int, free: Ints, load: Floats, state:
     if free.size == 1:
         state.scratch.chosen[0] = tasks
         return min(free[0], caps[row, 0]) >= tasks and (plan.placement != Placement.HOME or problem.origin[j] == 0)
+    usable = 0
+    for g in range(free.size):
+        usable += min(free[g], caps[row, g])
+    if usable < tasks:  # the commonest answer by far where plans bind jobs to clusters
+        return False
     return _place_on_groups(
         problem.groups,
         plan.placement,

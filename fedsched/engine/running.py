@@ -107,16 +107,19 @@ def planned_end_after(time: float, now: float) -> float:
     return time if time > now else np.nextafter(now, np.inf)
 
 
-@part
+@inlined
 def sum_loads(uplink: Floats, spanning: Ints, count: int, demand: Floats, load: Floats) -> int:
     """Sum every uplink's load anew over the co-allocated jobs, in start order (eq. 1.3); return how many saturate."""
+    clusters = load.size
+    for k in range(clusters):
+        load[k] = 0.0
+    for i in range(count):
+        j = spanning[i]
+        for k in range(clusters):
+            load[k] += demand[j, k]
     saturated = 0
-    for k in range(load.size):
-        total = 0.0
-        for i in range(count):
-            total += demand[spanning[i], k]
-        load[k] = total
-        if total > uplink[k]:
+    for k in range(clusters):
+        if load[k] > uplink[k]:
             saturated += 1
     return saturated
 
@@ -138,7 +141,7 @@ def update_rates(problem: Problem, state: State) -> None:
         _update_stale_rates(problem, state)
 
 
-@part
+@inlined
 def _update_stale_rates(problem: Problem, state: State) -> None:
     counter, rates = state.counter, state.rates
     counter[Counter.LOADS_STALE] = 0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import OutputError
+from fedsched.plot import saving
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -180,11 +179,13 @@ def figure(schedule: Schedule) -> Any:
     return fig
 
 
-def _steps(
+def steps_of(
     schedule: Schedule, weight: NDArray[np.float64], unit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # The sum of the weights of the running jobs, as a step function of time. All changes of an instant are one
-    # step: where one job's end lets another start, the two never add up.
+    """Return instants, and from each on the sum of the weights of the running jobs.
+
+    All changes of an instant are one step: where one job's end lets another start, the two never add up.
+    """
     done = ~np.isnan(schedule.finish)
     times, place = np.unique(np.concatenate([schedule.start[done], schedule.finish[done]]), return_inverse=True)
     change = np.bincount(place, weights=np.concatenate([weight[done], -weight[done]]), minlength=len(times))
@@ -195,7 +196,7 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
     groups = schedule.federation.groups
     extra = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
     idle = sum(group.idle_watts * group.count for group in groups)
-    times, power = _steps(schedule, extra, unit)
+    times, power = steps_of(schedule, extra, unit)
     watts, name = (1e3, "kW") if float(np.max(power, initial=0.0)) + idle >= 2e3 else (1.0, "W")
     ax.fill_between(times, (power + idle) / watts, step="post", color="#999999", linewidth=0)
     ax.axhline(idle / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
@@ -212,7 +213,7 @@ def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> N
     for k in finite:
         here = schedule.counts[:, clusters == k].sum(axis=1)
         demand = here * schedule.workload.task_bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
-        times, load = _steps(schedule, np.where((here > 0) & (here < tasks), demand, 0.0), unit)
+        times, load = steps_of(schedule, np.where((here > 0) & (here < tasks), demand, 0.0), unit)
         cluster = schedule.federation.clusters[k]
         ax.step(times, load / cluster.uplink, where="post", color=COLOURS[(4 + k) % len(COLOURS)],
                 linestyle=styles[k % len(styles)], linewidth=1, label=cluster.name)  # fmt: skip
@@ -225,13 +226,4 @@ def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> N
 
 def save(schedule: Schedule, path: str | PathLike[str]) -> None:
     """Write the chart as SVG, PNG or PDF; the same schedule gives the same bytes."""
-    import matplotlib as mpl
-
-    from fedsched.io.atomic import atomic_bytes
-
-    kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in ("svg", "png", "pdf"):
-        raise OutputError(f"Cannot write {path}: a chart is .svg, .png or .pdf.")
-    still = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
-    with mpl.rc_context({"svg.hashsalt": "fedsched", "hatch.linewidth": 0.5}), atomic_bytes(path) as out:
-        figure(schedule).savefig(out, format=kind, dpi=110, metadata=still)
+    saving.save(figure(schedule), path)

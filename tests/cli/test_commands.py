@@ -80,12 +80,20 @@ def test_version(call: Callable[..., Any]) -> None:
 
 def test_simulate_prints_the_metrics_of_the_library(call: Callable[..., Any]) -> None:
     """Tests that the JSON of a run is what `simulate` gives, metric by metric."""
+    schedule = fs.simulate(fs.Workload.example().head(40), fs.Federation.example(), "conservative")
     status, out, err = call("simulate", *SMALL, "--policy", "conservative", "--json")
     said = json.loads(out)
-    schedule = fs.simulate(fs.Workload.example().head(40), fs.Federation.example(), "conservative")
     assert (status, err) == (0, "")
     assert said["metrics"] == schedule.to_json()["metrics"]
     assert said["start_hash"] == schedule.start_hash()
+
+
+def test_the_first_use_says_that_it_compiles(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that nobody waits half a minute without a word: an empty cache is announced, on stderr."""
+    monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: False)
+    _, out, err = call("simulate", *SMALL, "--json")
+    assert "compiling" in err
+    json.loads(out)
 
 
 def test_simulate_prints_a_table(call: Callable[..., Any]) -> None:

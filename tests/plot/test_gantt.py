@@ -89,7 +89,7 @@ def test_the_power_strip_holds_the_energy() -> None:
         fs.Workload(submit=[0, 0, 5, 9], tasks=[3, 2, 4, 1], runtime=[5, 5, 4, 2]),
         fs.Federation.homogeneous(4, busy_watts=200, idle_watts=50),
     )
-    times, extra = gantt._steps(made, made.counts @ np.array([150.0]), 1.0)
+    times, extra = gantt.steps_of(made, made.counts @ np.array([150.0]), 1.0)
     assert (np.diff(times) * (extra[:-1] + 4 * 50)).sum() == pytest.approx(made.metrics().energy)
 
 
@@ -146,3 +146,35 @@ def test_no_state_is_left_behind(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
     mine = Figure().add_subplot()
     assert gantt.draw(schedule(), mine) is mine
+
+
+def test_jobs_that_take_turns_make_no_peak() -> None:
+    """Where each job starts at the instant at which another one ends, the strips never show both."""
+    jobs = fs.Workload(submit=np.zeros(12), tasks=[4] * 12, runtime=[0.1, 0.3, 1 / 3] * 4)
+    made = fs.simulate(jobs, fs.Federation.homogeneous(4, busy_watts=200, idle_watts=50), "fcfs")
+    assert len(set(made.start) & set(made.finish)) == 11
+    times, extra = gantt.steps_of(made, made.counts @ np.array([150.0]), 1.0)
+    assert times.size == 13
+    assert extra[:-1] == pytest.approx(4 * 150.0)
+    assert extra[-1] == pytest.approx(0, abs=1e-9)
+
+
+def test_jobs_that_never_started_are_left_out() -> None:
+    """A schedule whose last jobs have neither start nor finish is drawn with the rest, strips included."""
+    made = schedule()
+    done = np.arange(len(made)) < 25
+    part = fs.Schedule(
+        workload=made.workload, federation=made.federation, start=np.where(done, made.start, np.nan),
+        finish=np.where(done, made.finish, np.nan), counts=np.where(done[:, None], made.counts, 0), t0=made.t0,
+        policy="easy",
+    )  # fmt: skip
+    fig = gantt.figure(part)
+    fig.canvas.draw()
+    assert "25 of 40 jobs" in fig.axes[0].get_title(loc="left")
+    for ax in fig.axes[1:-1]:
+        assert all(np.isfinite(np.column_stack(line.get_data())).all() for line in ax.lines)
+    times, extra = gantt.steps_of(part, part.counts.sum(axis=1).astype(float), 1.0)
+    assert np.isfinite(times).all()
+    assert extra.max() <= 20
+    area = (np.diff(times) * extra[:-1]).sum()
+    assert area == pytest.approx((part.run * part.workload.tasks)[done].sum())

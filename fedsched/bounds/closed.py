@@ -1,0 +1,131 @@
+"""Bounds in closed form: the longest job, areas, wide jobs, and what jobs must wait for one another."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.relaxation import suffix_bounds
+
+if TYPE_CHECKING:
+    from fedsched.bounds.relaxation import Floats, Ints, Relaxation
+
+FAMILIES = 128  # thresholds p of the dual-feasible family that are tried
+KEPT_FAMILIES = 3  # of them, those that the LP looks at
+
+
+def longest_job(relaxation: Relaxation) -> float:
+    """Return max_j (release_j + d_j,v(τ_j))."""
+    return float((relaxation.release + relaxation.shortest).max())
+
+
+def area(relaxation: Relaxation) -> float:
+    """Return max over releases r of r + Σ over jobs released from r on of τ_j·d_j,v(τ_j)/N."""
+    work = relaxation.tasks * relaxation.shortest
+    return float(suffix_bounds(relaxation.release, work, relaxation.total_nodes)[1].max())
+
+
+def dual_feasible(tasks: Ints, threshold: int, nodes: int) -> Floats:
+    """Return f_p(τ): N if τ > N − p; τ if p <= τ <= N − p; else 0, for whole p <= (N + 1)/2.
+
+    No set of jobs that fits on N nodes has Σ f_p above N.
+    """
+    size = np.where(tasks < threshold, 0, tasks)
+    return np.asarray(np.where(tasks > nodes - threshold, nodes, size).astype(np.float64))
+
+
+def wide_jobs(relaxation: Relaxation) -> tuple[float, Floats]:
+    """Return the best area bound over the family f_p and the rows f_p(τ_j) of the best few p."""
+    nodes, tasks = relaxation.total_nodes, relaxation.tasks
+    thresholds = np.unique(nodes - tasks + 1)  # the least p that makes a job of τ tasks as wide as the machine
+    thresholds = thresholds[(thresholds > 1) & (thresholds <= (nodes + 1) // 2)]
+    if thresholds.size > FAMILIES:
+        thresholds = thresholds[np.linspace(0, thresholds.size - 1, FAMILIES).astype(np.int64)]
+    if not thresholds.size:
+        return 0.0, np.zeros((0, tasks.size))
+    sizes = np.stack([dual_feasible(tasks, p, nodes) for p in thresholds.tolist()])
+    shortest = relaxation.shortest
+    values = np.array([suffix_bounds(relaxation.release, size * shortest, nodes)[1].max() for size in sizes])
+    best = np.argsort(-values, kind="stable")[:KEPT_FAMILIES]
+    return float(values[best[0]]), sizes[best]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Squashed:
+    """The jobs one after another on a single machine of rate 1, preempted at will."""
+
+    completion: Floats
+    mean_busy: Floats  # the mean instant at which a job is worked on
+
+
+def squashed(release: Floats, work: Floats, priority: Floats, *, remaining: bool) -> Squashed:
+    """Return the schedule that always works on the released job of least priority value.
+
+    With `remaining` and `priority` = work it is SRPT, the least Σ completion; without, and `priority` = work/weight,
+    it is the least Σ weight·mean_busy.
+    """
+    order = np.argsort(release, kind="stable").tolist()
+    begin, left = release.tolist(), work.tolist()
+    moments, completion = [0.0] * len(left), [0.0] * len(left)
+    waiting: list[tuple[float, int]] = []
+    rank = priority.tolist()
+    clock, arrived = 0.0, 0
+    while arrived < len(order) or waiting:
+        if not waiting:
+            clock = max(clock, begin[order[arrived]])
+        while arrived < len(order) and begin[order[arrived]] <= clock:
+            heapq.heappush(waiting, (rank[order[arrived]], order[arrived]))
+            arrived += 1
+        _, j = waiting[0]
+        until = begin[order[arrived]] if arrived < len(order) else np.inf
+        spell = min(left[j], until - clock)
+        moments[j] += spell * (clock + spell / 2)
+        if left[j] <= until - clock:
+            clock += left[j]
+            left[j] = 0.0
+            completion[j] = clock
+            heapq.heappop(waiting)
+        else:
+            left[j] -= spell
+            clock = until
+            if remaining:
+                heapq.heapreplace(waiting, (left[j], j))
+    done = np.array(completion)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(work > 0, np.array(moments) / work, done)
+    return Squashed(done, mean)
+
+
+@dataclass(frozen=True, slots=True)
+class Responses:
+    """Lower bounds on Σ response, Σ τ·response and Σ wait."""
+
+    flow: float
+    weighted: float
+    wait: float
+
+
+def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
+    """Return what jobs must at least wait and run, all together.
+
+    Each entry of `works` is what the jobs take of a machine of rate 1 when every node-second has some price and the
+    prices of all nodes add up to 1: areas/N for one. No schedule works them off faster than that machine would. A job
+    that runs from S to C without a break has its mean busy instant at (S + C)/2, so C = mean + run/2, which joins the
+    two bounds that such a machine gives (squashed area) and that the durations give.
+    """
+    shortest, release, late = relaxation.shortest, relaxation.release, relaxation.late
+    tasks = relaxation.tasks.astype(np.float64)
+    flow, weighted, wait = float(shortest.sum()), float(tasks @ shortest), 0.0
+    for work in works:
+        srpt = squashed(release, work, work, remaining=True)
+        flow = max(flow, float((srpt.completion - release).sum()))
+        even = squashed(release, work, work, remaining=False).mean_busy - release
+        flow = max(flow, float((even + shortest / 2).sum()))
+        by_tasks = squashed(release, work, work / tasks, remaining=False).mean_busy - release
+        weighted = max(weighted, float(tasks @ (by_tasks + shortest / 2)))
+        if relaxation.uncontended:  # else a crowded uplink may stretch runs without end, and waits may be none
+            wait = max(wait, float((even - relaxation.longest / 2).sum()))
+    return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + float(late.sum()))

@@ -1,0 +1,259 @@
+"""The CP-SAT model: an optional interval for each way in which a job can run, one cumulative resource a node class."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.bounds.integers import TimeUnit, time_unit
+
+if TYPE_CHECKING:
+    from fedsched.bounds.relaxation import Ints, Relaxation
+    from fedsched.schedule import Schedule
+
+MANY = 40  # ways to spread a job over the classes; where there are more, counts are variables of the model
+ENERGY_STEPS = 1 << 46
+NEAR_ENOUGH = 5e-6  # relative gap at which the solver stops: finer than the units of odd times tell apart
+
+
+class Mode(NamedTuple):
+    """A way in which a job can run: chosen or not, for so long, on so many nodes of each class."""
+
+    chosen: Any
+    duration: int
+    truth: float  # its seconds, not rounded
+    counts: list[Any]  # whole numbers or variables, one a class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """What the solver said; `bound`, in the objective's own units, holds for every schedule."""
+
+    starts: Ints | None
+    counts: Ints
+    optimal: bool
+    infeasible: bool
+    bound: float
+    makespan: int  # in the model's units
+    energy: int
+    seconds: float
+
+
+@dataclass(slots=True, eq=False)
+class Model:
+    """The model of one relaxation, and what is needed to read its answer."""
+
+    relaxation: Relaxation
+    unit: TimeUnit
+    energy_unit: float
+    cp: Any
+    starts: list[Any]
+    modes: list[list[Mode]]
+    horizon: Any
+    energy: Any
+    weights: tuple[float, float] = (1.0, 0.0)
+    objective_unit: float = 1.0
+
+    def minimise(self, makespan: float, energy: float, *, at_least: float = 0.0) -> None:
+        """Set the objective: makespan·T + energy·E; T is known to be at least so many seconds."""
+        self.weights = (makespan, energy)
+        units = at_least / self.unit.seconds * (1 - 1e-9)
+        # Rounded down, a chain of jobs is shorter by less than a unit each.
+        self.cp.add(self.horizon >= (math.ceil(units) if self.unit.exact else math.floor(units) - len(self.starts) - 1))
+        if energy == 0:
+            self.objective_unit = makespan * self.unit.seconds
+            self.cp.minimize(self.horizon)
+        elif makespan == 0:
+            self.objective_unit = energy * self.energy_unit
+            self.cp.minimize(self.energy)
+        else:
+            self.objective_unit = energy * self.energy_unit
+            self.cp.minimize(
+                math.floor(makespan * self.unit.seconds / self.objective_unit) * self.horizon + self.energy
+            )
+
+    def solve(self, *, seconds: float, workers: int, seed: int) -> Solved:
+        """Return the solver's answer."""
+        from ortools.sat.python import cp_model
+
+        solver = cp_model.CpSolver()
+        solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.num_workers = workers
+        solver.parameters.random_seed = seed
+        solver.parameters.relative_gap_limit = NEAR_ENOUGH
+        status = solver.solve(self.cp)
+        known = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+        jobs, classes = self.relaxation.tasks.size, self.relaxation.nodes.size
+        counts = np.zeros((jobs, classes), dtype=np.int64)
+        starts = None
+        if known:
+            starts = np.array([solver.value(start) for start in self.starts], dtype=np.int64)
+            for j, modes in enumerate(self.modes):
+                mode = next(mode for mode in modes if solver.value(mode.chosen))
+                counts[j] = [solver.value(count) for count in mode.counts]
+        # An energy or a weighted sum takes its floors from true seconds; T alone is in units that may be a hair long.
+        bound = max(0.0, float(solver.best_objective_bound)) if math.isfinite(solver.best_objective_bound) else 0.0
+        return Solved(
+            starts=starts,
+            counts=counts,
+            optimal=status == cp_model.OPTIMAL,
+            infeasible=status == cp_model.INFEASIBLE,
+            bound=math.floor(bound + 1e-6) * self.objective_unit * (1 - self.unit.slack) * (1 - 1e-12),
+            makespan=int(solver.value(self.horizon)) if known else 0,
+            energy=int(solver.value(self.energy)) if known else 0,
+            seconds=float(solver.wall_time),
+        )
+
+
+def build(
+    relaxation: Relaxation,
+    *,
+    scale: float,
+    horizon: float | None = None,
+    hint: Schedule | None = None,
+    makespan_at_most: int | None = None,
+    energy_at_most: int | None = None,
+) -> Model:
+    """Return the model of a relaxation.
+
+    Parameters
+    ----------
+    relaxation
+        Jobs and classes; groups that are not free to all are classes of their own.
+    scale
+        About how many seconds a schedule takes: what a unit of time is small against.
+    horizon
+        A number of seconds that no better schedule exceeds, where one is known.
+    hint
+        A schedule to begin with.
+    makespan_at_most, energy_at_most
+        In the model's units, from the answer of another model of the same relaxation and scale.
+    """
+    from ortools.sat.python import cp_model
+
+    cp = cp_model.CpModel()
+    unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable]], scale)
+    release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
+    jobs = relaxation.tasks.size
+    # Jobs done one after the other, each at its slowest, are done by then: no better schedule is cut off.
+    end = int(release.max() + duration.max(axis=1).sum()) + 1
+    end = end if horizon is None else min(end, math.ceil(horizon / unit.seconds * (1 + 1e-9)) + 1)
+    last = cp.new_int_var(0, end, "T")
+    starts = [cp.new_int_var(int(release[j]), end, f"start{j}") for j in range(jobs)]
+    modes = [_modes(cp, relaxation, duration, j) for j in range(jobs)]
+    _schedule(cp, relaxation, starts, modes, last, end)
+    if unit.exact:
+        _order_twins(cp, relaxation, duration, release, starts)
+    busiest = float((relaxation.duration.max(axis=1) * relaxation.tasks).sum() * relaxation.extra_watts.max())
+    worst = relaxation.idle_total * end * unit.seconds + busiest
+    energy_unit = worst / ENERGY_STEPS if worst > 0 else 1.0
+    energy = _energy(relaxation, modes, last, unit, energy_unit)
+    if makespan_at_most is not None:
+        cp.add(last <= makespan_at_most)
+    if energy_at_most is not None:
+        cp.add(energy <= energy_at_most)
+    if hint is not None:
+        for j in range(jobs):
+            cp.add_hint(starts[j], int((hint.start[j] - relaxation.t0) / unit.seconds))
+        cp.add_hint(last, math.ceil(hint.makespan / unit.seconds))
+    return Model(relaxation, unit, energy_unit, cp, starts, modes, last, energy)
+
+
+def _spreads(tasks: int, caps: list[int], at_most: int) -> list[tuple[int, ...]]:
+    """Return the ways to take so many nodes within these caps; none where there are more than `at_most`."""
+    ways: list[tuple[int, ...]] = [()]
+    for c, cap in enumerate(caps):
+        rest = sum(caps[c + 1 :])
+        ways = [
+            (*way, x)
+            for way in ways
+            for x in range(max(0, tasks - sum(way) - rest), min(cap, tasks - sum(way)) + 1)
+        ]  # fmt: skip
+        if len(ways) > at_most:
+            return []
+    return ways
+
+
+def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int) -> list[Mode]:
+    """Return the ways in which a job can run: every spread where they are few, else a slowdown with free counts."""
+    classes = relaxation.nodes.size
+    caps = np.minimum(relaxation.caps[j], relaxation.nodes).tolist()
+    tasks = int(relaxation.tasks[j])
+    made: list[Mode] = []
+    for way in _spreads(tasks, caps, MANY):
+        v = max(int(relaxation.class_slowdown[c]) for c in range(classes) if way[c])
+        chosen = cp.new_bool_var(f"way{j}.{len(made)}")
+        made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), list(way)))
+    if made:
+        cp.add_exactly_one(mode.chosen for mode in made)
+        return made
+    for v in np.flatnonzero(relaxation.usable[j]).tolist():
+        chosen = cp.new_bool_var(f"mode{j}.{v}")
+        counts: list[Any] = []
+        for c in range(classes):
+            if relaxation.class_slowdown[c] > v or caps[c] == 0:
+                counts.append(0)
+                continue
+            count = cp.new_int_var(0, min(caps[c], tasks), f"nodes{j}.{v}.{c}")
+            cp.add(count <= min(caps[c], tasks) * chosen)
+            counts.append(count)
+        cp.add(sum(counts) == tasks * chosen)
+        made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), counts))
+    cp.add_exactly_one(mode.chosen for mode in made)
+    return made
+
+
+def _schedule(cp: Any, relaxation: Relaxation, starts: list[Any], modes: list[list[Mode]], last: Any, end: int) -> None:
+    """Let every job run in one of its ways, and no class run out of nodes."""
+    classes = relaxation.nodes.size
+    intervals: list[list[Any]] = [[] for _ in range(classes)]
+    demands: list[list[Any]] = [[] for _ in range(classes)]
+    work: list[list[Any]] = [[] for _ in range(classes)]
+    for j, ways in enumerate(modes):
+        for m, mode in enumerate(ways):
+            interval = cp.new_optional_fixed_size_interval_var(starts[j], mode.duration, mode.chosen, f"run{j}.{m}")
+            cp.add(starts[j] + mode.duration <= last).only_enforce_if(mode.chosen)
+            for c in range(classes):
+                if isinstance(mode.counts[c], int) and mode.counts[c] == 0:
+                    continue
+                intervals[c].append(interval)
+                demands[c].append(mode.counts[c])
+                fixed = isinstance(mode.counts[c], int)
+                work[c].append(mode.duration * mode.counts[c] * (mode.chosen if fixed else 1))
+    for c in range(classes):
+        if intervals[c]:
+            cp.add_cumulative(intervals[c], demands[c], int(relaxation.nodes[c]))
+            cp.add(sum(work[c]) <= int(relaxation.nodes[c]) * last)  # implied, but the solver's LP sees it
+
+
+def _order_twins(cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any]) -> None:
+    """Let jobs that nothing tells apart start in the order of their rows."""
+    twins: dict[tuple[bytes, ...], list[int]] = {}
+    for j in range(len(starts)):
+        key = (
+            relaxation.caps[j].tobytes(),
+            duration[j].tobytes(),
+            bytes(f"{release[j]} {relaxation.tasks[j]}", "ascii"),
+        )
+        twins.setdefault(key, []).append(j)
+    for rows in twins.values():
+        for a, b in pairwise(rows):
+            cp.add(starts[a] <= starts[b])
+
+
+def _energy(relaxation: Relaxation, modes: list[list[Mode]], last: Any, unit: TimeUnit, energy_unit: float) -> Any:
+    """Return the energy in whole units, every coefficient rounded down (eq. 1.8)."""
+    total = math.floor(relaxation.idle_total * unit.truth(1.0) / energy_unit) * last
+    for ways in modes:
+        for mode in ways:
+            for c, count in enumerate(mode.counts):
+                price = float(relaxation.extra_watts[c]) * mode.truth / energy_unit
+                if isinstance(count, int):
+                    total = total + math.floor(price * count) * mode.chosen if count else total
+                else:
+                    total = total + math.floor(price) * count
+    return total

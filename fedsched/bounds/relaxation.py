@@ -1,0 +1,186 @@
+"""The relaxation that all bounds share: jobs with a duration for each slowdown, on classes of equal nodes.
+
+Keep a schedule's starts and nodes and give every job the time that it would take without contention: since
+tc >= σ·PS + (1 − σ), nothing gets longer and nothing gets worse. So a bound on schedules without contention, where a
+job on nodes no slower than 1/v takes d_jv = Tb_j·(σ_j·v + 1 − σ_j), is a bound on all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import InfeasibleError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.federation import Federation
+    from fedsched.workload import Workload
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+LEVELS = 6  # release instants that the LP looks at
+# Sums of many floats are some units in the last place off; what is published lies that much lower.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """Jobs × slowdowns × classes; all times are seconds since t0.
+
+    A class is all nodes of one (speed, busy watts, idle watts), fastest first; `slowdown` are the distinct ones.
+    """
+
+    t0: float
+    release: Floats  # max(submit, t0) − t0
+    late: Floats  # t0 + release − submit: what a job has waited before it may start
+    tasks: Ints
+    slowdown: Floats
+    duration: Floats  # job × slowdown: d_jv
+    usable: NDArray[np.bool_]  # job × slowdown: enough nodes, and no larger set takes no longer
+    nodes: Ints  # per class: m_c
+    caps: Ints  # job × class
+    class_slowdown: Ints  # per class: its place in `slowdown`
+    group_class: Ints  # per node group of the federation: its class
+    busy_watts: Floats
+    idle_watts: Floats
+    single: NDArray[np.bool_]  # whether one cluster can hold the job
+    uncontended: bool  # no schedule of these jobs can saturate an uplink
+
+    @property
+    def shortest(self) -> Floats:
+        """Return every job's duration on the fastest nodes that it may use: d_j,v(τ_j)."""
+        return np.asarray(np.where(self.usable, self.duration, np.inf).min(axis=1))
+
+    @property
+    def longest(self) -> Floats:
+        """Return every job's duration, without contention, on the slowest node that it may use."""
+        reachable = np.stack([self.caps[:, self.class_slowdown == v].any(axis=1) for v in range(self.slowdown.size)])
+        return np.asarray(np.where(reachable.T, self.duration, -np.inf).max(axis=1))
+
+    @property
+    def extra_watts(self) -> Floats:
+        """Return busy − idle watts of every class."""
+        return self.busy_watts - self.idle_watts
+
+    @property
+    def idle_total(self) -> float:
+        """Return the watts of the idle federation."""
+        return float(self.idle_watts @ self.nodes)
+
+    @property
+    def total_nodes(self) -> int:
+        """Return N."""
+        return int(self.nodes.sum())
+
+    def take(self, rows: Ints) -> Relaxation:
+        """Return the relaxation of some of the jobs."""
+        picked = {name: getattr(self, name)[rows] for name in _PER_JOB}
+        kept = {name: getattr(self, name) for name in Relaxation.__slots__ if name not in _PER_JOB}
+        return Relaxation(**picked, **kept)
+
+
+_PER_JOB = ("release", "late", "tasks", "duration", "usable", "caps", "single")
+
+
+def relax(
+    workload: Workload,
+    federation: Federation,
+    *,
+    t0: float,
+    runtime: Floats,
+    caps: NDArray[np.int64] | None = None,
+    apart: bool = False,
+) -> Relaxation:
+    """Return the relaxation of these jobs with these run times on reference nodes.
+
+    With `apart`, groups that some job may not use freely are classes of their own: nodes of a class can then be given
+    out group by group in any way.
+    """
+    from fedsched.engine.pack import caps_table
+
+    groups = federation.groups
+    rows, row_of = caps_table(workload, federation, caps)
+    enough = np.minimum(np.array([group.count for group in groups]), workload.tasks[:, None])
+    restricted = np.any(rows[row_of] < enough, axis=0)
+    kind_of = [
+        (1.0 / group.speed, group.busy_watts, group.idle_watts, g if apart and restricted[g] else -1)
+        for g, group in enumerate(groups)
+    ]
+    kinds = sorted(set(kind_of))
+    class_of = np.array([kinds.index(kind) for kind in kind_of])
+    member = class_of[:, None] == np.arange(len(kinds))  # group × class
+    class_caps = (rows @ member)[row_of]
+    slowdown, class_slowdown = np.unique([kind[0] for kind in kinds], return_inverse=True)
+    sigma = workload.compute_fraction[:, None]
+    duration = runtime[:, None] * (sigma * slowdown + (1.0 - sigma))
+
+    cluster = np.array(federation.group_cluster)
+    per_cluster = np.stack([rows[:, cluster == k].sum(axis=1) for k in range(len(federation.clusters))], axis=1)
+    release = np.maximum(workload.submit, t0) - t0
+    silent = (workload.task_bandwidth == 0) | (workload.tasks == 1)
+    return Relaxation(
+        t0=t0,
+        release=release,
+        late=np.maximum(t0 - workload.submit, 0.0),
+        tasks=np.array(workload.tasks),
+        slowdown=slowdown,
+        duration=duration,
+        usable=_usable_modes(workload, duration, class_caps, class_slowdown, slowdown.size),
+        nodes=np.array([group.count for group in groups]) @ member,
+        caps=class_caps,
+        class_slowdown=class_slowdown.astype(np.int64),
+        group_class=class_of,
+        busy_watts=np.array([kind[1] for kind in kinds]),
+        idle_watts=np.array([kind[2] for kind in kinds]),
+        single=per_cluster.max(axis=1)[row_of] >= workload.tasks,
+        uncontended=bool(silent.all()) or all(np.isinf(cluster.uplink) for cluster in federation.clusters),
+    )
+
+
+def _usable_modes(
+    workload: Workload, duration: Floats, caps: Ints, class_slowdown: Ints, slowdowns: int
+) -> NDArray[np.bool_]:
+    """Return which modes (job, v) have enough nodes, and no larger set that takes no longer."""
+    room = np.stack([caps[:, class_slowdown <= v].sum(axis=1) for v in range(slowdowns)], axis=1)
+    short = np.flatnonzero(room[:, -1] < workload.tasks)
+    if short.size:
+        row = int(short[0])
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: tasks={workload.tasks[row]} exceeds the {room[row, -1]} nodes that the "
+            "federation, its caps and its allowed clusters leave; drop it, loosen them or use a larger federation."
+        )
+    enough = room >= workload.tasks[:, None]
+    pointless = np.zeros_like(enough)
+    pointless[:, :-1] = duration[:, 1:] <= duration[:, :-1]  # the next set is larger and costs no time
+    return np.asarray(enough & ~pointless)
+
+
+def release_levels(relaxation: Relaxation, *, at_most: int = LEVELS) -> Floats:
+    """Return release instants, the first of all ahead, behind each of which a stretch of work is counted apart.
+
+    For each: Σ over the jobs released from then on of d·q <= m_c·(T − level).
+    """
+    areas = relaxation.tasks * relaxation.shortest
+    instants, bounds = suffix_bounds(relaxation.release, areas, relaxation.total_nodes)
+    if instants.size <= at_most:
+        return instants
+    best = np.argsort(-bounds, kind="stable")[: at_most // 2]
+    spread = np.linspace(0, instants.size - 1, at_most - best.size).astype(np.int64)
+    return np.unique(instants[np.union1d(best, spread)])
+
+
+def suffix_bounds(release: Floats, work: Floats, capacity: float) -> tuple[Floats, Floats]:
+    """Return the distinct releases r, and r + (work released from r on)/capacity for each."""
+    instants, place = np.unique(release, return_inverse=True)
+    later = np.bincount(place, weights=work, minlength=instants.size)[::-1].cumsum()[::-1]
+    return instants, instants + later / capacity
+
+
+def rounded_down(value: float, t0: float = 0.0) -> float:
+    """Return the value less what rounding may have added to it; `t0` where it stems from clock values."""
+    return max(0.0, value - ROUNDING * (abs(value) + abs(t0)))

@@ -1,0 +1,46 @@
+"""`fedsched plot`: draw a saved search result."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import Literal
+
+from fedsched.cli.shared import CHART_FORMATS, check_output
+
+
+def command(
+    result: Path,
+    /,
+    *,
+    out: Path,
+    what: Literal["all", "front", "gantt"] = "all",
+    choose: str = "knee",
+) -> int:
+    """Draw a saved search result: its front, its progress and the chosen plan.
+
+    Example: fedsched plot result.json --out result.png
+
+    Parameters
+    ----------
+    result
+        A result that `fedsched optimize --save` has written.
+    out
+        The picture: .svg, .png or .pdf.
+    what
+        Everything on one page, the front alone, or the chosen plan's Gantt chart alone.
+    choose
+        Which plan's Gantt chart: knee, or an objective's name for the best by it.
+    """
+    from fedsched.result import Result
+
+    check_output(out, CHART_FORMATS, what="a chart")
+    found = Result.load(result)
+    if what == "gantt":
+        schedule = found.knee() if choose == "knee" else found.best(choose)
+        schedule.gantt(out)
+        return 0
+    from fedsched.plot.result import draw_front, draw_result
+    from fedsched.plot.saving import save
+
+    save(draw_result(found) if what == "all" else draw_front(found), out)
+    return 0

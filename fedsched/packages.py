@@ -1,0 +1,145 @@
+"""A long workload in packages: each searched from the state that the plan before it leaves (the thesis's mode)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.optimize import Search, baseline_values, bounds_of, search_once, versions
+from fedsched.policies import Rules
+from fedsched.result import Baseline, Front, PlannedQueue, Result
+from fedsched.schedule import Schedule
+from fedsched.search.driver import INTERRUPTED
+from fedsched.search.problem import SearchProblem
+from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Ints
+    from fedsched.federation import Federation
+    from fedsched.search.run import Moment
+    from fedsched.simulate import RunningJobs
+    from fedsched.workload import Workload
+
+
+def optimize_in_packages(search: Search, workload: Workload, cluster: Federation, package: int) -> Result:
+    """Return one schedule of the whole workload, made package by package, and one history.
+
+    A package is searched at the moment when the last job of the one before it starts (with submits="keep", not before
+    its own last job is submitted); what still runs then, runs on beside it.
+    """
+    if package < 1:
+        raise ValueError(f"package={package} must be at least 1 job.")
+    if len(search.objectives.names) > 1:
+        raise ValueError(
+            f"package={package} makes one schedule, so it needs one objective, not {search.objectives.names}; "
+            "name one, e.g. objectives='makespan'."
+        )
+    whole = _whole_problem(search, workload, cluster)
+    workload, t0 = whole.workload, whole.problem.t0
+    jobs = len(workload)
+    start, finish = np.full(jobs, np.nan), np.full(jobs, np.nan)
+    counts = np.zeros((jobs, len(cluster.groups)), dtype=np.int64)
+    done: list[Result] = []
+    history: list[Moment] = []
+    now, running, still = t0, None, np.zeros(0, dtype=np.int64)
+    packages = [whole.problem.arrival[begin : begin + package] for begin in range(0, jobs, package)]
+    for number, fresh in enumerate(packages, 1):
+        now = max(now, float(workload.submit[fresh].max()))
+        rows = np.concatenate([still, fresh])
+        part = workload.take(rows)
+        inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
+        result = search_once(inner, part, cluster, running=running)
+        history += _later(result.history, done)
+        done.append(result)
+        best = result.best()
+        start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
+        if result.stop_reason == INTERRUPTED or number == len(packages):
+            break
+        now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
+        running, still = _state_at(now, result, part, cluster, running, rows)
+    schedule = Schedule(
+        workload=workload,
+        federation=cluster,
+        start=start,
+        finish=finish,
+        counts=counts,
+        t0=t0,
+        saturation=search.settings.saturation,
+        policy=f"{search.info.name} in packages of {package}",
+        kill_at_estimate=search.settings.kill_at_estimate,
+        notes=() if not np.isnan(start).any() else (f"interrupted in package {len(done)} of {len(packages)}",),
+    )
+    names, values = baseline_values(whole, search.baselines)
+    bounds = bounds_of(whole)
+    (objective,) = search.objectives.names
+    value = schedule.metrics(users=False).as_dict()[objective]
+    return Result(
+        workload=workload,
+        federation=cluster,
+        settings=replace(search.settings, t0=t0),
+        method=search.info.name,
+        seed=search.seed,
+        objectives=search.objectives.names,
+        weights=search.objectives.weights,
+        front=Front(search.objectives.names, np.array([[value]]), (PlannedQueue(schedule=schedule),)),
+        baselines=tuple(
+            Baseline(name, tuple((row * search.objectives.signs).tolist()))
+            for name, row in zip(names, values, strict=True)
+        ),
+        lower_bounds={objective: bounds.of(objective)},
+        bound_front=np.zeros((0, 2)),
+        energy_penalty=float("nan"),
+        history=tuple(history),
+        evaluations=sum(result.evaluations for result in done),
+        seconds=sum(result.seconds for result in done),
+        stop_reason=done[-1].stop_reason,
+        versions=versions(),
+        packages=len(packages),
+    )
+
+
+def _whole_problem(search: Search, workload: Workload, cluster: Federation) -> SearchProblem:
+    settings = search.settings
+    return SearchProblem(
+        workload,
+        cluster,
+        search.objectives,
+        submits=settings.submits,
+        knowledge=settings.knowledge,
+        saturation=settings.saturation,
+        kill_at_estimate=settings.kill_at_estimate,
+        t0=settings.t0,
+    )
+
+
+def _later(history: tuple[Moment, ...], done: list[Result]) -> list[Moment]:
+    # A package's history, counted on from those before it.
+    evaluations = sum(result.evaluations for result in done)
+    seconds = sum(result.seconds for result in done)
+    return [
+        replace(moment, evaluations=evaluations + moment.evaluations, seconds=seconds + moment.seconds)
+        for moment in history
+    ]
+
+
+def _state_at(
+    time: float, result: Result, part: Workload, cluster: Federation, running: RunningJobs | None, rows: Ints
+) -> tuple[RunningJobs, Ints]:
+    """Return what the package's best plan has running at a time, as the first rows of the next package."""
+    plan = result.front.plans[result.front.best_index(result.objectives[0])]
+    settings = result.settings
+    run = prepare(
+        part,
+        cluster,
+        Rules(order="fcfs" if plan.order is None else plan.order, dispatch=plan.dispatch, placement=plan.placement),
+        caps=plan.caps,
+        knowledge=settings.knowledge,
+        saturation=settings.saturation,
+        kill_at_estimate=settings.kill_at_estimate,
+        t0=settings.t0,
+        running=running,
+    )
+    state = run.advance(until=time).running()
+    return replace(state, time=time, rows=np.arange(len(state.rows))), rows[state.rows]

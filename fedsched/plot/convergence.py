@@ -1,0 +1,88 @@
+"""Convergence: how good the best found is after so many evaluations, or seconds, over several seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.plot import style
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+POINTS = 200
+
+
+def draw(
+    runs: Mapping[str, Sequence[tuple[ArrayLike, ArrayLike]]],
+    *,
+    spent: str = "evaluations",
+    value: str = "makespan",
+    bound: float | None = None,
+    quantiles: tuple[float, float] = (0.25, 0.75),
+    logarithmic: bool = True,
+    title: str = "",
+    ax: Any = None,
+) -> Any:
+    """Return the axes with the median of each method over its seeds, and a band between two quantiles.
+
+    Parameters
+    ----------
+    runs
+        Method -> its runs, each (spent, value): what was spent when, rising, and the best value known from then on.
+        A curve begins where every run has a value.
+    spent, value
+        What the axes show: "evaluations" or "seconds", and a metric column or any label.
+    bound
+        A lower bound, drawn as a line.
+    quantiles
+        The band's edges.
+    logarithmic
+        Whether what was spent is shown by powers of ten.
+    title
+        Written above the axes.
+    ax
+        Matplotlib axes; those of a new figure when not given.
+    """
+    if not 0 <= quantiles[0] <= quantiles[1] <= 1:
+        raise ValueError(f"convergence: quantiles={quantiles} must rise between 0 and 1.")
+    ax = style.axes(ax)
+    for k, (name, of_seeds) in enumerate(runs.items()):
+        grid, values = on_one_grid(name, of_seeds, logarithmic=logarithmic)
+        colour = style.LINES[k % len(style.LINES)]
+        low, middle, high = np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=0)
+        ax.fill_between(grid, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
+        ax.plot(grid, middle, drawstyle="steps-post", color=colour, linestyle=style.DASHES[k % len(style.DASHES)],
+                linewidth=1.5, label=f"{name} ({len(values)} seeds)" if len(values) > 1 else name)  # fmt: skip
+    if bound is not None:
+        ax.axhline(bound, color="black", linewidth=1, linestyle=(0, (1, 1)), label="lower bound")
+    if logarithmic:
+        ax.set_xscale("log")
+        ax.xaxis.set_minor_formatter("")
+    style.dress(ax, x=spent, y=style.label_of(value), title=title)
+    style.legend(ax, len(runs) + (bound is not None))
+    return ax
+
+
+def on_one_grid(
+    name: str, runs: Sequence[tuple[ArrayLike, ArrayLike]], *, logarithmic: bool = True
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return common instants, and for each run (a row) the best value that it knew at each."""
+    series = []
+    for spent, value in runs:
+        at, known = np.asarray(spent, dtype=np.float64), np.asarray(value, dtype=np.float64)
+        if at.shape != known.shape or at.ndim != 1 or not at.size or (np.diff(at) < 0).any():
+            raise ValueError(f"convergence: a run of {name!r} needs as many rising instants as values, at least one.")
+        series.append((at, np.minimum.accumulate(known)))
+    if not series:
+        raise ValueError(f"convergence: {name!r} has no runs; give at least one.")
+    begin, end = max(at[0] for at, _ in series), max(at[-1] for at, _ in series)
+    if logarithmic and begin <= 0:
+        begin = min((at[at > 0].min() for at, _ in series if (at > 0).any()), default=1.0)
+        end = max(begin, end)
+    grid = np.geomspace(begin, end, POINTS) if logarithmic else np.linspace(begin, end, POINTS)
+    grid[0], grid[-1] = begin, end  # not a last bit below the first value
+    return grid, np.stack([known[np.searchsorted(at, grid, side="right") - 1] for at, known in series])

@@ -1,0 +1,105 @@
+"""What a federation draws and carries over time: power by cluster, and which uplinks are over their bandwidth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.plot import style
+from fedsched.plot.gantt import COLOURS, steps_of, time_unit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.schedule import Schedule
+
+
+class Saturation(NamedTuple):
+    """When an uplink is over its bandwidth."""
+
+    cluster: str
+    begin: NDArray[np.float64]  # seconds since t0
+    end: NDArray[np.float64]
+
+    @property
+    def seconds(self) -> float:
+        """Return the saturated seconds."""
+        return float((self.end - self.begin).sum())
+
+
+def power(schedule: Schedule, ax: Any = None) -> Any:
+    """Return the axes with the watts of each cluster over time, one upon the other; idle nodes included.
+
+    Parameters
+    ----------
+    schedule
+        What to draw; jobs that have not finished are left out.
+    ax
+        Matplotlib axes; those of a new figure when not given.
+    """
+    ax = style.axes(ax, size=(8, 3))
+    unit, name = time_unit(schedule.makespan)
+    groups, clusters = schedule.federation.groups, schedule.federation.clusters
+    cluster_of = np.array(schedule.federation.group_cluster)
+    extra = np.array([group.busy_watts - group.idle_watts for group in groups])
+    idle = np.array([group.idle_watts * group.count for group in groups])
+    layers = []
+    times = np.zeros(1)
+    for k in range(len(clusters)):
+        here = cluster_of == k
+        times, drawn = steps_of(schedule, schedule.counts[:, here] @ extra[here], unit)
+        layers.append(drawn + idle[here].sum())
+    peak = max(float(np.sum(layers, axis=0).max(initial=0.0)), float(idle.sum()))
+    watts, watt_name = (1e3, "kW") if peak >= 2e3 else (1.0, "W")
+    if times.size:
+        colours = [COLOURS[k % len(COLOURS)] for k in range(len(clusters))]
+        ax.stackplot(times, [layer / watts for layer in layers], step="post", colors=colours, edgecolor="white",
+                     linewidth=0.3, labels=[cluster.name for cluster in clusters])  # fmt: skip
+    ax.axhline(idle.sum() / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
+    ax.set_ylim(0, None)
+    style.dress(ax, x=f"time since the first submission, {name}", y=f"power, {watt_name}")
+    if len(clusters) <= 10:
+        ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
+
+
+def saturated(schedule: Schedule, ax: Any = None) -> Any:
+    """Return the axes with a row for each finite uplink, barred while its load is above its bandwidth.
+
+    Parameters
+    ----------
+    schedule
+        What to draw; jobs that have not finished are left out.
+    ax
+        Matplotlib axes; those of a new figure when not given.
+    """
+    ax = style.axes(ax, size=(8, 2.5))
+    unit, name = time_unit(schedule.makespan)
+    rows = saturations(schedule)
+    for k, row in enumerate(rows):
+        bars = [(begin / unit, (end - begin) / unit) for begin, end in zip(row.begin, row.end, strict=True)]
+        ax.broken_barh(bars, (k - 0.35, 0.7), facecolors=COLOURS[5], edgecolor="none")
+    total = max(schedule.makespan, np.finfo(float).tiny)
+    labels = [f"{row.cluster}\n{row.seconds / total:.0%} of the time" for row in rows]
+    ax.set_yticks(range(len(rows)), labels, fontsize=8)
+    ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+    ax.set_xlim(0, total / unit)
+    style.dress(ax, x=f"time since the first submission, {name}", y="", title="" if rows else "no finite uplink")
+    return ax
+
+
+def saturations(schedule: Schedule) -> list[Saturation]:
+    """Return when each finite uplink's load is above its bandwidth (eq. 1.3: SD < 1)."""
+    cluster_of = np.array(schedule.federation.group_cluster)
+    tasks = schedule.workload.tasks
+    found = []
+    for k, cluster in enumerate(schedule.federation.clusters):
+        if not np.isfinite(cluster.uplink):
+            continue
+        here = schedule.counts[:, cluster_of == k].sum(axis=1)
+        demand = here * schedule.workload.task_bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
+        times, load = steps_of(schedule, np.where((here > 0) & (here < tasks), demand, 0.0), 1.0)
+        over = load[:-1] > cluster.uplink * (1 + 1e-9)  # what ends leaves rounding behind in a running sum
+        found.append(Saturation(cluster.name, times[:-1][over], times[1:][over]))
+    return found

@@ -1,0 +1,72 @@
+"""The picture of a search: its front, how it came about, and the balanced plan's Gantt chart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fedsched.plot import convergence, gantt, pareto, style
+
+if TYPE_CHECKING:
+    from fedsched.result import Result
+
+SHOWN = ("fcfs", "easy", "conservative", "easy-sjbf", "laf-greedy")  # baselines beside the front
+WORST = 2.0  # baselines this many times above the best would squeeze the front into a corner
+CROWDED = 20.0  # bars that differ by more are drawn by powers of ten
+
+
+def draw_result(result: Result) -> Any:
+    """Return a figure: front (or value) with baselines and bounds, convergence, and the knee's Gantt chart."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 8), layout="constrained")
+    panels = figure.subplot_mosaic([["front", "progress"], ["gantt", "gantt"]], height_ratios=(1, 1.2))
+    if len(result.objectives) == 2:
+        _draw_front(result, panels["front"])
+    else:
+        _draw_values(result, panels["front"])
+    name = result.objectives[0]
+    sign = -1.0 if name == "utilisation" else 1.0
+    runs = [([m.evaluations for m in result.history], [sign * m.best[0] for m in result.history])]
+    bound = result.lower_bounds.get(name, float("nan"))
+    convergence.draw({result.method: runs}, value=name, bound=bound if bound > 0 else None, ax=panels["progress"])
+    gantt.draw(result.knee(), panels["gantt"])
+    return figure
+
+
+def draw_front(result: Result) -> Any:
+    """Return a figure of the front alone; with another number of objectives than two, of the first one's values."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4.5), layout="constrained")
+    (_draw_front if len(result.objectives) == 2 else _draw_values)(result, figure.subplots())
+    return figure
+
+
+def _draw_front(result: Result, ax: Any) -> None:
+    best = result.front.values.min(axis=0)
+    near = {
+        baseline.policy: [baseline.values]
+        for baseline in result.baselines
+        if baseline.policy in SHOWN and all(v <= WORST * b for v, b in zip(baseline.values, best, strict=True))
+    }
+    bound = result.bound_front if len(result.bound_front) and result.objectives == ("makespan", "energy") else None
+    first, second = result.objectives
+    pareto.draw({result.method: result.front.values}, objectives=(first, second), baselines=near, bound=bound, ax=ax)
+    ax.locator_params(axis="x", nbins=5)
+
+
+def _draw_values(result: Result, ax: Any) -> None:
+    # One objective (or more than two): the first one's value of the search and of every baseline, as bars.
+    name = result.objectives[0]
+    rows = [(baseline.policy, baseline.values[0]) for baseline in result.baselines]
+    rows = sorted([*rows, (result.method, result.value(name))], key=lambda row: -row[1])
+    colours = [style.LINES[0] if label == result.method else "#bbbbbb" for label, _ in rows]
+    ax.barh([label for label, _ in rows], [value for _, value in rows], color=colours)
+    bound = result.lower_bounds.get(name, float("nan"))
+    if bound > 0:
+        ax.axvline(bound, color="black", linestyle="--", linewidth=1, label="lower bound")
+        ax.legend(fontsize=7)
+    values = [value for _, value in rows]
+    if min(values) > 0 and max(values) > CROWDED * min(values):
+        ax.set_xscale("log")
+    style.dress(ax, x=style.label_of(name), y="", title="")

@@ -1,0 +1,66 @@
+"""What the pictures share: colours, markers and axes that read in print and by the colour-blind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.plot.gantt import COLOURS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+# The dark half of Okabe and Ito's colours ahead: lines and points stand on white paper.
+LINES = (COLOURS[4], COLOURS[5], COLOURS[2], COLOURS[6], COLOURS[0], COLOURS[1], "#000000", COLOURS[7])
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", ":")
+
+
+def axes(ax: Any = None, *, size: tuple[float, float] = (6.5, 4.2)) -> Any:
+    """Return the axes given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained").add_subplot()
+
+
+def dress(ax: Any, *, x: str, y: str, title: str = "") -> Any:
+    """Return the axes with labels, a light grid, and no frame where nothing is read off."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    if title:
+        ax.set_title(title, fontsize=10, loc="left")
+    ax.grid(True, color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def legend(ax: Any, entries: int) -> None:
+    """Write a legend, in several columns where it is long."""
+    if entries:
+        ax.legend(fontsize=8, frameon=False, ncols=1 + entries // 9)
+
+
+def pairs(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return rows of two numbers, checked."""
+    rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    if rows.size == 0:
+        return np.zeros((0, 2))
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise ValueError(f"{name}: shape {rows.shape} must be (points, 2): a row for each point of two objectives.")
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{name}: every value must be finite; leave out what is not known.")
+    return rows
+
+
+def label_of(objective: str) -> str:
+    """Return an objective's name with its unit, where it is a metric column."""
+    from fedsched.metrics import METRICS
+
+    unit = next((metric.unit for metric in METRICS if metric.name == objective), "")
+    name = objective.replace("_", " ")
+    return f"{name}, {unit}" if unit else name

@@ -1,0 +1,105 @@
+"""How a Result prints: as text for a terminal, as HTML for a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.metrics import METRICS
+
+if TYPE_CHECKING:
+    from fedsched.result.record import Result
+
+SHOWN = 8  # plans of a front that are listed
+UNITS = {metric.name: metric.unit for metric in METRICS}
+NEARLY_ONE = 0.02  # an energy penalty below this share leaves next to nothing to trade
+
+
+def text(result: Result) -> str:
+    """Return the summary: what was searched, the table of plans and baselines, bounds and gaps, the diagnosis."""
+    header, *body = table(result)
+    widths = [max(len(row[i]) for row in (header, *body)) for i in range(len(header))]
+
+    def line(row: tuple[str, ...]) -> str:
+        first, *rest = row
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
+        return "  " + "  ".join(cells).rstrip()
+
+    return "\n".join([title(result), *(line(row) for row in (header, *body)), *remarks(result)])
+
+
+def html(result: Result) -> str:
+    """Return the summary as HTML."""
+    header, *body = table(result)
+
+    def cells(row: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
+
+    rows = "".join(cells(row, "td") for row in body)
+    notes = "".join(f"<p>{escape(remark)}</p>" for remark in remarks(result))
+    return f"<div><p>{escape(title(result))}</p><table>{cells(header, 'th')}{rows}</table>{notes}</div>"
+
+
+def title(result: Result) -> str:
+    """Return one line: the method, the problem, the budget."""
+    jobs = len(result.workload)
+    packages = f" in {result.packages} packages" if result.packages else ""
+    return (
+        f"{result.method}, seed {result.seed}: {jobs:,} jobs of {result.workload.name}{packages} on "
+        f"{result.federation}; {result.evaluations:,} evaluations in {result.seconds:.1f} s ({result.stop_reason})"
+    )
+
+
+def table(result: Result) -> list[tuple[str, ...]]:
+    """Return the rows of the summary, the header first."""
+    names = result.objectives
+    rows = [("", *(f"{name} {UNITS[name]}".strip() for name in names))]
+    front = result.front
+    chosen = np.unique(np.linspace(0, len(front) - 1, min(len(front), SHOWN)).round().astype(int))
+    for i in chosen.tolist():
+        what = f"plan {i + 1} of {len(front)}" if len(front) > 1 else "best plan"
+        if front.plans[i].policy:
+            what += f" ({front.plans[i].policy})"
+        rows.append((what, *(number(value) for value in front.values[i])))
+    for baseline in result.baselines:
+        rows.append((baseline.policy, *(number(value) for value in baseline.values)))
+    if any(result.lower_bounds.get(name, np.nan) > 0 for name in names):
+        rows.append(("lower bound", *(number(result.lower_bounds.get(name, np.nan)) for name in names)))
+        rows.append(("gap of the best", *(share(result.gap(name)) for name in names)))
+    return rows
+
+
+def remarks(result: Result) -> list[str]:
+    """Return what a reader of the table should know."""
+    lines = []
+    gains = [
+        f"{share(result.gain(baseline.policy, name))} {name} below {baseline.policy}"
+        for baseline in result.baselines
+        if baseline.policy in ("fcfs", "easy")
+        for name in result.objectives
+    ]
+    if gains:
+        lines.append("best plans: " + ", ".join(gains))
+    if result.energy_penalty == result.energy_penalty:
+        nearly = result.energy_penalty < NEARLY_ONE
+        why = "idle power dominates, so both want the same plan" if nearly else "there is something to trade"
+        lines.append(f"the least makespan costs at least {share(result.energy_penalty)} energy: {why}")
+    if result.settings.submits == "keep":
+        lines.append("clairvoyant: the plan knows future submits")
+    if result.settings.knowledge == "runtime":
+        lines.append("plans and baselines know the true run times")
+    return lines
+
+
+def number(value: float) -> str:
+    """Return a number as a table shows it."""
+    if value != value:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """Return a share in percent."""
+    return "-" if value != value else f"{value:.1%}"

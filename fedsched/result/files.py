@@ -1,0 +1,172 @@
+"""Results as JSON files: everything in them, so that a Result can be looked at and repeated anywhere."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import TraceError
+from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
+from fedsched.schedule import Schedule
+from fedsched.workload import Workload
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.federation import Federation
+
+FORMAT = "fedsched result 1"
+COLUMNS = (
+    "submit", "tasks", "runtime", "estimate", "id", "compute_fraction", "task_bandwidth", "origin", "user",
+)  # fmt: skip
+
+
+def write_result(result: Result, path: str | PathLike[str]) -> None:
+    """Write a Result as JSON."""
+    from fedsched.io.atomic import atomic_text
+
+    with atomic_text(path) as stream:
+        json.dump(as_data(result), stream)
+
+
+def read_result(path: str | PathLike[str]) -> Result:
+    """Return the Result in a file."""
+    from fedsched.io.files import read_text
+
+    if not Path(path).is_file():
+        raise TraceError(f"{path}: there is no such file; check the path.")
+    try:
+        data = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise TraceError(f"{path}: not a saved result ({error}); save it again.") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise TraceError(f"{path}: not a saved result: its format is not {FORMAT!r}.")
+    try:
+        return of_data(data)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise TraceError(f"{path}: a saved result, but damaged ({type(error).__name__}: {error}).") from None
+
+
+def as_data(result: Result) -> dict[str, Any]:
+    """Return a Result as what JSON can hold."""
+    from fedsched.io.toml import federation_text
+
+    w = result.workload
+    return {
+        "format": FORMAT,
+        "workload": {
+            **{name: getattr(w, name).tolist() for name in COLUMNS},
+            "allowed": None if w.allowed is None else w.allowed.tolist(),
+            "sites": list(w.sites),
+            "name": w.name,
+            "nodes": w.nodes,
+            "history": list(w.history),
+        },
+        "federation": federation_text(result.federation),
+        "settings": asdict(result.settings),
+        "method": result.method,
+        "seed": result.seed,
+        "objectives": list(result.objectives),
+        "weights": list(result.weights),
+        "front": {"values": result.front.values.tolist(), "plans": [_plan_data(plan) for plan in result.front.plans]},
+        "baselines": [asdict(baseline) for baseline in result.baselines],
+        "lower_bounds": {name: _or_none(value) for name, value in result.lower_bounds.items()},
+        "bound_front": result.bound_front.tolist(),
+        "energy_penalty": _or_none(result.energy_penalty),
+        "history": [asdict(moment) for moment in result.history],
+        "evaluations": result.evaluations,
+        "seconds": result.seconds,
+        "stop_reason": result.stop_reason,
+        "versions": result.versions,
+        "packages": result.packages,
+    }
+
+
+def of_data(data: dict[str, Any]) -> Result:
+    """Return the Result that `as_data` took apart."""
+    from fedsched.io.toml import federation_of_data
+    from fedsched.search.run import Moment
+
+    jobs = data["workload"]
+    workload = Workload(
+        **{name: jobs[name] for name in COLUMNS},
+        allowed=None if jobs["allowed"] is None else np.array(jobs["allowed"], dtype=np.bool_),
+        sites=tuple(jobs["sites"]),
+        name=jobs["name"],
+        nodes=jobs["nodes"],
+        history=tuple(jobs["history"]),
+    )
+    federation = federation_of_data(tomllib.loads(data["federation"]), source="saved result", name="federation")
+    objectives = tuple(data["objectives"])
+    values = np.array(data["front"]["values"], dtype=np.float64).reshape(-1, len(objectives))
+    plans = tuple(_plan_of(plan, workload, federation) for plan in data["front"]["plans"])
+    return Result(
+        workload=workload,
+        federation=federation,
+        settings=Settings(**data["settings"]),
+        method=data["method"],
+        seed=data["seed"],
+        objectives=objectives,
+        weights=tuple(data["weights"]),
+        front=Front(objectives, values, plans),
+        baselines=tuple(Baseline(one["policy"], tuple(one["values"])) for one in data["baselines"]),
+        lower_bounds={name: _or_nan(value) for name, value in data["lower_bounds"].items()},
+        bound_front=np.array(data["bound_front"], dtype=np.float64).reshape(-1, 2),
+        energy_penalty=_or_nan(data["energy_penalty"]),
+        history=tuple(
+            Moment(one["evaluations"], one["seconds"], tuple(one["best"]), one["hypervolume"])
+            for one in data["history"]
+        ),
+        evaluations=data["evaluations"],
+        seconds=data["seconds"],
+        stop_reason=data["stop_reason"],
+        versions=data["versions"],
+        packages=data["packages"],
+    )
+
+
+def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
+    if plan.schedule is not None:
+        s = plan.schedule
+        return {
+            "start": s.start.tolist(), "finish": s.finish.tolist(), "counts": s.counts.tolist(), "t0": s.t0,
+            "saturation": s.saturation, "policy": s.policy, "kill_at_estimate": s.kill_at_estimate,
+            "saturated_seconds": s.saturated_seconds,
+        }  # fmt: skip
+    if plan.order is None:
+        return {"policy": plan.policy}
+    caps = None if plan.caps is None else plan.caps.tolist()
+    return {"order": plan.order.tolist(), "caps": caps, "dispatch": plan.dispatch, "placement": plan.placement}
+
+
+def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -> PlannedQueue:
+    if "start" in data:
+        schedule = Schedule(
+            workload=workload,
+            federation=federation,
+            **{
+                **data,
+                "start": np.array(data["start"], dtype=np.float64),
+                "finish": np.array(data["finish"], dtype=np.float64),
+                "counts": np.array(data["counts"], dtype=np.int64),
+            },
+        )
+        return PlannedQueue(schedule=schedule)
+    if "policy" in data:
+        return PlannedQueue(policy=data["policy"])
+    caps = None if data["caps"] is None else np.array(data["caps"], dtype=np.int64)
+    order = np.array(data["order"], dtype=np.int64)
+    return PlannedQueue(order=order, caps=caps, dispatch=data["dispatch"], placement=data["placement"])
+
+
+def _or_none(value: float) -> float | None:
+    return None if value != value else value
+
+
+def _or_nan(value: float | None) -> float:
+    return float("nan") if value is None else value

@@ -1,0 +1,196 @@
+"""Result: what a search found, beside what the rules give and what no schedule can beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import unknown_name
+from fedsched.search.objectives import MAXIMISED
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.federation import Federation
+    from fedsched.schedule import Schedule
+    from fedsched.search.run import Moment
+    from fedsched.simulate import RunningJobs
+    from fedsched.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlannedQueue:
+    """A plan: queue order, caps and rules; or a policy by name; or, of a search in packages, the schedule itself."""
+
+    order: NDArray[np.int64] | None = None
+    caps: NDArray[np.int64] | None = None
+    dispatch: str = "greedy"
+    placement: str = "fastest"
+    policy: str = ""
+    schedule: Schedule | None = None
+
+    def __str__(self) -> str:
+        if self.schedule is not None:
+            return "a plan of packages"
+        return self.policy or f"a plan ({self.dispatch} on {self.placement})"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the search read the problem."""
+
+    submits: str = "now"
+    knowledge: str = "runtime"
+    saturation: str = "dynamic"
+    kill_at_estimate: bool = False
+    t0: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Front:
+    """The plans that no other found plan beats on all objectives, by the first objective."""
+
+    objectives: tuple[str, ...]
+    values: NDArray[np.float64]  # plans × objectives, in the metrics' own units and senses
+    plans: tuple[PlannedQueue, ...]
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    def minimised(self) -> NDArray[np.float64]:
+        """Return the values with those to be maximised turned round."""
+        return self.values * np.array([-1.0 if name in MAXIMISED else 1.0 for name in self.objectives])
+
+    def best_index(self, objective: str) -> int:
+        """Return which plan is best by an objective."""
+        if objective not in self.objectives:
+            raise unknown_name("objective", objective, self.objectives)
+        return int(np.argmin(self.minimised()[:, self.objectives.index(objective)]))
+
+    def knee_index(self) -> int:
+        """Return which plan lies farthest from the line (plane) between the extremes, all objectives scaled alike."""
+        values = self.minimised()
+        extent = np.ptp(values, axis=0)
+        scaled = (values - values.min(axis=0)) / np.where(extent > 0, extent, 1.0)
+        return int(np.argmin(scaled.sum(axis=1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a policy gives on the same problem with the same knowledge."""
+
+    policy: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """What a search found: the front and everything needed to judge it and to repeat it."""
+
+    workload: Workload  # as planned: with submits="now" all jobs wait at t0
+    federation: Federation
+    settings: Settings
+    method: str
+    seed: int
+    objectives: tuple[str, ...]
+    weights: tuple[float, ...]
+    front: Front
+    baselines: tuple[Baseline, ...]
+    lower_bounds: dict[str, float]  # by metric name; NaN: none is known
+    bound_front: NDArray[np.float64]  # makespan and energy that no schedule is below, where these are the objectives
+    energy_penalty: float  # LP-measured share of energy that the least makespan costs; NaN where not asked
+    history: tuple[Moment, ...]
+    evaluations: int
+    seconds: float
+    stop_reason: str
+    versions: dict[str, str]
+    packages: int = 0
+    running: RunningJobs | None = None  # what ran at t0 already
+
+    # ---- plans --------------------------------------------------------------------------------------------------
+
+    def schedule(self, index: int) -> Schedule:
+        """Return the schedule of one plan of the front."""
+        from fedsched.policies import Rules
+        from fedsched.simulate import simulate
+
+        plan = self.front.plans[index]
+        if plan.schedule is not None:
+            return plan.schedule
+        policy: str | Rules = plan.policy
+        if plan.order is not None:
+            policy = Rules(order=plan.order, dispatch=plan.dispatch, placement=plan.placement, name=self.method)
+        return simulate(
+            self.workload,
+            self.federation,
+            policy,
+            caps=plan.caps,
+            knowledge=self.settings.knowledge,
+            saturation=self.settings.saturation,
+            kill_at_estimate=self.settings.kill_at_estimate,
+            t0=self.settings.t0,
+            running=self.running,
+        )
+
+    def best(self, objective: str | None = None) -> Schedule:
+        """Return the schedule that is best by an objective, by default the first."""
+        return self.schedule(self.front.best_index(objective or self.objectives[0]))
+
+    def knee(self) -> Schedule:
+        """Return the schedule of the front's knee: the balanced choice."""
+        return self.schedule(self.front.knee_index())
+
+    def value(self, objective: str | None = None) -> float:
+        """Return the best value of an objective, by default the first."""
+        name = objective or self.objectives[0]
+        return float(self.front.values[self.front.best_index(name), self.objectives.index(name)])
+
+    def gap(self, objective: str | None = None) -> float:
+        """Return value/bound − 1: by how much, at most, the best plan misses the optimum. NaN without a bound."""
+        name = objective or self.objectives[0]
+        bound = self.lower_bounds.get(name, np.nan)
+        return self.value(name) / bound - 1.0 if bound > 0 else float("nan")
+
+    def gain(self, policy: str, objective: str | None = None) -> float:
+        """Return by what share the best plan is below a baseline's value."""
+        name = objective or self.objectives[0]
+        for baseline in self.baselines:
+            if baseline.policy == policy:
+                theirs = baseline.values[self.objectives.index(name)]
+                return 1.0 - self.value(name) / theirs if theirs else 0.0
+        raise unknown_name("baseline", policy, [baseline.policy for baseline in self.baselines])
+
+    # ---- faces --------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from fedsched.result.faces import text
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        from fedsched.result.faces import html
+
+        return html(self)
+
+    def plot(self) -> Any:
+        """Return a figure: the front with baselines and bounds, the convergence, and the knee's Gantt chart."""
+        from fedsched.plot.result import draw_result
+
+        return draw_result(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to a JSON file (.json, also .gz), from which `Result.load` makes the same Result."""
+        from fedsched.result.files import write_result
+
+        write_result(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Result:
+        """Return a saved Result."""
+        from fedsched.result.files import read_result
+
+        return read_result(path)

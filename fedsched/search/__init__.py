@@ -1,0 +1,30 @@
+"""Searches over plans: genome, operators, methods, and the run that drives them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fedsched.search.adapters import deap_individual_toolbox as deap_individual_toolbox
+    from fedsched.search.adapters import deap_toolbox as deap_toolbox
+    from fedsched.search.adapters import pymoo_problem as pymoo_problem
+    from fedsched.search.methods import METHODS as METHODS
+    from fedsched.search.objectives import Objectives as Objectives
+    from fedsched.search.problem import SearchProblem as SearchProblem
+
+_HOME = {
+    "METHODS": "methods",
+    "Objectives": "objectives",
+    "SearchProblem": "problem",
+    "deap_individual_toolbox": "adapters",
+    "deap_toolbox": "adapters",
+    "pymoo_problem": "adapters",
+}
+__all__ = ["METHODS", "Objectives", "SearchProblem", "deap_individual_toolbox", "deap_toolbox", "pymoo_problem"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'fedsched.search' has no attribute {name!r}")
+    return getattr(import_module(f"fedsched.search.{_HOME[name]}"), name)

@@ -1,0 +1,76 @@
+"""Checkpoints: a search that saves itself between steps, and goes on from there as if nothing had happened."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from fedsched.errors import FedschedError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.search.methods import Method
+    from fedsched.search.problem import SearchProblem
+    from fedsched.search.run import Run
+
+EVERY_SECONDS = 10.0
+FORMAT = "fedsched checkpoint 1"
+
+
+class Checkpoint:
+    """The file of one search; with no path it does nothing."""
+
+    def __init__(self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int) -> None:
+        self._path = None if path is None else Path(path)
+        self._key = _key(problem, method, seed) if path is not None else ""
+        self._saved_at = time.monotonic()
+
+    def resume(self, run: Run) -> Method | None:
+        """Return the method as it was saved, its run restored; None where nothing has been saved."""
+        if self._path is None or not self._path.exists():
+            return None
+        try:
+            saved = pickle.loads(self._path.read_bytes())
+        except Exception as error:  # whatever a damaged pickle raises
+            raise FedschedError(f"{self._path}: not a checkpoint ({error}); delete it to begin anew.") from None
+        if not isinstance(saved, dict) or saved.get("format") != FORMAT:
+            raise FedschedError(f"{self._path}: not a checkpoint of this version; delete it to begin anew.")
+        if saved["key"] != self._key:
+            raise FedschedError(
+                f"{self._path}: the checkpoint of another search (other jobs, federation, objectives, method or seed); "
+                "name another file, or delete it to begin anew."
+            )
+        run.restore(saved["run"])
+        return cast("Method", saved["method"])
+
+    def save_sometimes(self, run: Run, method: Method) -> None:
+        """Save where the last time is long enough ago."""
+        if self._path is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
+            self.save(run, method)
+
+    def save(self, run: Run, method: Method) -> None:
+        """Save now; the file is never half-written."""
+        if self._path is None:
+            return
+        from fedsched.io.atomic import atomic_bytes
+
+        content = {"format": FORMAT, "key": self._key, "run": run.checkpoint(), "method": method}
+        with atomic_bytes(self._path) as stream:
+            stream.write(pickle.dumps(content))
+        self._saved_at = time.monotonic()
+
+
+def _key(problem: SearchProblem, method: str, seed: int) -> str:
+    # What must be the same for a checkpoint to make sense.
+    digest = hashlib.sha256(f"{method} {seed} {problem.objectives}".encode())
+    for value in (*problem.problem, *problem.problem.groups):
+        if isinstance(value, np.ndarray | float | int):
+            digest.update(np.asarray(value).tobytes())
+    digest.update(problem.space.limits.tobytes())
+    return digest.hexdigest()

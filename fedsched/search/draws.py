@@ -1,0 +1,48 @@
+"""Random numbers inside kernels: a counter run through splitmix64, one stream a (seed, generation, index)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import inlined, kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Stream = NDArray[np.uint64]  # one number: the counter
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+MIX_B = np.uint64(0x94D049BB133111EB)
+S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
+UNIT = 2.0**-53
+
+
+@inlined
+def _mixed(z: np.uint64) -> np.uint64:
+    z = (z ^ (z >> S30)) * MIX_A
+    z = (z ^ (z >> S27)) * MIX_B
+    return z ^ (z >> S31)
+
+
+@kernel
+def begin_stream(stream: Stream, seed: int, generation: int, index: int) -> None:
+    """Set a stream to the start that belongs to a seed, a generation and an index."""
+    z = _mixed(np.uint64(seed) + STEP)
+    z = _mixed((z ^ np.uint64(generation)) + STEP)
+    stream[0] = _mixed((z ^ np.uint64(index)) + STEP)
+
+
+@inlined
+def uniform(stream: Stream) -> float:
+    """Return a number in [0, 1)."""
+    stream[0] += STEP
+    return np.float64(_mixed(stream[0]) >> S11) * UNIT
+
+
+@inlined
+def below(stream: Stream, bound: int) -> int:
+    """Return a whole number in 0..bound − 1."""
+    return int(uniform(stream) * bound)

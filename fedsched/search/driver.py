@@ -1,0 +1,37 @@
+"""The loop around every method: step, remember, ask the stopping rules, until one gives a reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.search.run import BudgetSpent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.search.methods import Method
+    from fedsched.search.run import Run
+
+INTERRUPTED = "interrupted"
+
+
+def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None] | None = None) -> str:
+    """Step the method until a rule stops it, its budget ends, it has no more to do, or Ctrl-C; return why."""
+    reason = run.reason_to_stop()
+    try:
+        while reason is None:
+            more = method.step(run)
+            run.steps += 1
+            run.remember()
+            if after_step is not None:
+                after_step(run, method)
+            reason = run.reason_to_stop()
+            if reason is None and not more:
+                reason = "the method has ended"
+    except BudgetSpent:
+        run.remember()
+        reason = run.reason_to_stop() or "the budget is spent"
+    except KeyboardInterrupt:
+        run.remember()
+        reason = INTERRUPTED
+    return reason

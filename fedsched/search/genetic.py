@@ -1,0 +1,118 @@
+"""The genetic algorithms of the thesis, on DEAP: its Toolbox names the operators, its Logbook keeps the record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.adapters import deap_toolbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deap import base
+
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.search.problem import SearchProblem
+    from fedsched.search.run import Run
+
+POPULATION = 100
+ELITE = 2
+CROSSED = 0.9  # share of the children that have two parents
+RANDOM = 0.2  # share of the first population that is random, however many seeds there are
+REDRAWN = 0.3  # share of the jobs whose caps a redraw sets
+
+
+class Genetic:
+    """A generational genetic algorithm: tournament of two, order crossover, mutation, two elites."""
+
+    def __init__(
+        self, run: Run, *, redraw: Callable[[SearchProblem, Ints, np.random.Generator], None] | None = None
+    ) -> None:
+        from deap import tools
+
+        self._redraw = redraw
+        self._generation = 0
+        self._rows = np.zeros((0, run.problem.layout.length), dtype=np.int64)
+        self._values: Floats = np.zeros(0)
+        self.logbook = tools.Logbook()
+
+    def step(self, run: Run) -> bool:
+        """Make the first population, or the next generation."""
+        toolbox = deap_toolbox(run.problem, seed=run.seed, generation=self._generation, evaluate=self._evaluate(run))
+        if self._generation == 0:
+            rows = self._first_rows(run)
+            values = toolbox.map(toolbox.evaluate, rows)
+            best = np.argsort(values, kind="stable")[:POPULATION]
+            self._rows, self._values = rows[best], values[best]
+        else:
+            self._next(run, toolbox)
+        self.logbook.record(
+            generation=self._generation, best=float(self._values.min()), mean=float(self._values.mean())
+        )
+        self._generation += 1
+        return True
+
+    def _evaluate(self, run: Run) -> Callable[[Ints], Floats]:
+        return lambda rows: run.scalar(run.evaluate(rows))
+
+    def _first_rows(self, run: Run) -> Ints:
+        count = max(POPULATION - len(run.seeds), int(RANDOM * POPULATION))
+        rows = np.concatenate([run.seeds, run.problem.random_rows(count, run.generator())])
+        if self._redraw is not None:
+            half = rows[::2].copy()
+            self._redraw(run.problem, half, run.generator(1))
+            rows[::2] = half
+        return rows
+
+    def _next(self, run: Run, toolbox: base.Toolbox) -> None:
+        rng = run.generator(2 + self._generation)
+        elite = np.argsort(self._values, kind="stable")[:ELITE]
+        count = len(self._rows) - ELITE
+        pairs = toolbox.select(self._values, 2 * count, rng).reshape(count, 2)
+        alone = rng.random(count) >= CROSSED
+        pairs[alone, 1] = pairs[alone, 0]
+        children = toolbox.mate(self._rows, pairs)
+        moves = 1 + rng.geometric(0.6, size=count)
+        toolbox.mutate(children, np.minimum(moves, 5))
+        if self._redraw is not None:
+            some = np.flatnonzero(rng.random(count) < 0.2)
+            redrawn = children[some]
+            self._redraw(run.problem, redrawn, rng)
+            children[some] = redrawn
+        values = toolbox.map(toolbox.evaluate, children)
+        self._rows = np.concatenate([self._rows[elite], children])
+        self._values = np.concatenate([self._values[elite], values])
+
+
+def favour_fast_groups(problem: SearchProblem, rows: Ints, rng: np.random.Generator) -> None:
+    """Redraw the caps of some jobs in place: a group stays open with probability ∝ 1/its predicted time cost."""
+    packed = problem.problem
+    cost = packed.sigma[:, None] * packed.groups.slowdown[None, :] + (1.0 - packed.sigma[:, None])
+    chance = cost.min(axis=1, keepdims=True) / cost
+    caps = problem.layout.caps(rows)
+    redrawn = rng.random((len(rows), problem.layout.jobs, 1)) < REDRAWN
+    stays_open = rng.random(caps.shape) < chance[None]
+    caps[:] = np.where(redrawn, np.where(stays_open, problem.space.limits, 0), caps)
+    problem.repaired(rows)
+
+
+def ga(run: Run) -> Genetic:
+    """Return the genetic algorithm of CMMSE 2013."""
+    return Genetic(run)
+
+
+def ga_mf(run: Run) -> Genetic:
+    """Return the genetic algorithm on makespan and flow: the run's objectives make the difference."""
+    return Genetic(run)
+
+
+def ga_slowdown(run: Run) -> Genetic:
+    """Return the genetic algorithm whose blacklists favour fast groups."""
+    return Genetic(run, redraw=favour_fast_groups)
+
+
+def ga_ea(run: Run) -> Genetic:
+    """Return the genetic algorithm on energy: the run's objectives make the difference."""
+    return Genetic(run)

@@ -1,0 +1,72 @@
+"""The registry of search methods: name, what it is after, and how one is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+
+from fedsched.errors import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.search.run import Run
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A search in steps. Its state is its attributes and pickles; the run is handed to each step and not kept."""
+
+    def step(self, run: Run) -> bool:
+        """Do one generation (or its like) and return whether there is more to do."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MethodInfo:
+    """What the registry knows of a method."""
+
+    name: str
+    about: str
+    objectives: tuple[str, ...]  # what it is after when the user names none
+    maker: str  # "module:callable": called with the run, returns the Method
+
+    def make(self, run: Run) -> Method:
+        """Return the method, ready for its first step."""
+        module, _, name = self.maker.partition(":")
+        return cast("Method", getattr(import_module(f"fedsched.search.{module}"), name)(run))
+
+
+METHODS: Mapping[str, MethodInfo] = MappingProxyType(
+    {
+        info.name: info
+        for info in (
+            MethodInfo("memetic", "late-acceptance walks, crossed, over structured seeds; compiled whole",
+                       ("makespan", "energy"), "memetic:Memetic"),
+            MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), "genetic:ga"),
+            MethodInfo("ga-mf", "genetic algorithm on makespan and flow (J. Simulation 2015)",
+                       ("makespan", "flow"), "genetic:ga_mf"),
+            MethodInfo("ga-slowdown", "genetic algorithm that favours fast groups (ICTCC 2014)",
+                       ("makespan",), "genetic:ga_slowdown"),
+            MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), "genetic:ga_ea"),
+            MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), "swarm:ParticleSwarm"),
+            MethodInfo("moga", "NSGA-II (J. Supercomputing 2017)", ("makespan", "energy"), "moga:Moga"),
+            MethodInfo("mpso-fga", "swarm and genetic algorithm joined by a fuzzy controller (FUZZ-IEEE 2017)",
+                       ("makespan", "energy"), "mpso_fga:SwarmFuzzyGenetic"),
+            MethodInfo("sa", "simulated annealing", ("makespan",), "local:annealing"),
+            MethodInfo("hc", "hill climbing", ("makespan",), "local:hill_climbing"),
+            MethodInfo("random", "random plans", ("makespan",), "local:RandomPlans"),
+        )
+    }
+)  # fmt: skip
+ALIASES: Mapping[str, str] = MappingProxyType({"auto": "memetic", "nsga2": "moga"})
+
+
+def method_named(name: str) -> MethodInfo:
+    """Return the method of that name or alias."""
+    known = ALIASES.get(name.lower(), name.lower())
+    if known not in METHODS:
+        raise unknown_name("method", name, [*METHODS, *ALIASES])
+    return METHODS[known]

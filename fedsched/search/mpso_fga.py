@@ -1,0 +1,121 @@
+"""MPSO-FGA: a multi-objective swarm whose promising particles, chosen by a fuzzy controller, breed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.archive import crowding, non_dominated
+from fedsched.search.fuzzy import progress, promotion
+from fedsched.search.moga import by_rank_and_crowding
+from fedsched.search.swarm import Particles
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats
+    from fedsched.search.problem import SearchProblem
+    from fedsched.search.run import Run
+
+SWARM = 20
+ARCHIVE = 50
+
+
+class SwarmFuzzyGenetic:
+    """The hybrid: fly towards leaders of the archive; children of promoted particles replace the last."""
+
+    def __init__(self, run: Run) -> None:
+        self._particles: Particles | None = None
+        self._values: Floats = np.zeros((0, 0))
+        self._archive: Floats = np.zeros((0, 0))  # keys
+        self._archive_values: Floats = np.zeros((0, 0))
+        self._steps = 0
+
+    def step(self, run: Run) -> bool:
+        """Place the swarm, or do one iteration."""
+        problem = run.problem
+        if len(problem.objectives.names) < 2:
+            raise ValueError(f"mpso-fga needs two objectives, not {problem.objectives.names}; pso-ea takes one.")
+        if self._particles is None:
+            self._begin(run)
+            return True
+        self._steps += 1
+        rng = run.generator(self._steps)
+        swarm = self._particles
+        swarm.fly(self._archive[self._leaders(rng)], rng)
+        values = run.evaluate(problem.rows_of_keys(swarm.positions))
+        self._keep(swarm.positions, values)
+        advance = progress(values, swarm.own_values)  # over the personal best before the update
+        self._update_own(values)
+        self._values = values
+        promoted = rng.random(SWARM) < promotion(advance[:, 0], advance[:, 1])
+        self._breed(run, np.flatnonzero(promoted), rng)
+        return True
+
+    def _begin(self, run: Run) -> None:
+        problem = run.problem
+        random = problem.random_rows(max(SWARM - len(run.seeds), SWARM // 4), run.generator())
+        keys = problem.keys_of_rows(np.concatenate([run.seeds, random]))
+        values = run.evaluate(problem.rows_of_keys(keys))
+        self._archive, self._archive_values = keys[:0], values[:0]
+        self._keep(keys, values)
+        best = by_rank_and_crowding(values, SWARM)
+        self._particles = Particles(keys[best], values[best])
+        self._values = values[best]
+
+    def _leaders(self, rng: np.random.Generator) -> Floats:
+        # Binary tournament on crowding: the lonelier of two.
+        distance = crowding(self._archive_values)
+        a, b = rng.integers(0, len(distance), size=(2, SWARM))
+        return np.where(distance[b] > distance[a], b, a)
+
+    def _keep(self, keys: Floats, values: Floats) -> None:
+        together = np.concatenate([self._archive, keys])
+        all_values = np.concatenate([self._archive_values, values])
+        kept = non_dominated(all_values)
+        if len(kept) > ARCHIVE:
+            kept = kept[np.argsort(-crowding(all_values[kept]), kind="stable")[:ARCHIVE]]
+        self._archive, self._archive_values = together[kept], all_values[kept]
+
+    def _update_own(self, values: Floats) -> None:
+        # A personal best gives way to what dominates it, and to what it does not dominate itself.
+        swarm = self._particles
+        if swarm is None:
+            return
+        dominated = np.all(swarm.own_values <= values, axis=1)
+        swarm.own[~dominated], swarm.own_values[~dominated] = swarm.positions[~dominated], values[~dominated]
+
+    def _breed(self, run: Run, promoted: np.ndarray, rng: np.random.Generator) -> None:
+        swarm = self._particles
+        if swarm is None:
+            return
+        parents = swarm.positions[promoted]
+        if len(parents) < 2:
+            fill = rng.integers(0, len(self._archive), size=2 - len(parents))
+            parents = np.concatenate([parents, self._archive[fill]])
+        children = crossed_keys(run.problem, parents, rng)
+        values = run.evaluate(run.problem.rows_of_keys(children))
+        self._keep(children, values)
+        order = by_rank_and_crowding(self._values, SWARM)
+        last = order[SWARM - len(children) :]
+        swarm.positions[last], self._values[last] = children, values
+        swarm.velocities[last] = 0.0
+        swarm.own[last], swarm.own_values[last] = children, values  # personal bests begin anew
+
+
+def crossed_keys(problem: SearchProblem, parents: Floats, rng: np.random.Generator) -> Floats:
+    """Return as many children as parents: order crossover of the keys' ranking, blend of the weights."""
+    jobs = problem.layout.jobs
+    count = len(parents)
+    mates = (np.arange(count) + 1 + rng.integers(0, max(count - 1, 1), size=count)) % count
+    children = np.empty_like(parents)
+    for c in range(count):
+        first, second = parents[c], parents[mates[c]]
+        begin, end = np.sort(rng.integers(0, jobs + 1, size=2))
+        order, other = np.argsort(first[:jobs], kind="stable"), np.argsort(second[:jobs], kind="stable")
+        stretch = order[begin:end]
+        rest = other[~np.isin(other, stretch)]
+        ranking = np.concatenate([rest[:begin], stretch, rest[begin:]])
+        children[c, ranking] = (np.arange(jobs) + 0.5) / jobs
+        share = rng.random(parents.shape[1] - jobs)
+        children[c, jobs:] = share * first[jobs:] + (1.0 - share) * second[jobs:]
+    return children

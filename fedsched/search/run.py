@@ -1,0 +1,164 @@
+"""One search under way: its budget, its archive, its history; what every method evaluates through."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.archive import Archive
+from fedsched.search.stopping import MaxEvaluations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.search.problem import SearchProblem
+    from fedsched.search.stopping import StoppingRule
+
+
+class BudgetSpent(Exception):
+    """The evaluation budget ended within a batch; what was evaluated is in the archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One line of a run's history."""
+
+    evaluations: int
+    seconds: float
+    best: tuple[float, ...]  # of each objective
+    hypervolume: float
+
+
+@dataclass(slots=True)
+class Run:
+    """One search under way.
+
+    A method asks it for the first plans (`first_rows`), evaluates rows by `evaluate` or `account`, and may look at
+    the archive. Everything in it but the problem, the rules and the callback goes into a checkpoint.
+    """
+
+    problem: SearchProblem
+    seed: int
+    stop: Sequence[StoppingRule]
+    reference: Floats  # FCFS on `fastest`: what weighted sums are relative to
+    seeds: Ints  # structured seeds and the user's plans, the user's first
+    bounds: Floats
+    callback: Callable[[Run], None] | None = None
+    archive: Archive = field(init=False)
+    evaluations: int = 0
+    improved_at: int = 0
+    steps: int = 0
+    history: list[Moment] = field(default_factory=list)
+    _begun: float = field(default_factory=time.perf_counter)
+    _seconds_before: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.archive = Archive(len(self.problem.objectives.names))
+
+    def begin_clock(self) -> None:
+        """Count seconds from now: compiling and packing are not searching."""
+        self._begun = time.perf_counter()
+
+    # ---- budget -------------------------------------------------------------------------------------------------
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds searched so far, those before a checkpoint included."""
+        return self._seconds_before + time.perf_counter() - self._begun
+
+    @property
+    def left(self) -> int:
+        """Return how many evaluations the budget still allows."""
+        limits = [rule.evaluations for rule in self.stop if isinstance(rule, MaxEvaluations)]
+        return max(0, min(limits, default=np.iinfo(np.int64).max) - self.evaluations)
+
+    @property
+    def total(self) -> int | None:
+        """Return the evaluation budget, or None where there is none."""
+        limits = [rule.evaluations for rule in self.stop if isinstance(rule, MaxEvaluations)]
+        return min(limits, default=None)
+
+    def reason_to_stop(self) -> str | None:
+        """Return the first rule's reason to stop, or None."""
+        return next((reason for rule in self.stop if (reason := rule(self)) is not None), None)
+
+    # ---- evaluation ---------------------------------------------------------------------------------------------
+
+    def evaluate(self, rows: Ints) -> Floats:
+        """Return the rows' objective values; raise BudgetSpent where the budget ends within them."""
+        allowed = min(len(rows), self.left)
+        values = self.problem.values(rows[:allowed])
+        self.account(allowed, values, rows[:allowed])
+        if allowed < len(rows):
+            raise BudgetSpent
+        return values
+
+    def account(self, evaluations: int, values: Floats, rows: Ints) -> None:
+        """Count evaluations that a method made itself, and offer the best of what it met to the archive."""
+        self.evaluations += evaluations
+        if self.archive.add(values, rows):
+            self.improved_at = self.evaluations
+
+    def scalar(self, values: Floats) -> Floats:
+        """Return the weighted sum of the objectives, each relative to the reference."""
+        weights = np.array(self.problem.objectives.weights)
+        return (values / np.abs(self.reference)) @ (weights / weights.sum())
+
+    # ---- first plans --------------------------------------------------------------------------------------------
+
+    def generator(self, purpose: int = 0) -> np.random.Generator:
+        """Return a generator of this run's seed; another purpose, another stream."""
+        return np.random.default_rng([self.seed, purpose])
+
+    def first_rows(self, count: int) -> Ints:
+        """Return so many plans to begin with: the seeds, as many as fit, topped up with random plans."""
+        random = self.problem.random_rows(max(count - len(self.seeds), 1), self.generator())
+        return np.concatenate([self.seeds, random])[:count]
+
+    # ---- history and checkpoints --------------------------------------------------------------------------------
+
+    def remember(self) -> None:
+        """Add a line to the history, where something has changed, and let the callback look."""
+        best = tuple(float(value) for value in self.archive.best())
+        volume = self.hypervolume()
+        last = self.history[-1] if self.history else None
+        if last is None or (last.best, last.hypervolume) != (best, volume):
+            self.history.append(Moment(self.evaluations, self.seconds, best, volume))
+        if self.callback is not None:
+            self.callback(self)
+
+    def hypervolume(self) -> float:
+        """Return the share of the box between bounds and reference that the archive dominates."""
+        box = np.abs(self.reference)
+        low = np.where(np.isfinite(self.bounds), self.bounds, 0.0)
+        inside = self.archive.values[(self.archive.values < self.reference).all(axis=1)]
+        if not len(inside) or (self.reference <= low).any():
+            return 0.0
+        if inside.shape[1] == 1:
+            return float((self.reference[0] - inside[:, 0].min()) / (self.reference[0] - low[0]))
+        from moocore import hypervolume
+
+        volume = hypervolume(inside / box, ref=self.reference / box)
+        return float(volume / np.prod((self.reference - low) / box))
+
+    def checkpoint(self) -> dict[str, object]:
+        """Return what a later process needs to go on, beside the problem and the rules."""
+        return {
+            "archive": self.archive,
+            "evaluations": self.evaluations,
+            "improved_at": self.improved_at,
+            "steps": self.steps,
+            "history": self.history,
+            "seconds": self.seconds,
+        }
+
+    def restore(self, saved: dict[str, object]) -> None:
+        """Go on where a checkpoint was made."""
+        for name in ("archive", "evaluations", "improved_at", "steps", "history"):
+            setattr(self, name, saved[name])
+        self._seconds_before = float(saved["seconds"])  # type: ignore[arg-type]
+        self._begun = time.perf_counter()

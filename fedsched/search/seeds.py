@@ -1,0 +1,112 @@
+"""Structured seeds: what the queue orders, placements and simple blacklists give, as plans to begin with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import Dispatch
+from fedsched.engine.orders import queue_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.search.problem import SearchProblem
+
+ORDERS = ("fcfs", "ljf", "laf", "largest", "sjf", "saf", "smallest", "f1")
+
+
+def structured_seeds(problem: SearchProblem, *, limit: int) -> Ints:
+    """Return at most `limit` plans, the simplest first and no two alike.
+
+    First the orders under each placement rule; then jobs bound to the cluster where a list scheduler would end them
+    first; then orders and placements with the k least efficient groups forbidden, to all jobs or to the small ones.
+    """
+    seen: set[bytes] = set()
+    rows: list[Ints] = []
+    for row in _candidates(problem):
+        problem.repaired(row[None])
+        key = row.tobytes()
+        if key not in seen:
+            seen.add(key)
+            rows.append(row)
+        if len(rows) == limit:
+            break
+    return np.array(rows, dtype=np.int64).reshape(len(rows), problem.layout.length)
+
+
+def _candidates(problem: SearchProblem) -> Iterator[Ints]:
+    orders = {name: queue_order(problem.problem, name)[0] for name in ORDERS}
+    limits = problem.space.limits
+    dispatch, usual = problem.default_rules()
+    placements = [usual, *(int(rule) for rule in problem.space.placements if rule != usual)]
+
+    def plan(order: Ints, caps: Ints, placement: int = usual, rule: int = dispatch) -> Ints:
+        return problem.layout.pack(order[None], caps[None], np.array([[rule, placement]]))[0]
+
+    for placement in placements:
+        for order in orders.values():
+            yield plan(order, limits, placement)
+    for name in ("ljf", "laf", "fcfs", "sjf"):
+        yield plan(*bound_to_earliest(problem, orders[name]))
+    for order in orders.values():
+        yield plan(order, limits, usual, int(Dispatch.STRICT))
+    groups = problem.layout.groups
+    cheap = problem.problem.groups.cheap
+    small = problem.problem.tasks <= np.median(problem.problem.tasks)
+    for forbidden in sorted({1, groups // 4, groups // 2, (3 * groups) // 4} & set(range(1, groups))):
+        for who in (np.ones(len(limits), dtype=np.bool_), small):
+            caps = limits.copy()
+            caps[np.ix_(who, cheap[groups - forbidden :])] = 0
+            for placement in placements:
+                for name in ("ljf", "laf", "fcfs", "sjf"):
+                    yield plan(orders[name], caps, placement)
+
+
+def bound_to_earliest(problem: SearchProblem, order: Ints) -> tuple[Ints, Ints]:
+    """Return an order and caps: each job, in the given order, on the cluster where it is predicted to end first.
+
+    The prediction knows the nodes' availability and no contention. The order returned is that of predicted starts;
+    jobs that no single cluster can hold stay free.
+    """
+    packed, limits = problem.problem, problem.space.limits
+    groups = packed.groups
+    begins = groups.cluster_begin
+    members = [groups.fast_in_cluster[begins[k] : begins[k + 1]] for k in range(groups.uplink.size)]
+    free: list[Floats] = [np.full(count, packed.t0) for count in problem.space.nodes.tolist()]
+    for i in range(packed.running.size):
+        for g in range(len(free)):
+            busy = int(problem.space.running.counts[i, g])
+            free[g][:busy] = problem.space.running.planned_end[i]
+            free[g].sort()
+    caps = np.zeros_like(limits)
+    start = np.zeros(len(limits))
+    for j in order.tolist():
+        tasks, least = int(packed.tasks[j]), np.inf
+        choice: list[int] = []
+        for inside in members:
+            # the fastest groups of the cluster first, more of them while they end the job sooner
+            for most in range(1, inside.size + 1):
+                used = inside[:most]
+                ready = np.concatenate([free[g][: limits[j, g]] for g in used])
+                if ready.size < tasks:
+                    continue
+                begin = max(float(np.partition(ready, tasks - 1)[tasks - 1]), float(packed.submit[j]))
+                cost = packed.sigma[j] * groups.slowdown[used[-1]] + 1.0 - packed.sigma[j]
+                end = begin + packed.estimate[j] * cost
+                if end < least:
+                    least, choice, start[j] = end, [int(g) for g in used], begin
+        if not choice:
+            caps[j] = limits[j]
+            start[j] = max(float(np.partition(np.concatenate(free), tasks - 1)[tasks - 1]), float(packed.submit[j]))
+            continue
+        need = tasks
+        for g in choice:
+            caps[j, g] = limits[j, g]
+            take = min(need, int(np.searchsorted(free[g], start[j], side="right")), int(limits[j, g]))
+            free[g][:take] = least
+            free[g].sort()
+            need -= take
+    return np.argsort(start, kind="stable"), caps

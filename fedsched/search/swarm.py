@@ -1,0 +1,62 @@
+"""The particle swarm of the thesis on genomes of keys (PSO-EA), its state plain arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats
+    from fedsched.search.run import Run
+
+SWARM = 40
+INERTIA, OWN, SOCIAL = 0.729, 1.494, 1.494
+FASTEST = 0.2  # velocities are clipped to this
+
+
+class Particles:
+    """Positions, velocities and personal bests; how a swarm moves is all it knows."""
+
+    def __init__(self, positions: Floats, values: Floats) -> None:
+        self.positions = positions
+        self.velocities = np.zeros_like(positions)
+        self.own = positions.copy()  # personal bests
+        self.own_values = values.copy()
+
+    def fly(self, leaders: Floats, rng: np.random.Generator) -> None:
+        """Move every particle towards its own best and its leader."""
+        own, social = rng.random((2, *self.positions.shape))
+        self.velocities *= INERTIA
+        self.velocities += OWN * own * (self.own - self.positions) + SOCIAL * social * (leaders - self.positions)
+        np.clip(self.velocities, -FASTEST, FASTEST, out=self.velocities)
+        self.positions += self.velocities
+        np.clip(self.positions, 0.0, 1.0, out=self.positions)
+
+
+class ParticleSwarm:
+    """Global-best particle swarm optimisation of one value."""
+
+    def __init__(self, run: Run) -> None:
+        self._particles: Particles | None = None
+        self._steps = 0
+
+    def step(self, run: Run) -> bool:
+        """Place the swarm, or let it fly once."""
+        problem = run.problem
+        if self._particles is None:
+            rows = run.seeds
+            random = problem.random_rows(max(SWARM - len(rows), SWARM // 4), run.generator())
+            keys = problem.keys_of_rows(np.concatenate([rows, random]))
+            values = run.scalar(run.evaluate(problem.rows_of_keys(keys)))
+            best = np.argsort(values, kind="stable")[:SWARM]
+            self._particles = Particles(keys[best], values[best])
+            return True
+        self._steps += 1
+        swarm = self._particles
+        leader = swarm.own[int(np.argmin(swarm.own_values))]
+        swarm.fly(np.broadcast_to(leader, swarm.positions.shape), run.generator(self._steps))
+        values = run.scalar(run.evaluate(problem.rows_of_keys(swarm.positions)))
+        better = values < swarm.own_values
+        swarm.own[better], swarm.own_values[better] = swarm.positions[better], values[better]
+        return True

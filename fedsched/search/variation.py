@@ -1,0 +1,53 @@
+"""Children of rows, by the compiled operators: what the genetic methods and the adapters share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.operators import cross_rows, mutate_rows
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.search.problem import SearchProblem
+
+
+def crossed(problem: SearchProblem, parents: Ints, pairs: Ints, *, seed: int, generation: int) -> Ints:
+    """Return one child a pair of row numbers: order crossover, and each job's caps from either parent."""
+    children = np.empty((len(pairs), problem.layout.length), dtype=np.int64)
+    cross_rows(
+        problem.problem,
+        problem.space,
+        parents,
+        np.ascontiguousarray(pairs, dtype=np.int64),
+        children,
+        np.zeros(problem.layout.jobs, dtype=np.int64),
+        np.zeros(1, dtype=np.uint64),
+        seed,
+        generation,
+        problem.states[0],
+    )
+    return children
+
+
+def mutated(problem: SearchProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
+    """Return the rows, each changed in place by so many random moves."""
+    mutate_rows(
+        problem.problem,
+        problem.space,
+        rows,
+        np.ascontiguousarray(moves, dtype=np.int64),
+        np.zeros(problem.layout.jobs),
+        np.zeros(1, dtype=np.uint64),
+        seed,
+        generation,
+        problem.states[0],
+    )
+    return rows
+
+
+def tournament(fitness: Floats, count: int, rng: np.random.Generator) -> Ints:
+    """Return `count` winners of tournaments of two; the less fitness the better, the first of equals."""
+    a, b = rng.integers(0, len(fitness), size=(2, count))
+    return np.where(fitness[b] < fitness[a], b, a)

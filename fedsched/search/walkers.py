@@ -1,0 +1,154 @@
+"""A set of descents side by side: their arrays, their goals, and one stretch of walking on all threads."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import Status
+from fedsched.errors import InfeasibleError
+from fedsched.metrics import Column
+from fedsched.search.descent import Accept, Goal, Walker, descend
+from fedsched.search.draws import begin_stream
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.search.run import Run
+
+LATE = 100  # how far back late acceptance looks
+POCKET = 64  # non-dominated plans that a walker may bring home from one stretch
+SLICE = 50  # trials between two looks at Ctrl-C
+GREATEST_SHARE = 0.9  # of a direction's value: the greatest distance, which finds bends of a front that sums miss
+DRIFT = 0.05  # changes of ideal and scale, relative to the scale, that are let be
+
+
+class Walkers:
+    """Walkers over one problem; each draws from a stream of its own, so that threads change nothing."""
+
+    def __init__(
+        self, run: Run, *, members: int, accept: Accept = Accept.LATE, greatest_share: float = GREATEST_SHARE
+    ) -> None:
+        length, jobs = run.problem.layout.length, run.problem.layout.jobs
+        objectives = run.problem.objectives
+        m = len(objectives.names)
+        pocket = POCKET if m > 1 else 1
+        self.accept = accept
+        self._greatest_share = greatest_share
+        self.weights = np.tile(np.array(objectives.weights) / sum(objectives.weights), (members, 1))
+        self.ideal = np.zeros(m)
+        self.scale = np.abs(run.reference)
+        self._columns, self._signs = objectives.columns, objectives.signs
+        self.walkers = [
+            Walker(
+                current=np.zeros(length, dtype=np.int64),
+                trial=np.zeros(length, dtype=np.int64),
+                best=np.zeros(length, dtype=np.int64),
+                value=np.full(2, np.inf),
+                objectives=np.full((2, m), np.inf),
+                late=np.full(LATE, np.inf),
+                steps=np.zeros(2, dtype=np.int64),
+                heat=np.array([0.0, 1.0]),
+                ends=np.zeros(jobs),
+                stream=np.zeros(1, dtype=np.uint64),
+                pocket_values=np.zeros((pocket, m)),
+                pocket_rows=np.zeros((pocket, length), dtype=np.int64),
+                pocket_size=np.zeros(1, dtype=np.int64),
+            )
+            for _ in range(members)
+        ]
+        for k, walker in enumerate(self.walkers):
+            begin_stream(walker.stream, run.seed, 0, k)
+
+    def __len__(self) -> int:
+        return len(self.walkers)
+
+    def goal(self, k: int) -> Goal:
+        """Return what a walker goes by."""
+        return Goal(
+            columns=self._columns,
+            signs=self._signs,
+            ideal=self.ideal,
+            scale=self.scale,
+            weights=self.weights[k],
+            greatest_share=self._greatest_share,
+            sum_share=1.0 - self._greatest_share,
+            accept=int(self.accept),
+        )
+
+    def aim(self, ideal: Floats, scale: Floats) -> None:
+        """Measure all walkers' values from this ideal and on this scale, where these have changed by much."""
+        if np.all(np.abs(ideal - self.ideal) < DRIFT * scale) and np.all(np.abs(scale - self.scale) < DRIFT * scale):
+            return
+        self.ideal, self.scale = np.array(ideal), np.array(scale)
+        for k, walker in enumerate(self.walkers):
+            walker.value[:] = self.scalar(k, walker.objectives)
+            walker.late[:] = walker.value[0]
+
+    def scalar(self, k: int, values: Floats) -> Floats:
+        """Return the values of plans as a walker sees them: the kernel's `scalar`, for many."""
+        distance = self.weights[k] * ((values - self.ideal) / self.scale)
+        share = self._greatest_share
+        return share * distance.max(axis=-1) + (1.0 - share) * distance.sum(axis=-1)
+
+    def place(self, k: int, row: Ints, values: Floats, *, slack: float = 0.0) -> None:
+        """Set a walker down on a plan; with `slack` it may at first accept plans that much worse."""
+        walker = self.walkers[k]
+        value = float(self.scalar(k, values))
+        walker.current[:] = row
+        walker.best[:] = row
+        walker.value[:] = value
+        walker.objectives[:] = values
+        walker.late[:] = value * (1.0 + slack)
+        walker.ends[:] = 0.0
+        walker.steps[1] = walker.steps[0]
+
+    def cool(self, k: int, hot: float, factor: float) -> None:
+        """Set a walker's temperature and the factor that cools it at each trial."""
+        self.walkers[k].heat[:] = hot, factor
+
+    def stale(self, k: int) -> int:
+        """Return for how many trials a walker has found nothing better."""
+        steps = self.walkers[k].steps
+        return int(steps[0] - steps[1])
+
+    def walk(self, run: Run, trials: int) -> None:
+        """Let the walkers share so many trials, on all threads; what they met goes to the archive in their order."""
+        share, more = divmod(trials, len(self))
+        lengths = [share + (k < more) for k in range(len(self))]
+        threads = min(run.problem.threads, len(self))
+
+        def work(thread: int) -> None:
+            for k in range(thread, len(self), threads):
+                self._walk_one(run, k, lengths[k], thread)
+
+        if threads == 1:
+            work(0)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(work, range(threads)))
+        values, rows = [], []
+        for walker in self.walkers:
+            met = int(walker.pocket_size[0])
+            values.append(walker.pocket_values[:met].copy())
+            rows.append(walker.pocket_rows[:met].copy())
+            walker.pocket_size[0] = 0
+        run.account(trials, np.concatenate(values), np.concatenate(rows))
+
+    def _walk_one(self, run: Run, k: int, trials: int, thread: int) -> None:
+        problem, metrics = run.problem, np.zeros(len(Column))
+        goal, walker = self.goal(k), self.walkers[k]
+        for begin in range(0, trials, SLICE):
+            status = descend(
+                problem.problem,
+                problem.space,
+                goal,
+                walker,
+                problem.states[thread],
+                problem.no_users,
+                metrics,
+                min(SLICE, trials - begin),
+            )
+            if status != Status.DONE:
+                raise InfeasibleError("A plan has a job that its caps and placement never let start.")

@@ -1,0 +1,232 @@
+"""The exact model: never beaten, never wrong about its bound, and honest about what it could not prove."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from dataclasses import replace
+
+import brute
+import naive
+import numpy as np
+import pytest
+import strategies
+
+import fedsched as fs
+from fedsched.bounds import exact, exact_front, lower_bounds
+from fedsched.bounds.integers import time_unit
+from fedsched.generate import planted
+
+pytest.importorskip("ortools", reason="the extra `exact` is not installed")
+
+
+def two_kinds() -> fs.Federation:
+    """Return a small federation whose fast nodes are hungry."""
+    fast, slow = fs.NodeGroup(2, 2.0, 300.0, 20.0), fs.NodeGroup(3, 1.0, 80.0, 10.0)
+    return fs.Federation((fs.Cluster("fast", (fast,)), fs.Cluster("slow", (slow,))))
+
+
+def package(jobs: int, *, seed: int, grain: float = 60.0, most: int = 4) -> fs.Workload:
+    """Return jobs that all wait at 0, with run times of whole grains."""
+    rng = np.random.default_rng(seed)
+    return fs.Workload(
+        submit=np.zeros(jobs), tasks=rng.integers(1, most + 1, jobs), runtime=rng.integers(1, 12, jobs) * grain
+    )
+
+
+def quiet_cases(count: int) -> list[tuple[list[naive.Job], naive.Machine]]:
+    """Return tiny problems without communication, of one to three jobs with limits and releases of their own."""
+    found = []
+    for seed in itertools.count():
+        scenario = strategies.random_scenario(seed, max_jobs=3)
+        if len(scenario.machine.groups) <= 3 and len(scenario.jobs) >= 2:
+            found.append(([replace(job, bandwidth=0.0) for job in scenario.jobs], scenario.machine))
+        if len(found) == count:
+            return found
+    raise AssertionError
+
+
+def test_bound_optimum_and_brute_force_are_in_order() -> None:
+    """Lower bound <= exact value <= the best of all orders and group choices, for makespan and energy."""
+    tighter = 0
+    for jobs, machine in quiet_cases(40):
+        workload, federation, caps = strategies.to_package(jobs, machine)
+        bounds = lower_bounds(workload, federation, caps=caps)
+        rows = [naive.metrics(result) for result in itertools.islice(brute.schedules(jobs, machine), 800)]
+        for objective in ("makespan", "energy"):
+            answer = exact(workload, federation, objective=objective, caps=caps, seconds=20, workers=1)
+            answer.schedule.verify(caps=caps)
+            assert answer.status == "optimal"
+            assert bounds.of(objective) <= answer.value
+            assert answer.value <= min(row[objective] for row in rows) * (1 + 1e-9)
+            assert answer.value == getattr(answer.schedule, objective)
+            tighter += answer.value > bounds.of(objective) * (1 + 1e-5)
+    assert tighter > 5
+
+
+def test_no_heuristic_beats_it_under_contention() -> None:
+    """With saturated uplinks the bound still holds for every schedule, and the claim is no more than was proven."""
+    crowded = 0
+    for seed in range(25):
+        scenario = strategies.random_scenario(seed, max_jobs=5, saturation="dynamic", placement="powerful")
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        killed = scenario.settings.kill_at_estimate
+        answer = exact(workload, federation, caps=caps, kill_at_estimate=killed, seconds=10, workers=1)
+        made = naive.metrics(scenario.simulate())
+        assert answer.bound <= made["makespan"]
+        assert answer.bound <= answer.value
+        assert (answer.status == "optimal") == (answer.value <= answer.bound * (1 + 1e-5))
+        crowded += made["saturated_seconds"] > 0
+    assert crowded > 3
+
+
+def test_a_planted_optimum_is_found() -> None:
+    """On a full machine, equal nodes or two speeds, the planted makespan is reached and proven."""
+    for federation in (fs.Federation.homogeneous(8), two_kinds()):
+        workload, optimum = planted(federation, jobs=7, makespan=3600.0, seed=2)
+        answer = exact(workload, federation, seconds=30)
+        assert answer.status == "optimal"
+        assert answer.value == pytest.approx(optimum, rel=1e-5)
+        assert answer.bound <= optimum
+
+
+def test_times_without_a_common_unit_keep_the_claim_true() -> None:
+    """Run times that are no multiples of anything: the bound stays below the value, and meets it to 1e-5."""
+    for seed in range(5):
+        workload = replace(package(5, seed=seed), runtime=np.random.default_rng(seed).uniform(1, 50, 5))
+        for objective in ("makespan", "energy"):
+            answer = exact(workload, two_kinds(), objective=objective, seconds=20)
+            answer.schedule.verify()
+            assert answer.bound <= answer.value <= answer.bound * (1 + 1e-5)
+
+
+def test_many_ways_are_left_to_the_model() -> None:
+    """A job that can be spread in more ways than are listed is as well placed by variable counts."""
+    from fedsched.bounds import model
+
+    kinds = [fs.NodeGroup(6, speed, 100 * speed, 10.0) for speed in (1.0, 1.5, 2.0, 3.0)]
+    federation = fs.Federation((fs.Cluster("all", tuple(kinds)),))
+    workload = package(4, seed=1, most=14)
+    assert not model._spreads(12, [6, 6, 6, 6], model.MANY)
+    answers = []
+    for many in (0, 10_000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(model, "MANY", many)
+            answers.append([exact(workload, federation, objective=name, seconds=20) for name in ("makespan", "energy")])
+    for free, listed in zip(*answers, strict=True):
+        assert free.status == listed.status == "optimal"
+        assert free.value == pytest.approx(listed.value, rel=1e-5)
+
+
+def test_spreads_are_all_and_only_those_that_fit() -> None:
+    """The ways to spread a job are the count vectors within the caps that add up to its tasks."""
+    from fedsched.bounds.model import _spreads
+
+    ways = _spreads(3, [2, 1, 3], 100)
+    expected = [way for way in itertools.product(range(3), range(2), range(4)) if sum(way) == 3]
+    assert sorted(ways) == expected
+    assert _spreads(3, [2, 1, 3], len(expected) - 1) == []
+
+
+def test_weights_trade_makespan_for_energy() -> None:
+    """A weighted optimum is no worse, by its own weights, than the optima of either objective."""
+    workload, federation = package(5, seed=3), two_kinds()
+    fast, thrifty = (exact(workload, federation, objective=name, seconds=20) for name in ("makespan", "energy"))
+    assert fast.value < thrifty.schedule.makespan
+    assert thrifty.value < fast.schedule.energy
+    weights = (1 / fast.value, 1 / thrifty.value)
+    both = exact(workload, federation, objective="weighted", weights=weights, seconds=20)
+    assert both.status == "optimal"
+    for other in (fast, thrifty):
+        cost = weights[0] * other.schedule.makespan + weights[1] * other.schedule.energy
+        assert both.value <= cost * (1 + 1e-9)
+
+
+def test_the_front_dominates_every_schedule() -> None:
+    """Every order and group choice is no better in both than some point of the front, whose ends are the optima."""
+    for seed in range(6):
+        workload, federation = package(3, seed=seed), two_kinds()
+        front = exact_front(workload, federation, seconds=20)
+        assert front.complete
+        times, energies = front.points.T
+        assert (np.diff(times) > 0).all()
+        assert (np.diff(energies) < 0).all()
+        assert times[0] == pytest.approx(exact(workload, federation, seconds=20).value, rel=1e-5)
+        assert energies[-1] == pytest.approx(
+            exact(workload, federation, objective="energy", seconds=20).value, rel=1e-6
+        )
+        groups = [naive.Group(0, 2, 2.0, 300.0, 20.0), naive.Group(1, 3, 1.0, 80.0, 10.0)]
+        machine = naive.Machine(groups, [np.inf, np.inf])
+        jobs = [naive.Job(j, 0.0, int(t), float(r), float(r)) for j, (t, r) in
+                enumerate(zip(workload.tasks, workload.runtime, strict=True))]  # fmt: skip
+        for result in brute.schedules(jobs, machine):
+            row = naive.metrics(result)
+            by = (times <= row["makespan"] * (1 + 1e-5)) & (energies <= row["energy"] * (1 + 1e-5))
+            assert by.any()
+        for point, schedule in zip(front.points, front.schedules, strict=True):
+            schedule.verify()
+            assert tuple(point) == (schedule.makespan, schedule.energy)
+        bounds = lower_bounds(workload, federation)
+        for makespan, energy in front.points:
+            assert bounds.energy_within(makespan * (1 + 1e-9)) <= energy
+
+
+def test_the_plan_replays() -> None:
+    """Its order and counts, handed to the simulation as queue order and caps, give its makespan again."""
+    workload, federation = package(6, seed=5), two_kinds()
+    answer = exact(workload, federation, seconds=20)
+    rules = fs.Rules(order=answer.order, dispatch="strict", placement="powerful")
+    again = fs.simulate(workload, federation, rules, caps=np.array(answer.counts))
+    assert again.makespan == pytest.approx(answer.value)
+    np.testing.assert_array_equal(again.counts, answer.counts)
+
+
+def test_an_origin_after_the_submits() -> None:
+    """No job starts before t0, and the makespan counts from there."""
+    workload = replace(package(4, seed=2), submit=np.array([0.0, 30.0, 60.0, 600.0]))
+    answer = exact(workload, two_kinds(), t0=120.0, seconds=20)
+    answer.schedule.verify()
+    assert answer.schedule.start.min() >= 120
+    assert answer.schedule.start[3] >= 600
+    assert answer.bound >= lower_bounds(workload, two_kinds(), t0=120.0).makespan
+
+
+def test_without_time_it_returns_what_it_has() -> None:
+    """With hardly any time there is still a schedule, and a bound that is true."""
+    workload = package(30, seed=1)
+    answer = exact(workload, two_kinds(), seconds=1e-3, workers=1)
+    answer.schedule.verify()
+    assert answer.bound <= answer.value
+    assert f"{answer.status}: makespan" in str(answer)
+
+
+def test_units() -> None:
+    """Times with a common unit are whole multiples of it; others are rounded down to a tiny one."""
+    whole = time_unit([np.array([0.1, 0.2, 0.7])], 10.0)
+    assert whole.exact
+    assert whole.down(np.array([0.1, 0.7])).tolist() == [round(0.1 / whole.seconds), round(0.7 / whole.seconds)]
+    odd = time_unit([np.array([np.pi, np.e])], 10.0)
+    assert not odd.exact
+    assert (odd.truth(1) * odd.down(np.array([np.pi, np.e])) <= [np.pi, np.e]).all()
+
+
+def test_it_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wrong options, empty workloads, jobs that never fit and a missing solver are errors with a cure."""
+    workload, federation = package(2, seed=1), two_kinds()
+    with pytest.raises(fs.errors.UnknownNameError, match="makespan"):
+        exact(workload, federation, objective="makespam")
+    with pytest.raises(ValueError, match="weights go with 'weighted'"):
+        exact(workload, federation, weights=(1.0, 1.0))
+    with pytest.raises(ValueError, match="weights go with 'weighted'"):
+        exact(workload, federation, objective="weighted")
+    with pytest.raises(ValueError, match="one of them above 0"):
+        exact(workload, federation, objective="weighted", weights=(0.0, 0.0))
+    with pytest.raises(ValueError, match="seconds=0"):
+        exact(workload, federation, seconds=0)
+    with pytest.raises(fs.errors.TraceError, match="empty"):
+        exact(workload.head(0), federation)
+    with pytest.raises(fs.errors.InfeasibleError, match="tasks=9"):
+        exact(fs.Workload(submit=[0], tasks=[9], runtime=[1]), federation)
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    with pytest.raises(fs.errors.MissingExtraError, match=r"fedsched\[exact\]"):
+        exact(workload, federation)

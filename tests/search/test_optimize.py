@@ -1,0 +1,272 @@
+"""optimize(): the whole call, its Result, and what it promises."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.errors import FedschedError, TraceError, UnknownNameError
+from fedsched.search import checkpoint as checkpoints
+from fedsched.search.stopping import GapReached, NoProgress
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fedsched.search.run import Run
+
+FEW = ("fcfs", "easy", "laf-greedy")
+INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+JOBS, BUDGET = (12, 120) if INTERPRETED else (60, 2500)
+
+
+@pytest.fixture(scope="module")
+def jobs() -> fs.Workload:
+    """Return a small package."""
+    return fs.Workload.example().head(JOBS)
+
+
+@pytest.fixture(scope="module")
+def result(jobs: fs.Workload) -> fs.Result:
+    """Return a search for a front."""
+    return fs.optimize(jobs, fs.Federation.example(), evaluations=BUDGET, seed=3, baselines=FEW)
+
+
+def test_the_front_is_what_its_schedules_are(result: fs.Result) -> None:
+    """Tests that each plan of the front, simulated and verified, has the values that the front says."""
+    assert len(result.front) >= 1
+    for i in range(len(result.front)):
+        schedule = result.schedule(i)
+        schedule.verify()
+        metrics = schedule.metrics(users=False)
+        assert result.front.values[i].tolist() == [metrics.makespan, metrics.energy]
+
+
+def test_no_plan_of_the_front_beats_another(result: fs.Result) -> None:
+    """Tests that the front is one: sorted by the first objective, the second falls strictly."""
+    assert (np.diff(result.front.values[:, 0]) > 0).all()
+    assert (np.diff(result.front.values[:, 1]) < 0).all()
+
+
+def test_never_worse_than_the_baselines_nor_better_than_the_bounds(result: fs.Result) -> None:
+    """Tests that the best plans lie between the proven bounds and the best baseline."""
+    for k, name in enumerate(result.objectives):
+        assert result.value(name) <= min(baseline.values[k] for baseline in result.baselines)
+        assert result.value(name) >= result.lower_bounds[name] > 0
+        assert result.gap(name) >= 0
+
+
+@pytest.mark.compiled
+def test_same_seed_same_result_on_any_number_of_threads(jobs: fs.Workload, result: fs.Result) -> None:
+    """Tests that an evaluation budget gives the same front with two threads, and another one with another seed."""
+    same = fs.optimize(jobs, fs.Federation.example(), evaluations=2500, seed=3, baselines=FEW, threads=2)
+    other = fs.optimize(jobs, fs.Federation.example(), evaluations=2500, seed=4, baselines=FEW)
+    assert np.array_equal(same.front.values, result.front.values)
+    assert [m.best for m in same.history] == [m.best for m in result.history]
+    assert not np.array_equal(other.front.values, result.front.values)
+    assert result.evaluations == 2500
+
+
+def test_a_saved_result_is_the_same(result: fs.Result, tmp_path: Path) -> None:
+    """Tests that a Result comes back from its file with the same text, values and schedules."""
+    path = tmp_path / "result.json.gz"
+    result.save(path)
+    again = fs.Result.load(path)
+    assert str(again) == str(result)
+    assert np.array_equal(again.front.values, result.front.values)
+    assert again.knee().start_hash() == result.knee().start_hash()
+    assert again.history == result.history
+    assert again._repr_html_() == result._repr_html_()
+
+
+def test_a_damaged_file_is_refused(result: fs.Result, tmp_path: Path) -> None:
+    """Tests that cut, foreign and absent files end in our own error, whatever is cut."""
+    path = tmp_path / "result.json"
+    result.save(path)
+    text = path.read_text()
+    for damaged in (text[: len(text) // 2], "{}", "[]", "", text.replace('"order"', '"ordre"')):
+        path.write_text(damaged)
+        with pytest.raises(TraceError):
+            fs.Result.load(path)
+    with pytest.raises(TraceError, match="no such file"):
+        fs.Result.load(tmp_path / "absent.json")
+
+
+@pytest.mark.compiled
+def test_a_former_result_warms_the_start(jobs: fs.Workload, result: fs.Result) -> None:
+    """Tests that a search begun with a former result's plans is at no objective worse than it, at once."""
+    warm = fs.optimize(jobs, fs.Federation.example(), evaluations=100, initial=[result], baselines=FEW, seed=9)
+    for name in result.objectives:
+        assert warm.value(name) <= result.value(name)
+
+
+def test_a_schedule_and_a_pair_are_plans(jobs: fs.Workload) -> None:
+    """Tests that users' schedules and (order, caps) begin a search, and that nonsense does not."""
+    cluster = fs.Federation.example()
+    easy = fs.simulate(jobs, cluster, "easy")
+    order = np.argsort(easy.start, kind="stable")
+    fs.optimize(jobs, cluster, evaluations=80, initial=[easy, (order, None)], baselines=FEW)
+    with pytest.raises(TypeError, match="int is no plan"):
+        fs.optimize(jobs, cluster, evaluations=80, initial=[3], baselines=FEW)
+    with pytest.raises(ValueError, match="exactly once"):
+        fs.optimize(jobs, cluster, evaluations=80, initial=[(order[:5], None)], baselines=FEW)
+
+
+@pytest.mark.compiled
+def test_every_stopping_rule_says_why(jobs: fs.Workload) -> None:
+    """Tests target, stagnation, proven gap, and a user's own rule."""
+    cluster = fs.Federation.example()
+    loose = fs.simulate(jobs, cluster, "fcfs", knowledge="runtime").makespan
+
+    def soon(run: Run) -> str | None:
+        return "enough" if run.evaluations >= 300 else None
+
+    for options, reason in (
+        ({"target": loose}, "target"),
+        ({"stop": NoProgress(1000)}, "no progress"),
+        ({"stop": GapReached(10.0)}, "of the bound"),
+        ({"stop": soon}, "enough"),
+    ):
+        found = fs.optimize(jobs, cluster, objectives="makespan", evaluations=50_000, baselines=FEW, **options)
+        assert reason in found.stop_reason
+        assert found.evaluations < 50_000
+
+
+@pytest.mark.compiled
+def test_ctrl_c_keeps_the_best(jobs: fs.Workload) -> None:
+    """Tests that an interrupt in the middle ends the search with what was found until then."""
+    steps = []
+
+    def interrupting(run: Run) -> None:
+        steps.append(run.evaluations)
+        if len(steps) == 3:
+            raise KeyboardInterrupt
+
+    found = fs.optimize(jobs, fs.Federation.example(), evaluations=50_000, baselines=FEW, callback=interrupting)
+    assert found.stop_reason == "interrupted"
+    assert len(found.front) >= 1
+    found.best().verify()
+
+
+@pytest.mark.compiled
+def test_packages_make_one_schedule(jobs: fs.Workload) -> None:
+    """Tests that a search in packages gives one schedule that verifies, with either reading of submits."""
+    for submits in ("now", "keep"):
+        found = fs.optimize(
+            jobs,
+            fs.Federation.example(),
+            objectives="flow",
+            evaluations=150,
+            package=25,
+            submits=submits,
+            baselines=FEW,
+        )
+        schedule = found.best()
+        schedule.verify()
+        assert schedule.complete
+        assert found.packages == 3
+        assert found.value() == schedule.metrics(users=False).flow
+        if submits == "keep":
+            assert (schedule.start >= jobs.submit).all()
+
+
+def test_a_package_needs_one_objective(jobs: fs.Workload) -> None:
+    """Tests that a front of packages is refused with the cure."""
+    with pytest.raises(ValueError, match="one objective"):
+        fs.optimize(jobs, fs.Federation.example(), package=10, evaluations=50)
+
+
+@pytest.mark.compiled
+def test_baselines_share_the_searchs_knowledge(jobs: fs.Workload) -> None:
+    """Tests that with estimates the baseline is EASY on estimates, and with run times the clairvoyant one."""
+    now = np.full(len(jobs), jobs.submit.min())
+    together = fs.Workload(submit=now, tasks=jobs.tasks, runtime=jobs.runtime, estimate=jobs.estimate)
+    for knowledge in ("estimate", "runtime"):
+        found = fs.optimize(
+            jobs, fs.Federation.example(), objectives="flow", evaluations=50, knowledge=knowledge, baselines=("easy",)
+        )
+        easy = fs.simulate(together, fs.Federation.example(), "easy", knowledge=knowledge)
+        assert found.baselines[0].values[0] == pytest.approx(easy.metrics().flow, rel=1e-12)
+
+
+def test_unknown_names_are_refused_before_anything_runs(jobs: fs.Workload) -> None:
+    """Tests methods, objectives and seeds that do not exist."""
+    cluster = fs.Federation.example()
+    for options in ({"method": "memetik"}, {"objectives": "makespn"}, {"seeds": "structred"}):
+        with pytest.raises(UnknownNameError, match="Did you mean"):
+            fs.optimize(jobs, cluster, **options)
+    for options in ({"evaluations": 0}, {"seconds": 0.0}, {"threads": 0}, {"package": 0, "objectives": "flow"}):
+        with pytest.raises(ValueError, match="must be"):
+            fs.optimize(jobs, cluster, **options)
+
+
+# ---- checkpoints ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+def test_a_resumed_search_ends_as_an_uninterrupted_one(
+    jobs: fs.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a search interrupted after its fifth step and called again gives the uninterrupted answer."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    cluster = fs.Federation.example()
+    options = {"evaluations": 6000, "seed": 5, "baselines": FEW}
+    whole = fs.optimize(jobs, cluster, **options)
+    path = tmp_path / "search.checkpoint"
+    steps = []
+
+    def interrupting(run: Run) -> None:
+        steps.append(run.evaluations)
+        if len(steps) == 6:
+            raise KeyboardInterrupt
+
+    first = fs.optimize(jobs, cluster, checkpoint=path, callback=interrupting, **options)
+    assert first.stop_reason == "interrupted"
+    second = fs.optimize(jobs, cluster, checkpoint=path, **options)
+    assert second.evaluations == whole.evaluations
+    assert np.array_equal(second.front.values, whole.front.values)
+    assert [m.best for m in second.history] == [m.best for m in whole.history]
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_a_killed_search_ends_as_an_uninterrupted_one(jobs: fs.Workload, tmp_path: Path) -> None:
+    """Tests that kill -9, wherever it strikes, costs nothing but the time since the last checkpoint."""
+    path = tmp_path / "search.checkpoint"
+    code = (
+        "import os, signal, fedsched as fs\n"
+        "from fedsched.search import checkpoint\n"
+        "checkpoint.EVERY_SECONDS = 0.0\n"
+        "def strike(run):\n"
+        "    if run.steps == {when}:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "r = fs.optimize(fs.Workload.example().head(60), fs.Federation.example(), evaluations=6000, seed=5,\n"
+        f"    baselines={FEW}, checkpoint={str(path)!r}, callback=strike)\n"
+        "print(r.front.values.tolist())\n"
+    )
+    for when in (3, 7):
+        done = subprocess.run([sys.executable, "-c", code.format(when=when)], capture_output=True, check=False)
+        assert done.returncode == -signal.SIGKILL
+    done = subprocess.run([sys.executable, "-c", code.format(when=-1)], capture_output=True, text=True, check=True)
+    whole = fs.optimize(jobs, fs.Federation.example(), evaluations=6000, seed=5, baselines=FEW)
+    assert done.stdout.strip() == str(whole.front.values.tolist())
+
+
+@pytest.mark.compiled
+def test_a_foreign_checkpoint_is_refused(jobs: fs.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a checkpoint of another search, or no checkpoint at all, is not taken up."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    path = tmp_path / "search.checkpoint"
+    cluster = fs.Federation.example()
+    fs.optimize(jobs, cluster, evaluations=3000, seed=1, checkpoint=path, baselines=FEW)
+    with pytest.raises(FedschedError, match="another search"):
+        fs.optimize(jobs, cluster, evaluations=3000, seed=2, checkpoint=path, baselines=FEW)
+    path.write_bytes(os.urandom(100))
+    with pytest.raises(FedschedError, match="not a checkpoint"):
+        fs.optimize(jobs, cluster, evaluations=3000, seed=1, checkpoint=path, baselines=FEW)
