@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,22 @@ if TYPE_CHECKING:
     from fedsched.gang.system import GangSystem
     from fedsched.workload import Workload
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
 CLASSES = ("all", "gangs", "locals")
 
 
 @dataclass(frozen=True, slots=True)
 class GangMetrics:
-    """The figures of one class of jobs; times are of its completed jobs, NaN where there are none."""
+    """The figures of one class of jobs; times are means over its completed jobs, NaN where there are none.
+
+    `mean_wait` (AWT) is the response less the run that counted: a gang that was stopped waits on from its arrival.
+    `mean_response` is RT and ART, `weighted_response` WRT, `mean_slowdown` SLD, `weighted_slowdown` WSLD; weights are
+    sizes. `utilisation` counts completed jobs only, `wasted` what restarted gangs had run before, both as shares of
+    all processors' time; `loss_of_capacity` is LoC over all processors, `loss_by_site` the same site by site.
+    """
 
     completed: int
     completed_share: float
@@ -31,36 +41,75 @@ class GangMetrics:
     mean_slowdown: float
     weighted_slowdown: float
     utilisation: float
+    wasted: float
     loss_of_capacity: float
+    loss_by_site: float
+    preemptions: int
+    migrations: int
+
+
+class Series(NamedTuple):
+    """What the system looks like at given times."""
+
+    waiting: Ints
+    working: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GangSchedule:
-    """The answer to a gang simulation. NaN: not started, or cut off by a limit before its end.
+    """The answer to a gang simulation: every stretch of running, every event, and what they add up to.
 
-    `processor[first[j]:first[j + 1]]` are the processors of job j, counted through the sites; -1 where never placed.
+    Stretch k is of job `segment_job[k]` (a row of the workload), from `segment_start[k]` to `segment_end[k]`, on the
+    processors `segment_processor[segment_first[k]:segment_first[k + 1]]`, counted through the sites. A job has one
+    stretch unless local jobs have stopped it. `finish` is NaN for what a limit cut off or what was turned away.
+    Event k, at `event_time[k]`, is the end (`event_ends[k]`) or the arrival of job `event_job[k]`; `idle[k]` processors
+    and `waiting[k]` jobs are left after it, and `lost[k]` processor seconds were lost before it, over all processors and
+    site by site; the last row of `lost` holds until the end of the run.
     """
 
     workload: Workload
     system: GangSystem
-    start: NDArray[np.float64]
-    finish: NDArray[np.float64]
-    length: NDArray[np.float64]
-    first: NDArray[np.int64]
-    processor: NDArray[np.int64]
-    local: NDArray[np.bool_]
-    rejected: NDArray[np.bool_]
+    finish: Floats
+    segment_job: Ints
+    segment_start: Floats
+    segment_end: Floats
+    segment_first: Ints
+    segment_processor: Ints
+    local: Flags
+    rejected: Flags
+    preemptions: Ints
+    migrations: Ints
     end: float
-    lost: float
+    event_time: Floats
+    event_job: Ints
+    event_ends: Flags
+    idle: Ints
+    waiting: Ints
+    lost: Floats
     backfilled: int
-    events: int
+    local_migrations: int
+    external_migrations: int
+    moved_tasks: int
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.workload)
 
     @property
-    def completed(self) -> NDArray[np.bool_]:
+    def events(self) -> int:
+        """Return how many arrivals and ends the run had."""
+        return self.event_time.size
+
+    @property
+    def start(self) -> Floats:
+        """Return when each job first ran; NaN: never."""
+        first = np.full(len(self), np.nan)
+        order = np.argsort(-self.segment_start, kind="stable")  # the earliest is written last
+        first[self.segment_job[order]] = self.segment_start[order]
+        return first
+
+    @property
+    def completed(self) -> Flags:
         """Return which jobs are done."""
         return ~np.isnan(self.finish)
 
@@ -74,112 +123,121 @@ class GangSchedule:
         """Return the first arrival."""
         return float(self.workload.submit[~self.rejected].min(initial=self.end))
 
+    def processors_of(self, job: int) -> Ints:
+        """Return where a job ran, or runs, in its last stretch; empty if it never did."""
+        stretches = np.flatnonzero(self.segment_job == job)
+        if stretches.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        k = stretches[np.argmax(self.segment_end[stretches])]
+        return self.segment_processor[self.segment_first[k] : self.segment_first[k + 1]]
+
     def metrics(self, jobs: str = "all", *, warmup: float = 0.0) -> GangMetrics:
         """Return the figures of `all` jobs, the `gangs` or the `locals`.
-
-        Utilisation and loss of capacity are always of the whole run; unfinished work counts as idle, as in the paper.
 
         Parameters
         ----------
         jobs
             Which class.
         warmup
-            Jobs submitted in the first so many seconds are left out of the means.
+            So many seconds from the first arrival are left out: the jobs submitted in them, the work and the losses.
         """
         if jobs not in CLASSES:
             raise unknown_name("class of jobs", jobs, CLASSES)
         if not warmup >= 0:
             raise ValueError(f"metrics: warmup={warmup} must be at least 0 seconds.")
+        begin = self.t0 + warmup
         of_class = np.ones(len(self), dtype=bool) if jobs == "all" else self.local == (jobs == "locals")
-        arrived = of_class & (self.workload.submit <= self.end) & (self.workload.submit >= self.t0 + warmup)
+        arrived = of_class & (self.workload.submit <= self.end) & (self.workload.submit >= begin)
         done = arrived & self.completed
         size, service = self.workload.tasks[done], self.workload.runtime[done]
         response = self.finish[done] - self.workload.submit[done]
         slowdown = np.divide(response, service, out=np.full(len(response), np.nan), where=service > 0)
-        area = float((self.workload.tasks * self.length)[of_class & self.completed].sum())
-        span = self.system.total * (self.end - self.t0)
+        useful, wasted = self._areas(of_class, begin)
+        span = self.system.total * max(self.end - begin, 0.0)
+        lost = self.lost[-1] - self._lost_before(begin)
         none = not done.any()
         return GangMetrics(
             completed=int(done.sum()),
             completed_share=float(done.sum() / arrived.sum()) if arrived.any() else np.nan,
-            mean_wait=np.nan if none else float((self.start[done] - self.workload.submit[done]).mean()),
+            mean_wait=np.nan if none else float((response - self._counted()[done]).mean()),
             mean_response=np.nan if none else float(response.mean()),
             weighted_response=np.nan if none else float((size * response).sum() / size.sum()),
             mean_slowdown=np.nan if none else float(slowdown.mean()),
             weighted_slowdown=np.nan if none else float((size * slowdown).sum() / size.sum()),
-            utilisation=area / span if span > 0 else np.nan,
-            loss_of_capacity=self.lost / span if span > 0 else np.nan,
+            utilisation=useful / span if span > 0 else np.nan,
+            wasted=wasted / span if span > 0 else np.nan,
+            loss_of_capacity=float(lost[0] / span) if span > 0 else np.nan,
+            loss_by_site=float(lost[1] / span) if span > 0 else np.nan,
+            preemptions=int(self.preemptions[arrived].sum()),
+            migrations=int(self.migrations[arrived].sum()),
         )
 
-    def verify(self) -> None:
-        """Raise ScheduleError at the first job that breaks the model: its gang, its processors, or its times."""
-        tasks = self.workload.tasks
-        started = ~np.isnan(self.start)
-        last = np.where(self.completed, self.finish, self.end)
-        owner = np.repeat(np.arange(len(self)), np.diff(self.first))
-        running = started[owner]
-        for j in np.flatnonzero(started):
-            used = self.processor[self.first[j] : self.first[j + 1]]
-            name = f"Job {self.workload.id[j]}"
-            if used.size != tasks[j] or np.unique(used).size != tasks[j] or used.min() < 0:
-                raise ScheduleError(f"{name}: {tasks[j]} tasks need as many distinct processors, not {used.tolist()}.")
-            if self.start[j] < self.workload.submit[j]:
-                raise ScheduleError(f"{name}: start {self.start[j]} lies before its submit {self.workload.submit[j]}.")
-            sites = np.unique(np.searchsorted(np.cumsum(self.system.processors), used, side="right"))
-            if sites.size > 1 and self.system.approach == 1:
-                raise ScheduleError(f"{name}: it runs on {sites.size} sites; approach 1 keeps a gang on one.")
-            if self.local[j] and sites[0] != self.workload.origin[j]:
-                raise ScheduleError(f"{name}: a local job of site {self.workload.origin[j]} runs on site {sites[0]}.")
-            length = self.workload.runtime[j] * (1.0 + self.system.overhead * (sites.size > 1))
-            if self.completed[j] and not np.isclose(self.finish[j] - self.start[j], length, rtol=1e-9, atol=1e-9):
-                raise ScheduleError(f"{name}: it ran {self.finish[j] - self.start[j]} s; its service is {length} s.")
-        order = np.lexsort((self.start[owner[running]], self.processor[running]))
-        jobs, places = owner[running][order], self.processor[running][order]
-        overlap = (places[1:] == places[:-1]) & (self.start[jobs[1:]] < last[jobs[:-1]] - 1e-9)
-        if overlap.any():
-            k = int(np.flatnonzero(overlap)[0])
-            raise ScheduleError(
-                f"Job {self.workload.id[jobs[k + 1]]}: it starts on processor {places[k]} while job "
-                f"{self.workload.id[jobs[k]]} still runs there."
-            )
+    def _counts(self) -> Flags:
+        """Return which stretches belong to the run that completed their job: all if it resumed, the last if not."""
+        counts = self.completed[self.segment_job]
+        if self.system.preempted == "restart":
+            counts &= self.segment_end == self.finish[self.segment_job]
+        return counts
 
-    def series(self, times: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _counted(self) -> Floats:
+        """Return how long each completed job ran in the stretches that count."""
+        counts = self._counts()
+        length = self.segment_end - self.segment_start
+        return np.bincount(self.segment_job[counts], weights=length[counts], minlength=len(self))
+
+    def _areas(self, of_class: Flags, begin: float) -> tuple[float, float]:
+        """Return the processor seconds of completed jobs' runs, and those of the runs that had to start again."""
+        length = np.maximum(self.segment_end - np.maximum(self.segment_start, begin), 0.0)
+        area = length * self.workload.tasks[self.segment_job]
+        of_these, counts = of_class[self.segment_job], self._counts()
+        stopped = of_these & ~counts & (self.system.preempted == "restart")
+        stopped &= ~self._cut_off()
+        return float(area[of_these & counts].sum()), float(area[stopped].sum())
+
+    def _cut_off(self) -> Flags:
+        """Return which stretches still went on when the run was stopped; they stand last in the record."""
+        cut = np.zeros(self.segment_job.size, dtype=bool)
+        cut[self.segment_job.size - self._running_at_end() :] = True
+        return cut
+
+    def _running_at_end(self) -> int:
+        ended = int(self.event_ends.sum()) + int(self.preemptions.sum())
+        return self.segment_job.size - ended
+
+    def _lost_before(self, time: float) -> Floats:
+        """Return what was lost before an instant; between two events it is lost evenly."""
+        times = np.append(self.event_time, self.end)
+        if times.size < 2 or time <= times[0]:
+            return np.zeros(2)
+        return np.array([np.interp(time, times, self.lost[:, k]) for k in range(2)])
+
+    def verify(self) -> None:
+        """Raise ScheduleError at the first thing that breaks the model: a gang, its processors, or its times."""
+        from fedsched.gang.checking import violations
+
+        for line in violations(self):
+            raise ScheduleError(line)
+
+    def series(self, times: Floats) -> Series:
         """Return, at each of these times, how many jobs wait and how many processors work."""
-        taken = ~self.rejected
-        begun, tasks = ~np.isnan(self.start), self.workload.tasks
-        at_starts, at_ends = np.sort(self.start[begun]), np.sort(self.finish[self.completed])
-        by_start, by_end = np.argsort(self.start[begun]), np.argsort(self.finish[self.completed])
-        started = np.concatenate(([0], np.cumsum(tasks[begun][by_start])))
-        ended = np.concatenate(([0], np.cumsum(tasks[self.completed][by_end])))
-        starts = np.searchsorted(at_starts, times, side="right")
-        waiting = np.searchsorted(np.sort(self.workload.submit[taken]), times, side="right") - starts
-        return waiting, started[starts] - ended[np.searchsorted(at_ends, times, side="right")]
+        place = np.searchsorted(self.event_time, times, side="right")
+        waiting = np.concatenate(([0], self.waiting))[place]
+        working = self.system.total - np.concatenate(([self.system.total], self.idle))[place]
+        return Series(waiting, working)
 
     def gantt(self, ax: Axes | None = None) -> Axes:
         """Return the axes with a row a processor: gangs in colour, local jobs in grey."""
-        import matplotlib.pyplot as plt
-        from matplotlib.collections import PolyCollection
+        from fedsched.gang.pictures import draw_gantt
 
-        if ax is None:
-            _, ax = plt.subplots(figsize=(10, 5), layout="constrained")
-        begun = ~np.isnan(self.start)
-        owner = np.repeat(np.arange(len(self)), np.diff(self.first))
-        shown = np.flatnonzero(begun[owner])
-        job, row = owner[shown], self.processor[shown]
-        left, right = self.start[job], np.where(self.completed, self.finish, self.end)[job]
-        corners = np.stack(
-            [np.stack((x, row + y), axis=1) for x, y in ((left, -0.45), (right, -0.45), (right, 0.45), (left, 0.45))],
-            axis=1,
-        )
-        hues = np.delete(plt.get_cmap("tab10")(np.arange(10)), 7, axis=0)  # its grey would pass for a local job
-        palette = hues[self.workload.id[job] % 9]
-        palette[self.local[job]] = (0.75, 0.75, 0.75, 1.0)
-        ax.add_collection(PolyCollection(list(corners), facecolors=palette, edgecolors="white", linewidths=0.3))
-        for border in np.cumsum(self.system.processors)[:-1]:
-            ax.axhline(border - 0.5, color="black", linewidth=0.8)
-        ax.set(xlim=(self.t0, self.end), ylim=(-0.5, self.system.total - 0.5), xlabel="time", ylabel="processor")
-        return ax
+        return draw_gantt(self, ax)
+
+    def plot_load(self, ax: Axes | None = None) -> Axes:
+        """Return the axes with the working processors and the waiting jobs over time."""
+        from fedsched.gang.pictures import draw_load
+
+        return draw_load(self, ax)
 
     def __str__(self) -> str:
+        where = f"approach {self.system.approach}" if self.system.grid == "multi_site" else self.system.discipline
         done = f"{int(self.completed.sum())} of {len(self)} jobs done by {self.end:g}"
-        return "; ".join((f"GangSchedule: approach {self.system.approach}, {done}", *self.notes))
+        return "; ".join((f"GangSchedule: {where}, {done}", *self.notes))

@@ -94,9 +94,9 @@ def test_verify_finds_an_overlap_and_a_parted_gang():
     schedule = simulate(jobs((0, 1, 10, 0), (0, 1, 10, 0)), GangSystem(processors=(2, 2), routing="idle_first"))
     schedule.verify()
     with pytest.raises(ScheduleError, match="still runs there"):
-        replace(schedule, processor=np.array([0, 0])).verify()
+        replace(schedule, segment_processor=np.array([0, 0])).verify()
     with pytest.raises(ScheduleError, match="local job of site 0"):
-        replace(schedule, processor=np.array([0, 3])).verify()
+        replace(schedule, segment_processor=np.array([0, 3])).verify()
 
 
 def test_metrics_by_hand():
