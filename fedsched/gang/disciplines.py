@@ -343,17 +343,23 @@ def _target_site(inputs: Inputs, state: State, job: int) -> int:
 
 @part
 def _migrate_externally(inputs: Inputs, state: State) -> bool:
-    """Return whether a gang has started by moving to another site as a whole (Algorithm 9): the smallest that can."""
+    """Return whether a gang has started by moving to another site as a whole (Algorithm 9).
+
+    It is the smallest of those that have a task on an idle processor and fit the idle processors elsewhere.
+    """
     best, target = NONE, NONE
-    for p in range(inputs.site_of.size):
-        job = _first_at(inputs, state, p)
-        if job == NONE or (state.aged_at[state.site[job]] > 0 and state.aged[job] == 0):
-            continue
-        size = inputs.size[job]
-        if best == NONE or size < inputs.size[best] or (size == inputs.size[best] and job < best):
-            site = _target_site(inputs, state, job)
-            if site != NONE:
-                best, target = job, site
+    for home in range(inputs.site_first.size - 1):
+        job = state.first_job[BY_KEY, home] if state.idle[home] > 0 else NONE
+        while job != NONE:
+            size = inputs.size[job]
+            smaller = best == NONE or size < inputs.size[best] or (size == inputs.size[best] and job < best)
+            may_move = state.reserved[job] == 0 and (state.aged_at[home] == 0 or state.aged[job] == 1)
+            may_leave = inputs.home[job] == NONE  # a job that was submitted to a site stays there
+            if smaller and may_move and may_leave and _tasks_open(inputs, state, job) > 0:
+                site = _target_site(inputs, state, job)
+                if site != NONE:
+                    best, target = job, site
+            job = state.next_job[BY_KEY, job]
     if best == NONE:
         return False
     for task in range(inputs.offset[best], inputs.offset[best + 1]):

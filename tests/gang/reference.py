@@ -302,12 +302,10 @@ class System:
             return True
         return self.one_pass(site)
 
-    def movable(self, site):
-        """The waiting gangs whose task heads an idle processor's queue; where one has aged, only such."""
-        found = {job for p, job in self.heads[site].items() if self.open(p) and not job.reserved}
-        if any(job.aged for job in self.waiting[site]):
-            found = {job for job in found if job.aged}
-        return found
+    def may_move(self, site, jobs):
+        """Those that hold no reservation; where a job has aged, only such."""
+        has_aged = any(job.aged for job in self.waiting[site])
+        return {job for job in jobs if not job.reserved and (job.aged or not has_aged)}
 
     def move_and_start(self, job, moves):
         job.moved = True
@@ -322,7 +320,8 @@ class System:
 
     def migrate_locally(self, site):
         idle = [p for p in self.sites[site] if self.open(p)]
-        fitting = [job for job in self.movable(site) if job.size <= len(idle)]
+        heads = [job for p, job in self.heads[site].items() if self.open(p)]
+        fitting = [job for job in self.may_move(site, heads) if job.size <= len(idle)]
         if not fitting:
             return False
 
@@ -346,7 +345,8 @@ class System:
     def migrate_externally(self):
         choices = []
         for site in range(len(self.sites)):
-            for job in self.movable(site):
+            touching = [job for job in self.waiting[site] if any(self.open(p, job) for p in job.processors)]
+            for job in self.may_move(site, [job for job in touching if job.home is None]):
                 targets = []
                 for other, processors in enumerate(self.sites):
                     idle = [p for p in processors if self.open(p)]
