@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def violations(schedule: GangSchedule) -> Iterator[str]:
     yield from _stops(schedule)
 
 
-def _name(schedule: GangSchedule, job: int) -> str:
+def _name(schedule: GangSchedule, job: np.integer[Any] | int) -> str:
     return f"Job {schedule.workload.id[job]}"
 
 
@@ -70,7 +70,8 @@ def _lengths(schedule: GangSchedule) -> Iterator[str]:
     for job in np.flatnonzero(schedule.completed):
         scale = max(1.0, abs(float(schedule.finish[job])), float(workload.runtime[job]))
         if schedule.finish[job] != last_end[job]:
-            yield f"{_name(schedule, job)}: it is said to finish at {schedule.finish[job]}; it ran until {last_end[job]}."
+            said, ran_until = schedule.finish[job], last_end[job]
+            yield f"{_name(schedule, job)}: it is said to finish at {said}; it ran until {ran_until}."
         elif abs(work[job] - workload.runtime[job]) > TOLERANCE * scale:
             yield f"{_name(schedule, job)}: it ran {work[job]} s; its service is {workload.runtime[job]} s."
     lost = ~schedule.completed & ~schedule.rejected
@@ -90,7 +91,8 @@ def _overlaps(schedule: GangSchedule) -> Iterator[str]:
     overlap = (where[1:] == where[:-1]) & (begins[1:] < ends[:-1] - TOLERANCE)
     for k in np.flatnonzero(overlap):
         late, early = schedule.segment_job[stretch[k + 1]], schedule.segment_job[stretch[k]]
-        yield f"{_name(schedule, late)}: it starts on processor {where[k]} while {_name(schedule, early)} still runs there."
+        other = _name(schedule, early)
+        yield f"{_name(schedule, late)}: it starts on processor {where[k]} while {other} still runs there."
 
 
 def _stops(schedule: GangSchedule) -> Iterator[str]:

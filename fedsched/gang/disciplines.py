@@ -154,7 +154,7 @@ def _start(inputs: Inputs, state: State, job: int) -> None:
 
 @inlined
 def _open(inputs: Inputs, state: State, p: int, job: int) -> bool:
-    """Return whether a processor is idle and not reserved from this job; from local jobs of the priority class none is."""
+    """Return whether a processor is idle and open to this job: reserved ones are to their gang and to priority jobs."""
     if state.running[p] != NONE:
         return False
     if state.held_for[p] == NONE or state.held_for[p] == job:
@@ -219,11 +219,11 @@ def _backfill(inputs: Inputs, state: State, site: int, stamp: int) -> bool:
         following = state.next_job[BY_KEY, job]
         if inputs.local[job] == 1:
             p = state.placed[inputs.offset[job]]
-            if _open(inputs, state, p, job) and state.claimed[p] == stamp and inputs.local[state.claimer[p]] == 0:
-                if may_overtake(inputs, state, job, p, state.claimer[p]):
-                    state.counter[Counter.BACKFILLED] += 1
-                    _start(inputs, state, job)
-                    started = True
+            behind_gang = state.claimed[p] == stamp and inputs.local[state.claimer[p]] == 0
+            if behind_gang and _open(inputs, state, p, job) and may_overtake(inputs, state, job, p, state.claimer[p]):
+                state.counter[Counter.BACKFILLED] += 1
+                _start(inputs, state, job)
+                started = True
         job = following
     return started
 
@@ -316,9 +316,9 @@ def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
             continue
         target = NONE
         for q in range(first, last):
-            if _open(inputs, state, q, NONE) and state.claimed[q] != stamp:
-                if target == NONE or state.queued[q] < state.queued[target]:
-                    target = q
+            fewer = target == NONE or state.queued[q] < state.queued[target]
+            if fewer and state.claimed[q] != stamp and _open(inputs, state, q, NONE):
+                target = q
         drop_load(inputs, state, p, best)
         state.placed[task] = target
         add_load(inputs, state, target, best)

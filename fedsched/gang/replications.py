@@ -13,7 +13,7 @@ from fedsched.gang.schedule import CLASSES, GangMetrics
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from fedsched.gang.presets import DimitriadouKaratza
+    from fedsched.gang.presets import Preset
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Interval:
 
 
 def replicate(
-    preset: DimitriadouKaratza,
+    preset: Preset,
     *,
     replications: int = 10,
     seed: int = 0,
@@ -40,6 +40,8 @@ def replicate(
 
     Parameters
     ----------
+    preset
+        A published experiment of `presets`, or anything whose `run(seed)` returns a GangSchedule.
     replications, seed
         The runs take the seeds seed, seed + 1, ….
     confidence
@@ -67,7 +69,7 @@ def replicate(
     }
 
 
-def _metrics_of_run(preset: DimitriadouKaratza, warmup: float, seed: int) -> list[list[float]]:
+def _metrics_of_run(preset: Preset, warmup: float, seed: int) -> list[list[float]]:
     schedule = preset.run(seed)
     names = [field.name for field in fields(GangMetrics)]
     of_classes = [schedule.metrics(jobs, warmup=warmup) for jobs in CLASSES]

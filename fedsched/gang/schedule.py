@@ -62,9 +62,9 @@ class GangSchedule:
     Stretch k is of job `segment_job[k]` (a row of the workload), from `segment_start[k]` to `segment_end[k]`, on the
     processors `segment_processor[segment_first[k]:segment_first[k + 1]]`, counted through the sites. A job has one
     stretch unless local jobs have stopped it. `finish` is NaN for what a limit cut off or what was turned away.
-    Event k, at `event_time[k]`, is the end (`event_ends[k]`) or the arrival of job `event_job[k]`; `idle[k]` processors
-    and `waiting[k]` jobs are left after it, and `lost[k]` processor seconds were lost before it, over all processors and
-    site by site; the last row of `lost` holds until the end of the run.
+    Event k, at `event_time[k]`, is the end (`event_ends[k]`) or the arrival of job `event_job[k]`. After it `idle[k]`
+    processors and `waiting[k]` jobs are left; before it `lost[k]` processor seconds were lost, over all processors and
+    site by site. The last row of `lost` stands at the end of the run.
     """
 
     workload: Workload
@@ -183,7 +183,8 @@ class GangSchedule:
         """Return how long each completed job ran in the stretches that count."""
         counts = self._counts()
         length = self.segment_end - self.segment_start
-        return np.bincount(self.segment_job[counts], weights=length[counts], minlength=len(self))
+        ran = np.bincount(self.segment_job[counts], weights=length[counts], minlength=len(self))
+        return ran.astype(np.float64)
 
     def _areas(self, of_class: Flags, begin: float) -> tuple[float, float]:
         """Return the processor seconds of completed jobs' runs, and those of the runs that had to start again."""

@@ -169,7 +169,9 @@ class GangSystem:
 
 def _listed(system: GangSystem) -> Iterable[Any]:
     if not isinstance(system.processors, Iterable) or isinstance(system.processors, str):
-        raise TypeError(f"GangSystem: processors={system.processors!r} must list a number for every site, like (16, 16).")
+        raise TypeError(
+            f"GangSystem: processors={system.processors!r} must list a number for every site, like (16, 16)."
+        )
     return system.processors
 
 
