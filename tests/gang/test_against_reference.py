@@ -102,3 +102,87 @@ def test_kernel_and_reference_agree_on_every_event(block):
         assert_equal_runs(ours, reference_of(workload, system, seed=case), case)
         assert ours.complete
         ours.verify()
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_run_that_stops_early_agrees_too(block):
+    """At the limit of completions the same events have happened and the clock stands at the same instant."""
+    for case in range(block * 15, block * 15 + 15):
+        workload, system = random_case(case)
+        limit = max(1, len(workload) // 2)
+        ours = simulate(workload, system, seed=case, max_completions=limit)
+        model = reference_of(workload, system, seed=case, completions=limit)
+        assert_equal_runs(ours, model, case)
+        assert ours.end == model.now
+        assert int(ours.completed.sum()) == limit == model.completed
+        ours.verify()
+
+
+def test_the_cases_exercise_every_rule():
+    """The random systems overtake, migrate both ways, stop gangs, and need a longer record."""
+    totals = dict.fromkeys(("overtaken", "locally", "externally", "stopped", "stopped after moving", "longer"), 0)
+    for case in range(150):
+        workload, system = random_case(case)
+        run = simulate(workload, system, seed=case)
+        totals["overtaken"] += run.backfilled
+        totals["locally"] += run.local_migrations
+        totals["externally"] += run.external_migrations
+        totals["stopped"] += int(run.preemptions.sum())
+        totals["stopped after moving"] += int(((run.preemptions > 0) & (run.migrations > 0)).sum())
+        totals["longer"] += run.segment_job.size > len(workload) + 1
+    assert min(totals.values()) >= 5, totals
+
+
+def test_nothing_is_lost_or_run_twice():
+    """With migration and preemption every job completes once, having run for its service; nobody stops a local job."""
+    options = {"preempts": True, "local_migration": True, "external_migration": True, "grid": "load"}
+    for case in range(60):
+        workload, system = random_case(case, **options, discipline="afcfs")
+        run = simulate(workload, system, seed=case)
+        run.verify()
+        assert sorted(run.event_job[run.event_ends].tolist()) == list(range(len(workload)))
+        assert np.bincount(run.segment_job, minlength=len(workload)).tolist() == (1 + run.preemptions).tolist()
+        assert not run.preemptions[run.local].any()
+        lengths = np.diff(run.segment_first)
+        assert lengths.tolist() == workload.tasks[run.segment_job].tolist()
+
+
+@pytest.mark.parametrize("multi_site", [True, False])
+def test_without_a_threshold_no_overtaking_delays_a_gang(multi_site):
+    """T = 0: who overtakes a gang is done before the last job that it waits for anyway; with T some are not."""
+    late, overtakings = {0.0: 0, 3.0: 0}, 0
+    own = {"grid": "multi_site"} if multi_site else {"grid": "load", "routing": "dispatch", "dispatch": "jsq"}
+    fixed = own | {"discipline": "fcfs", "claim": "hold", "local_migration": False, "external_migration": False}
+    for threshold in late:
+        for case in range(150):
+            workload, system = random_case(case, **fixed, preempts=False, local_site="grid", threshold=threshold)
+            model = reference_of(workload, system, seed=case, model=_Watching)
+            taken = [pair for pair in model.pairs if pair[0].begun == pair[1] and pair[0].processors == [pair[2]]]
+            overtakings += len(taken)
+            late[threshold] += sum(local.finish > free + 1e-9 for local, *_, free in taken)
+            if multi_site and threshold == 0.0:
+                begun = simulate(workload, system, seed=case).start
+                rows = {number: row for row, number in enumerate(workload.id.tolist())}
+                late[0.0] += sum(begun[rows[job.id]] > time + 1e-9 for job, time in model.promised)
+    assert late[0.0] == 0
+    assert late[3.0] > 0
+    assert overtakings > 100
+
+
+class _Watching(System):
+    """The model, noting who might overtake a gang, when, where and what it waits for; and what gangs were promised."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.pairs, self.promised = [], []
+
+    def may_overtake(self, local, p, gang):
+        answer = super().may_overtake(local, p, gang)
+        if answer:
+            self.pairs.append((local, self.now, p, self.now + self.elapsed(gang)))
+        return answer
+
+    def place(self, gang, candidates):
+        super().place(gang, candidates)
+        if gang.begun is None:
+            self.promised.append((gang, self.now + self.elapsed(gang)))
