@@ -172,6 +172,14 @@ def _tasks_open(inputs: Inputs, state: State, job: int) -> int:
 
 
 @part
+def _has_task_open(inputs: Inputs, state: State, job: int) -> bool:
+    for task in range(inputs.offset[job], inputs.offset[job + 1]):
+        if _open(inputs, state, state.placed[task], job):
+            return True
+    return False
+
+
+@part
 def _pass(inputs: Inputs, state: State, site: int, which: int) -> bool:
     """Return whether a job of the site has started; every idle processor is then claimed by its queue's first job."""
     rules, size = inputs.rules, inputs.size
@@ -181,6 +189,7 @@ def _pass(inputs: Inputs, state: State, site: int, which: int) -> bool:
     for p in range(inputs.site_first[site], inputs.site_first[site + 1]):
         if state.running[p] == NONE and state.queued[p] > 0:
             claimable += 1
+    claims_matter = rules.claim == Claim.HOLD or rules.local_migration == 1
     started = False
     job = state.first_job[which, site]
     while job != NONE and claimable > 0:
@@ -192,11 +201,13 @@ def _pass(inputs: Inputs, state: State, site: int, which: int) -> bool:
                 opened += 1
                 if state.claimed[p] != stamp:
                     claims += 1
+            elif not claims_matter:
+                break
         if (claims if rules.claim == Claim.HOLD else opened) == size[job]:
             _start(inputs, state, job)
             claimable -= claims if rules.claim == Claim.HOLD else size[job]
             started = True
-        elif claims > 0:
+        elif claims > 0 and claims_matter:
             for task in range(inputs.offset[job], inputs.offset[job + 1]):
                 p = state.placed[task]
                 if _open(inputs, state, p, job) and state.claimed[p] != stamp:
@@ -231,8 +242,6 @@ def _backfill(inputs: Inputs, state: State, site: int, stamp: int) -> bool:
 @part
 def _discipline_pass(inputs: Inputs, state: State, site: int) -> bool:
     """Return whether the site's discipline has started a job."""
-    if state.first_job[BY_KEY, site] == NONE or state.idle[site] == 0:
-        return False
     if inputs.rules.discipline == Discipline.LXF:
         _sort_by_expansion(inputs, state, site)
     if inputs.rules.by_head == 1 and _pass(inputs, state, site, BY_ARRIVAL):
@@ -287,8 +296,6 @@ def _start_migrated(inputs: Inputs, state: State, job: int, moves: int) -> None:
 @part
 def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
     """Return whether a gang has started by moving its tasks from busy processors to idle ones (Algorithm 8)."""
-    if state.first_job[BY_KEY, site] == NONE:
-        return False
     idle = _open_processors(inputs, state, site)
     if idle == 0:
         return False
@@ -349,13 +356,19 @@ def _migrate_externally(inputs: Inputs, state: State) -> bool:
     """
     best, target = NONE, NONE
     for home in range(inputs.site_first.size - 1):
-        job = state.first_job[BY_KEY, home] if state.idle[home] > 0 else NONE
+        room = 0  # idle processors of the roomiest other site
+        for s in range(inputs.site_first.size - 1):
+            if s != home:
+                room = max(room, state.idle[s])
+        job = state.first_job[BY_KEY, home] if state.idle[home] > 0 and room > 0 else NONE
         while job != NONE:
             size = inputs.size[job]
-            smaller = best == NONE or size < inputs.size[best] or (size == inputs.size[best] and job < best)
+            smaller = size <= room and (
+                best == NONE or size < inputs.size[best] or (size == inputs.size[best] and job < best)
+            )
             may_move = state.reserved[job] == 0 and (state.aged_at[home] == 0 or state.aged[job] == 1)
             may_leave = inputs.home[job] == NONE  # a job that was submitted to a site stays there
-            if smaller and may_move and may_leave and _tasks_open(inputs, state, job) > 0:
+            if smaller and may_move and may_leave and _has_task_open(inputs, state, job):
                 site = _target_site(inputs, state, job)
                 if site != NONE:
                     best, target = job, site
@@ -389,6 +402,8 @@ def settle(inputs: Inputs, state: State) -> None:
     while changed:
         changed = False
         for site in range(inputs.site_first.size - 1):
+            if state.idle[site] == 0 or state.first_job[BY_KEY, site] == NONE:
+                continue
             for p in range(inputs.site_first[site], inputs.site_first[site + 1]):
                 state.claimer[p] = NONE
             if _discipline_pass(inputs, state, site):

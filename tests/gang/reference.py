@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -154,10 +155,8 @@ class System:
         if not at_random:
 
             def load(site):
-                return sum(len(p.queue) + (not p.idle) for p in site) * 720720 // len(site)
+                return Fraction(sum(len(p.queue) + (not p.idle) for p in site), len(site))
 
-            # Loads are compared as fractions; sites of up to 16 processors and 720720 make them whole numbers.
-            assert all(720720 % len(site) == 0 for site in large)
             least = min(load(site) for site in large)
             large = [site for site in large if load(site) == least]
         return large[(self.draws[job.number] >> 31) % len(large)]

@@ -163,7 +163,9 @@ def test_a_gang_runs_at_its_slowest_processor_and_pays_the_latency():
 PRIORITY = replace(ONE_SITE, processors=(2,), preempts=True)
 
 
-@pytest.mark.parametrize(("preempted", "finish", "wait", "wasted"), [("restart", 17.0, 7.0, 8.0), ("resume", 13.0, 3.0, 0.0)])
+@pytest.mark.parametrize(
+    ("preempted", "finish", "wait", "wasted"), [("restart", 17.0, 7.0, 8.0), ("resume", 13.0, 3.0, 0.0)]
+)
 def test_a_local_job_stops_a_gang(preempted, finish, wait, wasted):
     """All siblings stop; the gang starts again from nothing, or goes on; its wait runs from its arrival."""
     schedule = simulate(jobs((0, 2, 10), (4, 1, 3)), replace(PRIORITY, preempted=preempted))

@@ -1,0 +1,156 @@
+"""Gangs that migrate between processor queues (Pinto et al. 2014 and 2019): paper | ours | verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from measuring import Comparison, arguments
+
+from fedsched.gang import Interval, presets, replicate
+
+# Pinto, Holanda, Marques and Barroso 2019: tables 3 and 4 at 3000 jobs, figures 11 and 12.
+ART = {
+    1: {"AFCFS": 185_395, "LXF": 301_549, "LJFS": 465_194, "AFCFSm": 40_171, "LXFm": 165_736, "LJFSm": 333_427},
+    2: {"AFCFS": 143_847, "LXF": 245_387, "LJFS": 429_515, "AFCFSm": 40_030, "LXFm": 162_278, "LJFSm": 340_030},
+}
+LOC = {
+    1: {"AFCFS": 50.0, "LXF": 50.0, "LJFS": 50.0, "AFCFSm": 3.48, "LXFm": 16.63, "LJFSm": 9.63},
+    2: {"AFCFS": 50.0, "LXF": 50.0, "LJFS": 50.0, "AFCFSm": 3.39, "LXFm": 16.2, "LJFSm": 6.89},
+}
+PLAIN, MIGRATING = ("AFCFS", "LXF", "LJFS"), ("AFCFSm", "LXFm", "LJFSm")
+# Pinto, Chaves, Leite, Vasconcelos and Barroso 2014: figures 3 and 4; S3's LoC is drawn only.
+LOC_2014 = {("AFCFS", 1): 30.4, ("LGFS", 1): 31.1, ("AFCFS", 2): 7.08, ("LGFS", 2): 24.3}
+UTILISATION_2014 = {
+    ("AFCFS", 1): 50.0, ("LGFS", 1): 42.5, ("AFCFS", 2): 60.0, ("LGFS", 2): 50.0, ("AFCFS", 3): 75.0, ("LGFS", 3): 75.0,
+}  # fmt: skip
+MIDDLE_2014 = (400, 2600)  # the "interactions" (arrivals and ends) over which figure 3's averages are taken
+
+
+def shown(value: Interval, unit: float = 1.0, digits: int = 0) -> str:
+    return f"{value.mean * unit:,.{digits}f} ± {value.half_width * unit:,.{digits}f}"
+
+
+def ordered(values: dict[str, float], names: tuple[str, ...]) -> bool:
+    row = [values[name] for name in names]
+    return row == sorted(row)
+
+
+def of_2019(base: presets.Pinto2019, replications: int) -> None:
+    answers = {
+        (scenario, name): replicate(replace(base, scenario=scenario, scheduler=name), replications=replications)["all"]
+        for scenario in ART
+        for name in (*PLAIN, *MIGRATING)
+    }
+    art = {key: answer["mean_response"].mean for key, answer in answers.items()}
+    table = Comparison(f"Pinto et al. 2019: {replications} runs, 95 % intervals; S1 = OLB, S2 = JSEQ")
+    for scenario, published in ART.items():
+        for name, paper in published.items():
+            ours = answers[scenario, name]["mean_response"]
+            within = abs(ours.mean - paper) <= 0.25 * paper
+            table.row(f"S{scenario} {name}: ART in s (± 25 %)", f"{paper:,}", shown(ours), within)
+    for scenario, published in LOC.items():
+        for name, paper in published.items():
+            ours = answers[scenario, name]["loss_of_capacity"]
+            tolerance = 5.0 if name in PLAIN else 3.0
+            reached = abs(100 * ours.mean - paper) <= tolerance
+            table.row(f"S{scenario} {name}: LoC in % (± {tolerance:g})", f"{paper:g}", shown(ours, 100.0, 1), reached)
+    for scenario in ART:
+        by_name = {name: art[scenario, name] for name in (*PLAIN, *MIGRATING)}
+        loss = {name: answers[scenario, name]["loss_of_capacity"].mean for name in MIGRATING}
+        for names in (PLAIN, MIGRATING):
+            row = " < ".join(f"{by_name[name]:,.0f}" for name in names)
+            table.row(f"S{scenario}: ART {' < '.join(names)}", "yes", row, ordered(by_name, names))
+        row = ", ".join(f"{100 * value:.1f}" for value in loss.values())
+        orders = loss["AFCFSm"] < loss["LJFSm"] < loss["LXFm"]
+        table.row(f"S{scenario}: LoC AFCFSm < LJFSm < LXFm", "yes", row, orders)
+        for name in PLAIN:
+            paper = ART[scenario][f"{name}m"] / ART[scenario][name]
+            ours = by_name[f"{name}m"] / by_name[name]
+            what = f"S{scenario} {name}: migration multiplies ART by (± 0.1)"
+            table.row(what, f"{paper:.2f}", f"{ours:.2f}", abs(ours - paper) <= 0.1)
+    for name in (*PLAIN, *MIGRATING):
+        paper, ours = ART[2][name] / ART[1][name], art[2, name] / art[1, name]
+        table.row(
+            f"{name}: ART under JSEQ / under OLB (± 0.1)", f"{paper:.2f}", f"{ours:.2f}", abs(ours - paper) <= 0.1
+        )
+
+
+def tried_2019(replications: int) -> None:
+    """Readings and settings that were tried for what is missed above."""
+    print("\nSettings tried (S1; ratios of ART to AFCFS and of migrating to plain; LoC in %)\n")
+    print("| run times and load | LXF/AFCFS | LJFS/AFCFS | AFCFSm | LXFm | LJFSm | LoC of all six |")
+    print("|---|---|---|---|---|---|---|")
+    print("| paper | 1.63 | 2.51 | .22 | .55 | .72 | 50, 50, 50, 3.5, 16.6, 9.6 |")
+    for power in (0.0, 0.5, 1.0):
+        for spread in (0.1, 0.3, 1.0):
+            for load in (0.6, 0.9, 2.0):
+                preset = presets.Pinto2019(power=power, spread=spread, load=load)
+                rows = [
+                    replicate(replace(preset, scheduler=name), replications=replications)["all"]
+                    for name in (*PLAIN, *MIGRATING)
+                ]
+                a, x, j, am, xm, jm = (row["mean_response"].mean for row in rows)
+                loss = ", ".join(f"{100 * row['loss_of_capacity'].mean:.0f}" for row in rows)
+                ratios = " | ".join(f"{value:.2f}" for value in (x / a, j / a, am / a, xm / x, jm / j))
+                print(f"| power {power:g}, spread {spread:g}, load {load:g} | {ratios} | {loss} |", flush=True)
+
+
+def middle_utilisation(preset: presets.Pinto2014, replications: int) -> float:
+    """Return the mean share of working processors over the events between figure 3's limits."""
+    shares = []
+    for seed in range(replications):
+        schedule = preset.run(seed)
+        begin, end = (int(limit * schedule.events / 3000) for limit in MIDDLE_2014)
+        shares.append(1.0 - schedule.idle[begin:end].mean() / schedule.system.total)
+    return 100.0 * float(np.mean(shares))
+
+
+def of_2014(base: presets.Pinto2014, replications: int) -> None:
+    keys = [(name, scenario) for scenario in (1, 2, 3) for name in ("AFCFS", "LGFS")]
+    answers = {
+        (name, scenario): replicate(replace(base, scheduler=name, scenario=scenario), replications=replications)["all"]
+        for name, scenario in keys
+    }
+    table = Comparison(
+        f"Pinto et al. 2014: {replications} runs, 95 % intervals; S1 plain, S2 with migration, S3 with aLD too"
+    )
+    loss = {key: 100.0 * answer["loss_of_capacity"].mean for key, answer in answers.items()}
+    art = {key: answer["mean_response"].mean for key, answer in answers.items()}
+    for key, paper in LOC_2014.items():
+        ours = answers[key]["loss_of_capacity"]
+        what = f"S{key[1]} {key[0]}: LoC in % (± 5)"
+        table.row(what, f"{paper:g}", shown(ours, 100.0, 1), abs(100 * ours.mean - paper) <= 5.0)
+    for key in keys[4:]:
+        table.row(f"S3 {key[0]}: LoC in %", "best of the three", shown(answers[key]["loss_of_capacity"], 100.0, 1))
+    for key, paper in UTILISATION_2014.items():
+        preset = replace(base, scheduler=key[0], scenario=key[1])
+        ours = middle_utilisation(preset, replications)
+        table.row(
+            f"S{key[1]} {key[0]}: utilisation in mid-run, % (± 10)",
+            f"{paper:g}",
+            f"{ours:.1f}",
+            abs(ours - paper) <= 10,
+        )
+    for scenario in (1, 2, 3):
+        values = [art[name, scenario] for name in ("AFCFS", "LGFS")]
+        row = f"{values[0]:,.0f} < {values[1]:,.0f}"
+        table.row(f"S{scenario}: ART AFCFS < LGFS", "yes", row, values[0] < values[1])
+        values = [loss[name, scenario] for name in ("AFCFS", "LGFS")]
+        table.row(f"S{scenario}: LoC AFCFS < LGFS", "yes", f"{values[0]:.1f} < {values[1]:.1f}", values[0] < values[1])
+    for name in ("AFCFS", "LGFS"):
+        values = [art[name, scenario] for scenario in (1, 2, 3)]
+        row = " > ".join(f"{value:,.0f}" for value in values)
+        table.row(f"{name}: ART S1 > S2 > S3", "yes", row, values == sorted(values, reverse=True))
+        moves = [answers[name, scenario]["migrations"] for scenario in (2, 3)]
+        fewer = moves[1].mean < moves[0].mean
+        table.row(f"{name}: aLD lessens migrations", "yes", " → ".join(shown(move) for move in moves), fewer)
+
+
+if __name__ == "__main__":
+    smoke = arguments(__doc__ or "").smoke
+    runs = 2 if smoke else 10
+    of_2014(presets.Pinto2014(), runs)
+    if not smoke:
+        of_2019(presets.Pinto2019(), runs)
+        tried_2019(3)
