@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from measuring import Comparison, arguments
 
-from fedsched.gang import Interval, presets, replicate
+from fedsched.gang import Interval, presets, replicate, simulate
 
 # Pinto, Holanda, Marques and Barroso 2019: tables 3 and 4 at 3000 jobs, figures 11 and 12.
 ART = {
@@ -57,13 +57,13 @@ def of_2019(base: presets.Pinto2019, replications: int) -> None:
             table.row(f"S{scenario} {name}: LoC in % (± {tolerance:g})", f"{paper:g}", shown(ours, 100.0, 1), reached)
     for scenario in ART:
         by_name = {name: art[scenario, name] for name in (*PLAIN, *MIGRATING)}
-        loss = {name: answers[scenario, name]["loss_of_capacity"].mean for name in MIGRATING}
+        by_loss = ("AFCFSm", "LJFSm", "LXFm")
+        loss = [answers[scenario, name]["loss_of_capacity"].mean for name in by_loss]
         for names in (PLAIN, MIGRATING):
             row = " < ".join(f"{by_name[name]:,.0f}" for name in names)
             table.row(f"S{scenario}: ART {' < '.join(names)}", "yes", row, ordered(by_name, names))
-        row = ", ".join(f"{100 * value:.1f}" for value in loss.values())
-        orders = loss["AFCFSm"] < loss["LJFSm"] < loss["LXFm"]
-        table.row(f"S{scenario}: LoC AFCFSm < LJFSm < LXFm", "yes", row, orders)
+        row = " < ".join(f"{100 * value:.1f}" for value in loss)
+        table.row(f"S{scenario}: LoC {' < '.join(by_loss)}", "yes", row, loss == sorted(loss))
         for name in PLAIN:
             paper = ART[scenario][f"{name}m"] / ART[scenario][name]
             ours = by_name[f"{name}m"] / by_name[name]
@@ -78,7 +78,7 @@ def of_2019(base: presets.Pinto2019, replications: int) -> None:
 
 def tried_2019(replications: int) -> None:
     """Readings and settings that were tried for what is missed above."""
-    print("\nSettings tried (S1; ratios of ART to AFCFS and of migrating to plain; LoC in %)\n")
+    print("\nRun times and loads tried for 2019 (S1; ratios of ART to AFCFS and of migrating to plain; LoC in %)\n")
     print("| run times and load | LXF/AFCFS | LJFS/AFCFS | AFCFSm | LXFm | LJFSm | LoC of all six |")
     print("|---|---|---|---|---|---|---|")
     print("| paper | 1.63 | 2.51 | .22 | .55 | .72 | 50, 50, 50, 3.5, 16.6, 9.6 |")
@@ -94,6 +94,50 @@ def tried_2019(replications: int) -> None:
                 loss = ", ".join(f"{100 * row['loss_of_capacity'].mean:.0f}" for row in rows)
                 ratios = " | ".join(f"{value:.2f}" for value in (x / a, j / a, am / a, xm / x, jm / j))
                 print(f"| power {power:g}, spread {spread:g}, load {load:g} | {ratios} | {loss} |", flush=True)
+
+
+def claims_2019(replications: int) -> None:
+    """The other start rules: what they make of JSEQ and OLB without migration, and of migration."""
+    print("\nStart rules tried for 2019\n")
+    print("| claim | ART JSEQ/OLB: AFCFS, LXF, LJFS | LoC under OLB | LoC of AFCFSm, LXFm, LJFSm under OLB |")
+    print("|---|---|---|---|")
+    print("| paper | .78, .81, .92 | 50, 50, 50 | 3.5, 16.6, 9.6 |")
+    for claim in ("hold", "skip"):
+        found = {}
+        for scenario in (1, 2):
+            for name in (*PLAIN, *MIGRATING):
+                preset = presets.Pinto2019(scheduler=name, scenario=scenario)
+                runs = [
+                    simulate(preset.workload(k), replace(preset.system(k), claim=claim), seed=k).metrics()
+                    for k in range(replications)
+                ]
+                art, loss = (
+                    np.mean([getattr(run, figure) for run in runs]) for figure in ("mean_response", "loss_of_capacity")
+                )
+                found[scenario, name] = float(art), float(loss)
+        ratios = ", ".join(f"{found[2, name][0] / found[1, name][0]:.2f}" for name in PLAIN)
+        plain, moving = (", ".join(f"{100 * found[1, n][1]:.1f}" for n in names) for names in (PLAIN, MIGRATING))
+        print(f"| {claim} throughout | {ratios} | {plain} | {moving} |", flush=True)
+
+
+def tried_2014(replications: int) -> None:
+    """Settings that were tried for the loss of capacity of 2014."""
+    print("\nSettings tried for 2014 (LoC in %: AFCFS, LGFS without migration; AFCFS, LGFS with it)\n")
+    print("| claim, spread, load | LoC |\n|---|---|\n| paper | 30.4, 31.1; 7.08, 24.3 |")
+    for claim in ("hold", "skip"):
+        for spread in (0.3, 1.0):
+            for load in (0.6, 0.8, 1.0):
+                loss = []
+                for scenario in (1, 2):
+                    for name in ("AFCFS", "LGFS"):
+                        preset = presets.Pinto2014(scheduler=name, scenario=scenario, spread=spread, load=load)
+                        runs = [
+                            simulate(preset.workload(k), replace(preset.system(k), claim=claim), seed=k)
+                            for k in range(replications)
+                        ]
+                        loss.append(f"{100 * np.mean([run.metrics().loss_of_capacity for run in runs]):.1f}")
+                row = f"{loss[0]}, {loss[1]}; {loss[2]}, {loss[3]}"
+                print(f"| {claim}, {spread:g}, {load:g} | {row} |", flush=True)
 
 
 def middle_utilisation(preset: presets.Pinto2014, replications: int) -> float:
@@ -152,5 +196,7 @@ if __name__ == "__main__":
     runs = 2 if smoke else 10
     of_2014(presets.Pinto2014(), runs)
     if not smoke:
+        tried_2014(5)
         of_2019(presets.Pinto2019(), runs)
+        claims_2019(3)
         tried_2019(3)

@@ -198,8 +198,8 @@ class Pinto2014:
     scenario: int = 2
     runtime: float = 3000.0
     power: float = 0.25
-    spread: float = 1.0
-    load: float = 1.0
+    spread: float = 0.5
+    load: float = 0.8
     preempted: str = "restart"
     aging: int = 0
 

@@ -67,6 +67,24 @@ def test_an_unstable_load_stops_at_its_limit_and_says_what_was_left():
         ({"threshold": -1.0}, ValueError, "threshold=-1.0"),
         ({"overhead": float("nan")}, ValueError, "overhead=nan"),
         ({"routing": "shortest_wating"}, UnknownNameError, "Did you mean 'shortest_waiting'"),
+        ({"processors": 16}, TypeError, "processors=16 must list a number for every site"),
+        ({"approach": True}, TypeError, "approach=True must be a whole number"),
+        ({"grid": "loads"}, UnknownNameError, "Unknown grid 'loads'. Did you mean 'load'"),
+        ({"grid": "load", "discipline": "afcs"}, UnknownNameError, "Did you mean 'afcfs'"),
+        ({"grid": "load", "dispatch": "jseqs"}, UnknownNameError, "Did you mean 'jseq'"),
+        ({"grid": "load", "claim": "holds"}, UnknownNameError, "Did you mean 'hold'"),
+        ({"grid": "load", "local_site": "all"}, UnknownNameError, "Unknown local site 'all'"),
+        ({"preempted": "restarts"}, UnknownNameError, "Did you mean 'restart'"),
+        ({"processors": (2,), "clocks": (2000, 0)}, ValueError, r"clocks\[1\]=0 must be a number of MHz above 0"),
+        ({"processors": (2,), "clocks": (2000, "fast")}, ValueError, r"clocks\[1\]='fast' must be"),
+        ({"processors": (2,), "clocks": (2000,)}, ValueError, "clocks has 1 entries; the sites have 2 processors"),
+        ({"reference_clock": 0}, ValueError, "reference_clock=0 must be"),
+        ({"latency": -1}, ValueError, "latency=-1"),
+        ({"bandwidth": 0}, ValueError, "bandwidth=0 must be above 0"),
+        ({"aging": -1}, ValueError, "aging=-1 must be at least 0"),
+        ({"discipline": "ljfs"}, ValueError, "discipline='ljfs' does not go with grid='multi_site'"),
+        ({"preempts": True}, ValueError, "preempts=True does not go with"),
+        ({"local_migration": True}, ValueError, "local_migration=True does not go with"),
     ],
 )
 def test_bad_systems_are_refused_with_the_value(options, error, text):
@@ -97,6 +115,97 @@ def test_verify_finds_an_overlap_and_a_parted_gang():
         replace(schedule, segment_processor=np.array([0, 0])).verify()
     with pytest.raises(ScheduleError, match="local job of site 0"):
         replace(schedule, segment_processor=np.array([0, 3])).verify()
+
+
+def test_verify_finds_a_lost_job_a_short_run_and_a_causeless_stop():
+    """A finish that is not the run's, a run that is too short, a job that vanished, a gang that nobody stopped."""
+    from dataclasses import replace
+
+    system = GangSystem(processors=(2,), grid="load", preempts=True, dispatch="jsq", routing="dispatch")
+    schedule = simulate(jobs((0, 2, 10, -1), (4, 1, 3, -1)), system)
+    schedule.verify()
+    short = schedule.segment_end - np.array([0.0, 0.0, 1.0])
+    cases = {
+        "it is said to finish at 18": {"finish": schedule.finish + np.array([1.0, 0.0])},
+        "its service is 10.0 s": {"segment_end": short, "finish": schedule.finish - np.array([1.0, 0.0])},
+        "no note says why": {"finish": np.array([np.nan, 7.0])},
+        "no local job took its place": {"local": np.array([False, False])},
+        "2 tasks need as many distinct processors": {"segment_processor": np.array([0, 0, 0, 0, 1])},
+    }
+    for text, change in cases.items():
+        with pytest.raises(ScheduleError, match=text):
+            replace(schedule, **change).verify()
+
+
+def test_a_gang_larger_than_every_site_is_turned_away_and_the_others_go_on():
+    """With migration and preemption too: 9 tasks do not fit sites of 4 and 8; the rest completes."""
+    system = GangSystem(
+        processors=(4, 8), grid="load", discipline="afcfs", local_migration=True, external_migration=True, preempts=True
+    )
+    schedule = simulate(jobs((0, 9, 10, -1), (0, 8, 5, -1), (1, 1, 3, -1), (2, 4, 5, -1)), system)
+    assert schedule.rejected.tolist() == [True, False, False, False]
+    assert schedule.notes[0] == (
+        "1 jobs need more than the 8 processors that the largest site can give a gang, and were turned away; the first "
+        "is job 1"
+    )
+    assert schedule.complete
+    schedule.verify()
+    assert schedule.metrics().completed_share == 0.75
+
+
+@pytest.mark.parametrize("grid", ["multi_site", "load"])
+def test_a_workload_of_nothing_or_of_the_impossible_is_a_run_too(grid):
+    """No jobs, or only jobs that fit nowhere: no figures, no failure."""
+    system = GangSystem(processors=(2, 2), grid=grid)
+    for workload in (jobs((0, 1, 1, 0)).take([]), jobs((0, 9, 1, -1))):
+        schedule = simulate(workload, system)
+        assert schedule.complete
+        assert np.isnan(schedule.metrics().mean_response)
+        assert schedule.events == 0
+        schedule.verify()
+
+
+def test_a_time_limit_cuts_what_runs_and_keeps_the_record():
+    """Gangs that run at the limit have a stretch until then and no finish; verify accepts it."""
+    system = GangSystem(processors=(2,), grid="load")
+    schedule = simulate(jobs((0, 2, 10, -1), (1, 2, 10, -1)), system, time_limit=15.0)
+    assert schedule.finish.tolist()[0] == 10.0
+    assert np.isnan(schedule.finish[1])
+    assert schedule.segment_end.tolist() == [10.0, 15.0]
+    assert schedule.metrics().utilisation == pytest.approx(10 / 15)
+    assert "1 of 2 jobs done, 1 arrived and unfinished, 0 yet to arrive" in schedule.notes[0]
+    schedule.verify()
+
+
+def test_warm_up_leaves_out_the_beginning():
+    """Jobs, work and losses before it do not count."""
+    workload = jobs((0, 2, 10, -1), (20, 1, 10, 0), (20, 1, 10, 0))
+    schedule = simulate(workload, GangSystem(processors=(2,), routing="idle_first"))
+    whole, rest = schedule.metrics(), schedule.metrics(warmup=15.0)
+    assert (whole.completed, rest.completed) == (3, 2)
+    assert whole.utilisation == pytest.approx(40 / 60)
+    assert rest.utilisation == pytest.approx(20 / 30)
+    half = schedule.metrics(warmup=25.0)
+    assert half.utilisation == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="warmup=-1"):
+        schedule.metrics(warmup=-1)
+
+
+def test_losses_before_the_warm_up_do_not_count():
+    """From 1 to 10 one processor of two is lost to a gang that waits; a warm-up of 5 leaves half of it."""
+    system = GangSystem(processors=(2, 2), grid="load", dispatch="ald", routing="dispatch")
+    schedule = simulate(jobs((0, 1, 10, 0), (0, 1, 10, 1), (1, 2, 5, -1)), system)
+    assert schedule.metrics().loss_of_capacity == pytest.approx(2 * 9 / (4 * 15))
+    assert schedule.metrics(warmup=5.0).loss_of_capacity == pytest.approx(2 * 5 / (4 * 10))
+
+
+def test_what_the_model_does_not_know_is_said():
+    """Allowed sites and communication of a workload play no part, and the notes say so."""
+    workload = fs.Workload(
+        submit=[0.0], tasks=[1], runtime=[1.0], sites=("a",), allowed=[[True]], compute_fraction=0.5, task_bandwidth=1.0
+    )
+    notes = simulate(workload, GangSystem(processors=(2,))).notes
+    assert notes == ("the workload's allowed sites and communication play no part in this model",)
 
 
 def test_metrics_by_hand():
@@ -159,10 +268,41 @@ def test_the_command_prints_a_table_and_json(capsys):
     assert "must be 1, 2 or 3" in capsys.readouterr().err
 
 
+def test_the_command_runs_logs_and_says_what_does_not_apply(capsys, tmp_path):
+    """A log with the rules of one's choice; options that an experiment does not take are named; charts are drawn."""
+    from fedsched.cli import run
+
+    chart = tmp_path / "gantt.png"
+    words = ["gang", "sample", "--head", "60", "--processors", "64,128", "--discipline", "ljfs", "--migration", "both"]
+    assert run([*words, "--gantt", str(chart)]) == 0
+    out = capsys.readouterr().out
+    assert "note: 64 + 128 processors, ljfs, jseq, migration local and external" in out
+    assert chart.stat().st_size > 1000
+    for words, text in (
+        (["gang", "pinto-2019-s1", "--local-rate", "3"], "pinto-2019-s1 takes no --local-rate; it takes --scheduler"),
+        (["gang", "sample", "--scheduler", "AFCFS"], "sample takes no --scheduler"),
+        (["gang", "pinto-2019-s9"], "Did you mean 'pinto-2019-s"),
+        (["gang", "sample", "--processors", "4,x"], "must be whole numbers with commas"),
+    ):
+        assert run(words) == 2
+        assert text in capsys.readouterr().err
+
+
 def test_the_gantt_shows_a_bar_for_every_task():
     """A gang of two and a local: three bars."""
     import matplotlib.pyplot as plt
 
     ax = simulate(jobs((0, 2, 3, -1), (0, 1, 1, 1)), GangSystem(processors=(2, 2))).gantt()
     assert len(ax.collections[0].get_paths()) == 3
+    plt.close(ax.figure)
+
+
+def test_the_load_picture_shows_work_and_queue():
+    """Two lines: processors at work in per cent, and jobs waiting."""
+    import matplotlib.pyplot as plt
+
+    schedule = simulate(jobs((0, 2, 3, -1), (0, 2, 3, -1)), GangSystem(processors=(2,), grid="load"))
+    ax = schedule.plot_load()
+    assert ax.lines[0].get_ydata().max() == 100.0
+    assert ax.figure.axes[1].lines[0].get_ydata().max() == 1
     plt.close(ax.figure)
