@@ -54,6 +54,10 @@ def first_set(routing: str, completions: int, replications: int) -> None:
         values = [found[12.5, approach]["gangs"][name].mean for approach in (1, 2, 3)]
         row = " < ".join(f"{value:.3g}" for value in values)
         table.row(f"λ = 12.5: gangs' {words} rises with the approach", "1 < 2 < 3", row, values == sorted(values))
+        for rate in (10.0, 8.3):
+            values = [found[rate, approach]["gangs"][name].mean for approach in (1, 2, 3)]
+            row = ", ".join(f"{value:.3g}" for value in values)
+            table.row(f"λ = {rate:g}: gangs' {words} lowest under approach 1", "1", row, min(values) == values[0])
     for rate in TABLE_2:
         values = [found[rate, approach]["locals"]["mean_response"].mean for approach in (1, 2, 3)]
         row = ", ".join(f"{value:.3f}" for value in values)
@@ -62,7 +66,7 @@ def first_set(routing: str, completions: int, replications: int) -> None:
 
 def second_and_third_set(completions: int, replications: int) -> None:
     """Figures 8 to 14: what overhead and threshold do."""
-    table = Comparison("Overhead 5 % and 10 %, T = 0 (figures 8 to 11)")
+    table = Comparison(f"Overhead 5 % and 10 %, T = 0, {replications} runs (figures 8 to 11)")
     for approach in (2, 3):
         for rate in TABLE_2:
             preset = presets.DimitriadouKaratza(approach=approach, local_rate=rate, completions=completions)
@@ -77,7 +81,7 @@ def second_and_third_set(completions: int, replications: int) -> None:
                 f"{shown(low, 3)} → {shown(high, 3)}",
                 high.mean > low.mean if claimed else None,
             )
-    table = Comparison("Approach 2, T = 0, 0.1 and 0.15 (figures 12 to 14)")
+    table = Comparison(f"Approach 2, T = 0, 0.1 and 0.15, {replications} runs (figures 12 to 14)")
     for rate in TABLE_2:
         preset = presets.DimitriadouKaratza(approach=2, local_rate=rate, completions=completions)
         runs = [replicate(replace(preset, threshold=t), replications=replications) for t in (0.0, 0.1, 0.15)]
@@ -134,7 +138,8 @@ if __name__ == "__main__":
     for runs in (2,) if smoke else (10, 100):
         for rule in ("shortest_waiting", "idle_first"):
             first_set(rule, 300 if smoke else 40_000, runs)
-    second_and_third_set(300 if smoke else 40_000, 2 if smoke else 10)
+    for runs in (2,) if smoke else (10, 100):
+        second_and_third_set(300 if smoke else 40_000, runs)
     least = 0.0 if smoke else 50.0
     for name, experiment, jobs, limit in (
         ("approach 3 at λ = 12.5, 40,000 completions", presets.DimitriadouKaratza(approach=3), 10**9, 40_000),
@@ -142,4 +147,4 @@ if __name__ == "__main__":
         ("LXFm after JSEQ, 600 of 3000 jobs", presets.Pinto2019(scheduler="LXFm", scenario=2), 600, None),
     ):
         count = min(jobs, 200) if smoke else jobs
-        speed(name, experiment, count, min(limit, count // 2) if smoke and limit else limit, 1 if smoke else 2, least)
+        speed(name, experiment, count, min(limit, count // 2) if smoke and limit else limit, 1 if smoke else 3, least)

@@ -75,7 +75,7 @@ def _lengths(schedule: GangSchedule) -> Iterator[str]:
         elif abs(work[job] - workload.runtime[job]) > TOLERANCE * scale:
             yield f"{_name(schedule, job)}: it ran {work[job]} s; its service is {workload.runtime[job]} s."
     lost = ~schedule.completed & ~schedule.rejected
-    if schedule.end == np.inf or (not schedule.notes and lost.any()):
+    if lost.any() and not any(note.startswith("stopped at") for note in schedule.notes):
         yield f"{_name(schedule, int(np.flatnonzero(lost)[0]))}: it has not run, and no note says why."
     if np.isfinite(schedule.finish[schedule.rejected]).any() or schedule.rejected[schedule.segment_job].any():
         yield "A job that was turned away has run."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -280,11 +281,13 @@ def _sizes_2014() -> NDArray[np.int64]:
     return np.concatenate((np.ones(SEQUENTIAL_2014, dtype=np.int64), sizes))
 
 
-NAMED: Mapping[str, Preset] = {
-    **{f"dimitriadou-karatza-{k}": DimitriadouKaratza(approach=k) for k in (1, 2, 3)},
-    **{f"pinto-2014-s{k}": Pinto2014(scenario=k) for k in (1, 2, 3)},
-    **{f"pinto-2019-s{k}": Pinto2019(scenario=k) for k in (1, 2)},
-}
+NAMED: Mapping[str, Preset] = MappingProxyType(
+    {
+        **{f"dimitriadou-karatza-{k}": DimitriadouKaratza(approach=k) for k in (1, 2, 3)},
+        **{f"pinto-2014-s{k}": Pinto2014(scenario=k) for k in (1, 2, 3)},
+        **{f"pinto-2019-s{k}": Pinto2019(scenario=k) for k in (1, 2)},
+    }
+)
 
 
 def named(name: str) -> Preset:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from fedsched.errors import ScheduleError, unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from fedsched.gang.system import GangSystem
     from fedsched.workload import Workload
@@ -91,6 +91,12 @@ class GangSchedule:
     external_migrations: int
     moved_tasks: int
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.workload)
@@ -219,9 +225,9 @@ class GangSchedule:
         for line in violations(self):
             raise ScheduleError(line)
 
-    def series(self, times: Floats) -> Series:
+    def series(self, times: ArrayLike) -> Series:
         """Return, at each of these times, how many jobs wait and how many processors work."""
-        place = np.searchsorted(self.event_time, times, side="right")
+        place = np.searchsorted(self.event_time, np.asarray(times, dtype=np.float64), side="right")
         waiting = np.concatenate(([0], self.waiting))[place]
         working = self.system.total - np.concatenate(([self.system.total], self.idle))[place]
         return Series(waiting, working)

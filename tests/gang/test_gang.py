@@ -297,6 +297,30 @@ def test_the_gantt_shows_a_bar_for_every_task():
     plt.close(ax.figure)
 
 
+@pytest.mark.compiled
+def test_the_page_on_gangs_runs(root, monkeypatch):
+    """Every Python block of docs/gang.md, one after the other, as a reader would type them."""
+    import re
+
+    import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(root)
+    blocks = re.findall(r"```python\n(.*?)```", (root / "docs" / "gang.md").read_text(), flags=re.DOTALL)
+    assert len(blocks) == 1
+    names = {}
+    for block in blocks:
+        exec(compile(block, "docs/gang.md", "exec"), names)
+    assert names["schedule"].complete
+    plt.close("all")
+
+
+def test_a_schedule_cannot_be_altered():
+    """Its arrays are read-only."""
+    schedule = simulate(jobs((0, 1, 1, 0)), GangSystem(processors=(1, 1)))
+    with pytest.raises(ValueError, match="read-only"):
+        schedule.finish[0] = 0.0
+
+
 def test_the_load_picture_shows_work_and_queue():
     """Two lines: processors at work in per cent, and jobs waiting."""
     import matplotlib.pyplot as plt
