@@ -46,7 +46,7 @@ def main() -> None:
     smoke = arguments(__doc__ or "").smoke
     rounds = 1 if smoke else 7
     report = Report("whole logs, one core")
-    for policy in ("fcfs", "easy", "conservative"):
+    for policy in ("fcfs", "easy", "lookahead", "conservative"):
         figures = measure(ROOT / "traces" / "sample.swf.gz", 128, policy, rounds)
         report.row(f"sample, {policy}: jobs a second", figures["rate"], "/s")
     if smoke:
@@ -59,10 +59,10 @@ def main() -> None:
         once = measure(path, 240, "easy", 1)
         report.row("HPC2N, peak memory of a process that runs it once", once["peak"], "MB", 300, at_most=True)
     if (path := optional_log("kth-clean-28481.swf.gz")) is not None:
-        for policy in ("fcfs", "easy", "conservative"):
+        for policy in ("fcfs", "easy", "lookahead", "conservative"):
             report.row(f"KTH, {policy}: jobs a second", measure(path, 100, policy, rounds)["rate"], "/s")
     if (path := optional_log("lublin_256.swf.gz")) is not None:
-        for policy, target in (("easy", None), ("conservative", 20_000)):
+        for policy, target in (("easy", None), ("lookahead", None), ("conservative", 20_000)):
             report.row(
                 f"lublin_256 (overloaded), {policy}: jobs a second", measure(path, 256, policy, rounds)["rate"],
                 "/s", target,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from measuring import ROOT, optional_log
 
 import fedsched as fs
 from fedsched.compare import Instance
-from fedsched.generate import planted
+from fedsched.generate import lublin, planted
 
 FOUR_SPEEDS = ((32, 1.0), (16, 1.5), (24, 0.7), (16, 2.0))
 LOGS = (("HPC2N", "HPC2N-2002-2.2-cln.swf.gz"), ("KTH", "kth-clean-28481.swf.gz"))
@@ -48,3 +51,27 @@ def packages(sizes: tuple[int, ...], *, objectives: tuple[str, ...] = ("makespan
             part = fits.take(range(begin, begin + jobs))
             found.append(Instance(f"{name} {jobs}", part, machine, objectives))
     return found
+
+
+def hungry_federation(*, idle: float, hungry: float) -> fs.Federation:
+    """Return four clusters: `idle` is idle power over busy power, busy power grows with speed to the `hungry`."""
+    speeds = (1.0, 1.25, 1.6, 2.0)
+    sizes = (64, 48, 32, 32)
+    clusters = []
+    for k, (nodes, speed) in enumerate(zip(sizes, speeds, strict=True)):
+        busy = 200.0 * speed**hungry
+        clusters.append(fs.Cluster(f"C{k}", (fs.NodeGroup(nodes, speed, busy, idle * busy),), 1e9))
+    return fs.Federation(tuple(clusters), name=f"idle {idle:.0%}, power by speed^{hungry:g}")
+
+
+def thesis_packages(count: int, jobs: int) -> tuple[str, list[fs.Workload]]:
+    """Return a log's name and successive packages of it, with communication as in the thesis."""
+    path = optional_log(dict(LOGS)["HPC2N"])
+    log = lublin(jobs=5000, nodes=128, seed=1) if path is None else fs.read(path)
+    log = log.filter((log.tasks <= 128) & (log.runtime >= 60))
+    parts = []
+    for k in range(count):
+        begin = 1000 * (k + 1)
+        part = log.take(np.arange(begin, begin + jobs))
+        parts.append(replace(part, compute_fraction=np.full(jobs, 0.7), task_bandwidth=np.full(jobs, 2e6)))
+    return log.name, parts

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fedsched.io import read_federation as read_federation
     from fedsched.io import write as write
     from fedsched.optimize import optimize as optimize
+    from fedsched.policies import ListHeuristic as ListHeuristic
     from fedsched.policies import Policy as Policy
     from fedsched.policies import Rules as Rules
     from fedsched.result import Result as Result
@@ -35,6 +36,7 @@ _HOME: dict[str, str | None] = {
     "Cluster": "federation",
     "Federation": "federation",
     "Job": "workload",
+    "ListHeuristic": "policies",
     "NodeGroup": "federation",
     "Policy": "policies",
     "Result": "result",
@@ -57,6 +59,7 @@ __all__ = [
     "Cluster",
     "Federation",
     "Job",
+    "ListHeuristic",
     "NodeGroup",
     "Policy",
     "Result",

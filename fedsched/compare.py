@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import FedschedError
-from fedsched.optimize import BASELINES, optimize
+from fedsched.errors import FedschedError, InfeasibleError, unknown_name
+from fedsched.optimize import baseline_schedules, bounds_of, optimize, values_of, versions
+from fedsched.policies import POLICIES
+from fedsched.search.methods import ALIASES, METHODS
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -118,7 +123,7 @@ def compare(
     *,
     path: str | PathLike[str] | None = None,
     executor: Executor | None = None,
-    baselines: Sequence[str] = BASELINES,
+    baselines: Sequence[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Return every method's runs on every instance with every seed.
@@ -126,14 +131,15 @@ def compare(
     Parameters
     ----------
     instances, methods, seeds, budget
-        What is run: all combinations.
+        What is run: all combinations. A method is a search (a name of `fedsched.search.METHODS`), or a policy (of
+        `fedsched.simulate.POLICIES`), which is simulated with what a search knows: all jobs wait, run times are known.
     path
         A file to which each run is added as it ends, one line of JSON. Called again, only what is missing is run; a
         line that a kill left half-written is run anew.
     executor
         Any `concurrent.futures.Executor`; runs are its tasks. None: one after the other, here.
     baselines
-        Policies whose schedules every search starts with.
+        Policies whose schedules every search starts with; by default those of `optimize`.
     progress
         Called with (runs done, runs in all).
     """
@@ -144,7 +150,7 @@ def compare(
         for method in methods
         for seed in seeds
     ]
-    missing = [(instance, blank, tuple(baselines)) for instance, blank in wanted if blank.key not in known]
+    missing = [(instance, blank, baselines) for instance, blank in wanted if blank.key not in known]
     done = len(wanted) - len(missing)
     if progress is not None:
         progress(done, len(wanted))
@@ -188,10 +194,13 @@ def _blank(instance: Instance, method: str, seed: int, budget: Budget) -> RunRec
     )
 
 
-def _run(task: tuple[Instance, RunRecord, tuple[str, ...]]) -> RunRecord:
+def _run(task: tuple[Instance, RunRecord, Sequence[str] | None]) -> RunRecord:
     instance, blank, baselines = task
     data = asdict(blank)
+    name = blank.method.lower()
     try:
+        if name not in METHODS and name not in ALIASES:
+            return RunRecord(**{**data, **_simulated(instance, name)})
         result = optimize(
             instance.workload,
             instance.federation,
@@ -218,6 +227,28 @@ def _run(task: tuple[Instance, RunRecord, tuple[str, ...]]) -> RunRecord:
             "versions": result.versions,
         }
     )
+
+
+def _simulated(instance: Instance, policy: str) -> dict[str, Any]:
+    # What a record says of a policy's one schedule.
+    if policy not in POLICIES:
+        raise unknown_name("method or policy", policy, [*METHODS, *ALIASES, *POLICIES])
+    began = time.perf_counter()
+    problem = SearchProblem(instance.workload, instance.federation, Objectives.of(instance.objectives))
+    schedules = baseline_schedules(problem, (policy,))
+    values = values_of(problem, schedules.values())
+    seconds = time.perf_counter() - began
+    if not schedules:
+        raise InfeasibleError(f"Policy {policy!r} cannot place every job of {instance.name!r}; leave one of them out.")
+    bounds = [bounds_of(problem).of(name) for name in problem.objectives.names]
+    return {
+        "front": tuple(tuple(row) for row in (values * problem.objectives.signs).tolist()),
+        "bounds": tuple(None if bound != bound else bound for bound in bounds),
+        "evaluations": 1,
+        "seconds": seconds,
+        "stop_reason": "policy",
+        "versions": versions(),
+    }
 
 
 def _add_line(path: Path, record: RunRecord) -> None:

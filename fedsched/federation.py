@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fedsched.errors import FederationError
+from fedsched.errors import FederationError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,12 +102,23 @@ class Federation:
 
     def cluster_index(self, name: str) -> int:
         """Return the index of the cluster with that name."""
-        from fedsched.errors import unknown_name
-
         names = [cluster.name for cluster in self.clusters]
         if name not in names:
             raise unknown_name("cluster", name, names)
         return names.index(name)
+
+    def clusters_of_sites(self, sites: Sequence[str]) -> list[int]:
+        """Return the cluster index of each of a workload's sites.
+
+        Sites are matched by name; sites that are named after a log's partitions 1..K are matched by position.
+        """
+        names = [cluster.name for cluster in self.clusters]
+        if all(site in names for site in sites):
+            return [names.index(site) for site in sites]
+        if all(site.isdecimal() and 1 <= int(site) <= len(names) for site in sites):
+            return [int(site) - 1 for site in sites]
+        stranger = next(site for site in sites if site not in names)
+        raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
 
     @classmethod
     def homogeneous(

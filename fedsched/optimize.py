@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import platform
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,11 +16,14 @@ from fedsched.bounds import lower_bounds
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import InfeasibleError
 from fedsched.federation import Federation
+from fedsched.metrics import NAMES, Column
+from fedsched.progress import watched
 from fedsched.result import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
 from fedsched.search.checkpoint import Checkpoint
 from fedsched.search.driver import drive
 from fedsched.search.genome import unpacked
+from fedsched.search.islands import Archipelago
 from fedsched.search.methods import method_named
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
@@ -28,20 +34,25 @@ from fedsched.simulate import RunningJobs, simulate
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Executor
     from os import PathLike
 
     from fedsched.bounds import LowerBounds
     from fedsched.engine.arrays import Floats, Ints
-    from fedsched.search.methods import MethodInfo
+    from fedsched.search.methods import Method, MethodInfo
+    from fedsched.search.objectives import Cost
 
 BASELINES = (
-    "fcfs", "easy", "easy-sjbf", "conservative", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy",
-    "wfp3-easy", "jpr", "cbs",
+    "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy", "jpr",
+    "cbs", "lookahead",
 )  # fmt: skip
+DEAR_BASELINES = ("conservative", "mct", "min-min", "max-min", "sufferage", "least-energy")
+MANY_JOBS = 1000  # waiting at once; from there on the dear ones would take longer than a search
 WORK = 30_000_000  # the default budget: so many job placements, some ten seconds
 MOST_SEEDS = 200
 SEEDS = ("structured", "random")
+ISLANDS = 4  # with an executor, when the user says nothing: the same number everywhere, so that results are
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +68,15 @@ class Search:
     threads: int
     callback: Callable[[Run], None] | None
     baselines: tuple[str, ...]
+    islands: int
+    executor: Executor | None
 
 
 def optimize(
     workload: Workload,
     cluster: Federation,
     *,
-    objectives: str | Sequence[str] | None = None,
+    objectives: str | Cost | Sequence[str | Cost] | None = None,
     weights: Sequence[float] | None = None,
     method: str = "auto",
     seconds: float | None = None,
@@ -75,6 +88,9 @@ def optimize(
     initial: Iterable[object] = (),
     callback: Callable[[Run], None] | None = None,
     threads: int = 1,
+    islands: int | None = None,
+    executor: Executor | None = None,
+    progress: bool | None = None,
     package: int | None = None,
     submits: str = "now",
     knowledge: str = "runtime",
@@ -82,7 +98,7 @@ def optimize(
     kill_at_estimate: bool = False,
     t0: float | None = None,
     running: RunningJobs | None = None,
-    baselines: Sequence[str] = BASELINES,
+    baselines: Sequence[str] | None = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> Result:
     """Return the best plans that a search finds for a package of jobs on a federation.
@@ -92,11 +108,12 @@ def optimize(
     workload, cluster
         The jobs, and what they run on.
     objectives
-        Names of metric columns, minimised; by default what the method is after: makespan and energy for "auto".
+        What to minimise: names of metric columns, or functions that get all of them by name, one array a metric, and
+        return one value a plan. By default what the method is after: makespan and energy for "auto".
     weights
         For methods that need one value: the weight of each objective, relative to FCFS's value.
     method
-        A name of `fedsched.search.METHODS`; "auto" is "memetic".
+        A name of `fedsched.search.METHODS`; "auto" is "memetic", or "moga" or "ga" where an objective is a function.
     seconds, evaluations
         The budget; by default 30,000,000/jobs evaluations. Same seed and evaluations, same result, on any number of
         threads; a budget in seconds cannot promise that.
@@ -107,13 +124,22 @@ def optimize(
     seed
         What all random numbers follow from.
     seeds
-        "structured": begin with what queue orders, placements and simple blacklists give. "random": with chance.
+        "structured": begin with what the baselines, queue orders, placements and simple blacklists give. "random": with
+        chance.
     initial
         Plans to begin with: schedules, former Results, or pairs of order and caps.
     callback
         Called with the `Run` after each step.
     threads
         How many threads evaluate.
+    islands
+        How many searches go on side by side, sharing the budget of evaluations and sending each other their best plans;
+        by default one, or four with an executor.
+    executor
+        Where the islands live: any `concurrent.futures.Executor` of threads, processes or other machines. By default so
+        many threads. The result is the same on every executor.
+    progress
+        Whether to show a line of progress on stderr; by default, where someone is watching: in an interactive session.
     package
         Cut the workload into successive packages of so many jobs in arrival order, each searched from the state that
         the plan before it leaves. Needs one objective.
@@ -124,36 +150,47 @@ def optimize(
     saturation, kill_at_estimate, t0, running
         As in `simulate`; running jobs go with submits="keep".
     baselines
-        Policies to compare with; they enter the front with their own values.
+        Policies to compare with; they enter the front with their own values. By default the usual ones; above 1000 jobs
+        without conservative and the list heuristics, which would take longer than the search.
     checkpoint
         A file where the search saves itself every ten seconds, and from which it goes on when called again.
 
     Notes
     -----
-    Ctrl-C ends a search early with the best found so far.
+    Ctrl-C ends a search early with the best found so far. So does an executor that fails, with a warning that says
+    which island it lost.
     """
+    aims = None if objectives is None else Objectives.of(objectives, weights)
+    if method == "auto" and aims is not None and aims.functions:
+        method = "moga" if len(aims.names) > 1 else "ga"
     info = method_named(method)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
+    if islands is not None and islands < 1:
+        raise ValueError(f"islands={islands} must be at least 1.")
     if seeds not in SEEDS:
         from fedsched.errors import unknown_name
 
         raise unknown_name("seeds", seeds, SEEDS)
     search = Search(
         info=info,
-        objectives=Objectives.of(info.objectives if objectives is None else objectives, weights),
+        objectives=Objectives.of(info.objectives, weights) if aims is None else aims,
         settings=Settings(submits, knowledge, saturation, kill_at_estimate, t0),
         seed=seed,
         stop=rules,
         seeds=seeds,
         threads=threads,
         callback=callback,
-        baselines=tuple(baselines),
+        baselines=usual_baselines(len(workload)) if baselines is None else tuple(baselines),
+        islands=islands or (1 if executor is None else ISLANDS),
+        executor=executor,
     )
-    if package is not None:
-        from fedsched.packages import optimize_in_packages
+    with watched(callback, seconds, show=progress) as watch:
+        search = replace(search, callback=watch)
+        if package is not None:
+            from fedsched.packages import optimize_in_packages
 
-        return optimize_in_packages(search, workload, cluster, package)
-    return search_once(search, workload, cluster, initial=initial, running=running, checkpoint=checkpoint)
+            return optimize_in_packages(search, workload, cluster, package)
+        return search_once(search, workload, cluster, initial=initial, running=running, checkpoint=checkpoint)
 
 
 def search_once(
@@ -179,24 +216,43 @@ def search_once(
         running=running,
         threads=search.threads,
     )
-    names, values = baseline_values(problem, search.baselines)
+    schedules = baseline_schedules(problem, search.baselines)
+    names, values = list(schedules), values_of(problem, schedules.values())
     bounds = bounds_of(problem)
     run = Run(
         problem=problem,
         seed=search.seed,
         stop=search.stop,
         reference=_reference(problem, names, values),
-        seeds=_first_plans(problem, search.seeds, initial),
-        bounds=np.array([bounds.of(name) for name in search.objectives.names]) * search.objectives.signs,
+        seeds=_first_plans(problem, search.seeds, initial, schedules.values()),
+        bounds=np.array([bound_on(bounds, name) for name in search.objectives.names]) * search.objectives.signs,
         callback=search.callback,
     )
     _warm_up(search)
     run.archive.add(values, policies=names)
-    saved = Checkpoint(checkpoint, problem, search.info.name, search.seed)
-    method = saved.resume(run) or search.info.make(run)
-    run.begin_clock()
-    reason = drive(run, method, after_step=saved.save_sometimes)
+    saved = Checkpoint(checkpoint, problem, f"{search.info.name} × {search.islands}", search.seed)
+    with _living_on(search) as executor:
+        method = saved.resume(run) or _method(run, search)
+        if isinstance(method, Archipelago):
+            method.executor = executor
+        run.begin_clock()
+        reason = drive(run, method, after_step=saved.save_sometimes)
     return result_of(run, search, reason, bounds, names, values)
+
+
+def _method(run: Run, search: Search) -> Method:
+    alone = search.islands == 1 and search.executor is None
+    return search.info.make(run) if alone else Archipelago(run, search.info, search.islands)
+
+
+@contextmanager
+def _living_on(search: Search) -> Iterator[Executor | None]:
+    # The user's executor, or threads of our own where islands need some.
+    if search.executor is not None or search.islands == 1:
+        yield search.executor
+    else:
+        with ThreadPoolExecutor(search.threads) as threads:
+            yield threads
 
 
 # ---- before the search ----------------------------------------------------------------------------------------------
@@ -226,12 +282,17 @@ def _rules(
     return tuple(rules)
 
 
-def baseline_values(problem: SearchProblem, policies: Sequence[str]) -> tuple[list[str], Floats]:
-    """Return the policies that can place every job, and their objective values with the search's own knowledge."""
-    names, values = [], []
+def usual_baselines(jobs: int) -> tuple[str, ...]:
+    """Return the policies that a search over so many jobs is compared with unless told otherwise."""
+    return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
+
+
+def baseline_schedules(problem: SearchProblem, policies: Sequence[str]) -> dict[str, Schedule]:
+    """Return what the policies do that can place every job, with the search's own knowledge."""
+    schedules = {}
     for policy in policies:
         try:
-            schedule = simulate(
+            schedules[policy] = simulate(
                 problem.workload,
                 problem.federation,
                 policy,
@@ -243,11 +304,13 @@ def baseline_values(problem: SearchProblem, policies: Sequence[str]) -> tuple[li
             )
         except InfeasibleError:
             continue  # this policy's placement cannot hold some job; others can, or packing had failed
-        metrics = schedule.metrics(users=False).as_dict()
-        names.append(policy)
-        values.append([metrics[name] for name in problem.objectives.names])
-    shape = (len(names), len(problem.objectives.names))
-    return names, np.array(values).reshape(shape) * problem.objectives.signs
+    return schedules
+
+
+def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
+    """Return the objective values of schedules."""
+    rows = [tuple(schedule.metrics(users=False).as_dict().values()) for schedule in schedules]
+    return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
 
 
 def _reference(problem: SearchProblem, names: Sequence[str], values: Floats) -> Floats:
@@ -260,13 +323,15 @@ def _reference(problem: SearchProblem, names: Sequence[str], values: Floats) -> 
     return np.where(reference == 0.0, 1.0, reference)
 
 
-def _first_plans(problem: SearchProblem, seeds: str, initial: Iterable[object]) -> Ints:
+def _first_plans(problem: SearchProblem, seeds: str, initial: Iterable[object], baselines: Iterable[Schedule]) -> Ints:
+    # The user's plans, then what the baselines did, bound to the nodes that they took, then the structured ones.
     own = [row for plan in initial for row in _rows_of(problem, plan)]
-    structured = structured_seeds(problem, limit=MOST_SEEDS) if seeds == "structured" else None
-    parts = [np.array(own, dtype=np.int64).reshape(len(own), problem.layout.length)]
-    if structured is not None:
-        parts.append(structured)
-    return np.concatenate(parts)
+    if seeds == "structured":
+        own += [row for schedule in baselines if schedule.complete for row in _rows_of(problem, schedule)]
+    rows = np.array(own, dtype=np.int64).reshape(len(own), problem.layout.length)
+    if seeds != "structured":
+        return rows
+    return np.concatenate([rows, structured_seeds(problem, limit=MOST_SEEDS)])
 
 
 def _rows_of(problem: SearchProblem, plan: object) -> list[Ints]:
@@ -300,12 +365,19 @@ def bounds_of(problem: SearchProblem) -> LowerBounds:
     )
 
 
+def bound_on(bounds: LowerBounds, objective: str) -> float:
+    """Return the bound on an objective; NaN where it is a user's function."""
+    return bounds.of(objective) if objective in NAMES else math.nan
+
+
 def _warm_up(search: Search) -> None:
     """Compile and import what the method needs, on three jobs, before any clock runs."""
     workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
     machine = Federation.of(2, 2)
-    problem = SearchProblem(workload, machine, search.objectives)
-    reference = np.ones(len(search.objectives.names))
+    wanted = len(search.objectives.names)  # so many metrics stand for the user's functions, which are not to see this
+    objectives = Objectives(NAMES[:wanted]) if search.objectives.functions else search.objectives
+    problem = SearchProblem(workload, machine, objectives)
+    reference = np.ones(wanted)
     run = Run(problem, 0, [MaxEvaluations(400)], reference, structured_seeds(problem, limit=2), 0.0 * reference)
     drive(run, search.info.make(run))
 
@@ -335,7 +407,7 @@ def result_of(
             tuple(_plan(run, run.archive.entries[k].row, run.archive.entries[k].policy) for k in order.tolist()),
         ),
         baselines=tuple(Baseline(name, tuple((row * signs).tolist())) for name, row in zip(names, values, strict=True)),
-        lower_bounds={name: bounds.of(name) for name in problem.objectives.names},
+        lower_bounds={name: bound_on(bounds, name) for name in problem.objectives.names},
         bound_front=bounds.front() if both else np.zeros((0, 2)),
         energy_penalty=bounds.penalty if both else float("nan"),
         history=tuple(run.history),
@@ -343,6 +415,7 @@ def result_of(
         seconds=run.seconds,
         stop_reason=reason,
         versions=versions(),
+        islands=search.islands,
         running=problem.running,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.optimize import Search, baseline_values, bounds_of, search_once, versions
+from fedsched.optimize import Search, baseline_schedules, bound_on, bounds_of, search_once, values_of, versions
 from fedsched.policies import Rules
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.schedule import Schedule
@@ -71,10 +71,12 @@ def optimize_in_packages(search: Search, workload: Workload, cluster: Federation
         kill_at_estimate=search.settings.kill_at_estimate,
         notes=() if not np.isnan(start).any() else (f"interrupted in package {len(done)} of {len(packages)}",),
     )
-    names, values = baseline_values(whole, search.baselines)
+    schedules = baseline_schedules(whole, search.baselines)
+    names, values = list(schedules), values_of(whole, schedules.values())
     bounds = bounds_of(whole)
     (objective,) = search.objectives.names
-    value = schedule.metrics(users=False).as_dict()[objective]
+    row = np.array(tuple(schedule.metrics(users=False).as_dict().values()))
+    value = float(search.objectives.values(row)[0] * search.objectives.signs[0])
     return Result(
         workload=workload,
         federation=cluster,
@@ -88,7 +90,7 @@ def optimize_in_packages(search: Search, workload: Workload, cluster: Federation
             Baseline(name, tuple((row * search.objectives.signs).tolist()))
             for name, row in zip(names, values, strict=True)
         ),
-        lower_bounds={objective: bounds.of(objective)},
+        lower_bounds={objective: bound_on(bounds, objective)},
         bound_front=np.zeros((0, 2)),
         energy_penalty=float("nan"),
         history=tuple(history),
@@ -97,6 +99,7 @@ def optimize_in_packages(search: Search, workload: Workload, cluster: Federation
         stop_reason=done[-1].stop_reason,
         versions=versions(),
         packages=len(packages),
+        islands=search.islands,
     )
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fedsched.errors import unknown_name
+from fedsched.lists import HEURISTICS, assign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.engine.simulation import RunningJobs
     from fedsched.federation import Federation
     from fedsched.workload import Workload
 
@@ -35,8 +39,10 @@ DISPATCH: Mapping[str, str] = MappingProxyType(
     {
         "strict": "in queue order; the first that cannot start blocks the rest",
         "greedy": "scan the queue in order and start all that fit",
+        "local": "as strict, but a job waits only for earlier ones that may use one of its clusters",
         "easy": "reserve for the first that cannot start, backfill around it",
         "conservative": "reserve for all; what is due now starts",
+        "lookahead": "as easy, but the backfilled jobs are packed to use the most nodes",
     }
 )
 PLACEMENTS: Mapping[str, str] = MappingProxyType(
@@ -62,6 +68,7 @@ class Rules:
     placement: str = "fastest"
     backfill_order: str | ArrayLike | None = None  # None: the queue order
     name: str = ""
+    caps: NDArray[np.int64] | None = None  # jobs × groups: how many nodes of each group a job may use
 
     def __post_init__(self) -> None:
         for kind, order in (("queue order", self.order), ("backfill order", self.backfill_order)):
@@ -91,7 +98,44 @@ class Policy(Protocol):
         ...
 
 
-POLICIES: Mapping[str, Rules] = MappingProxyType(
+@dataclass(frozen=True, slots=True)
+class ListHeuristic:
+    """A policy that binds each job, when it is submitted, to the cluster of its best predicted completion or energy.
+
+    Each cluster then starts its jobs in the order of their predicted starts: just when predicted, under `local` or
+    `strict`, without contention and with exact estimates.
+    """
+
+    heuristic: str = "mct"  # a name of `fedsched.lists.HEURISTICS`
+    dispatch: str = "local"
+
+    def __post_init__(self) -> None:
+        if self.heuristic not in HEURISTICS:
+            raise unknown_name("list heuristic", self.heuristic, HEURISTICS)
+        if self.dispatch not in DISPATCH:
+            raise unknown_name("dispatch rule", self.dispatch, DISPATCH)
+
+    def rules(
+        self,
+        workload: Workload,
+        federation: Federation,
+        *,
+        caps: NDArray[np.int64] | None = None,
+        t0: float | None = None,
+        running: RunningJobs | None = None,
+    ) -> Rules:
+        """Return the order of predicted starts, and caps that bind each job to the groups chosen for it.
+
+        The parameters are those of `simulate`.
+        """
+        assignment = assign(workload, federation, self.heuristic, caps=caps, t0=t0, running=running)
+        return Rules(order=assignment.order, dispatch=self.dispatch, caps=assignment.caps, name=str(self))
+
+    def __str__(self) -> str:
+        return self.heuristic if self.dispatch == "local" else f"{self.heuristic}-{self.dispatch}"
+
+
+POLICIES: Mapping[str, Rules | ListHeuristic] = MappingProxyType(
     {
         **{
             f"{order}{'' if dispatch == 'strict' else '-' + dispatch}": Rules(order=order, dispatch=dispatch)
@@ -101,10 +145,12 @@ POLICIES: Mapping[str, Rules] = MappingProxyType(
         "greedy": Rules(dispatch="greedy"),
         "easy": Rules(dispatch="easy"),
         "conservative": Rules(dispatch="conservative"),
+        "lookahead": Rules(dispatch="lookahead"),
         **{f"easy-{order}": Rules(dispatch="easy", backfill_order=order) for order in ORDERS if order != "fcfs"},
         "easy-sjbf": Rules(dispatch="easy", backfill_order="sjf"),
         "jpr": Rules(placement="powerful"),
         "cbs": Rules(placement="big_small"),
+        **{str(policy): policy for policy in (ListHeuristic(*both) for both in product(HEURISTICS, DISPATCH))},
     }
 )
 
@@ -114,12 +160,14 @@ def policy_named(policy: str | Policy, *, placement: str | None = None) -> Polic
     if isinstance(policy, str):
         if policy.lower() not in POLICIES:
             raise unknown_name("policy", policy, POLICIES)
-        rules = POLICIES[policy.lower()]
-        return replace(rules, name=policy.lower(), placement=placement or rules.placement)
+        known = POLICIES[policy.lower()]
+        if isinstance(known, Rules):
+            return replace(known, name=policy.lower(), placement=placement or known.placement)
+        policy = known
     if not isinstance(policy, Policy):
         raise TypeError(f"policy={policy!r} is neither a name nor has it a method rules(workload, federation).")
     if placement is not None and isinstance(policy, Rules):
         return replace(policy, placement=placement)
     if placement is not None:
-        raise TypeError("placement= goes with a policy's name or with Rules; this policy chooses its own.")
+        raise ValueError(f"placement={placement!r} goes with rules; policy {policy} chooses the places itself.")
     return policy

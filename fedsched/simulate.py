@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.engine.codes import SameTime, Saturation
-from fedsched.engine.pack import pack
+from fedsched.engine.pack import checked_caps, pack
 from fedsched.engine.simulation import RunningJobs, Simulation
 from fedsched.errors import TraceError, unknown_name
-from fedsched.policies import POLICIES, Policy, Rules, policy_named
+from fedsched.policies import POLICIES, ListHeuristic, Policy, Rules, policy_named
 from fedsched.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fedsched.federation import Federation
     from fedsched.workload import Workload
 
-__all__ = ["POLICIES", "Policy", "Rules", "RunningJobs", "prepare", "simulate"]
+__all__ = ["POLICIES", "ListHeuristic", "Policy", "Rules", "RunningJobs", "prepare", "simulate"]
 
 KNOWLEDGE = ("estimate", "runtime")
 
@@ -31,6 +32,14 @@ def _choice(kind: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
         raise unknown_name(kind, value, known)
     return value
+
+
+def _as_planned(workload: Workload, *, knowledge: str, kill_at_estimate: bool) -> Workload:
+    # Policies look at estimates; where plans may know run times, these are the estimates.
+    if knowledge == "estimate":
+        return workload
+    known = np.minimum(workload.runtime, workload.estimate) if kill_at_estimate else workload.runtime
+    return replace(workload, estimate=known)
 
 
 def prepare(
@@ -53,13 +62,21 @@ def prepare(
     """
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    rules = policy_named(policy, placement=placement).rules(workload, cluster)
+    _choice("knowledge", knowledge, KNOWLEDGE)
+    seen = _as_planned(workload, knowledge=knowledge, kill_at_estimate=kill_at_estimate)
+    chosen = policy_named(policy, placement=placement)
+    if isinstance(chosen, ListHeuristic):
+        if caps is not None:
+            caps = checked_caps(caps, len(workload), len(cluster.groups))
+        rules = chosen.rules(seen, cluster, caps=caps, t0=t0, running=running)
+    else:
+        rules = chosen.rules(seen, cluster)
     problem = pack(
         workload,
         cluster,
         same_time=SameTime[_choice("same_time", same_time, ("batch", "sequential")).upper()],
         saturation=Saturation[_choice("saturation", saturation, ("dynamic", "static")).upper()],
-        knowledge=_choice("knowledge", knowledge, KNOWLEDGE),
+        knowledge=knowledge,
         kill_at_estimate=kill_at_estimate,
         t0=running.time if running is not None and t0 is None else t0,
         running=() if running is None else tuple(running.rows.tolist()),
@@ -89,8 +106,8 @@ def simulate(
     workload, cluster
         The jobs, and what they run on.
     policy
-        A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "conservative", "wfp3-easy", …), `Rules`, or any object
-        with a method `rules(workload, federation)`.
+        A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`,
+        `ListHeuristic`, or any object with a method `rules(workload, federation)`.
     placement
         A name of `PLACEMENTS` in place of the policy's own.
     same_time

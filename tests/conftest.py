@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -44,3 +49,10 @@ def traces_dir() -> Path:
 def oracles_dir() -> Path:
     """Return the folder of the schedules that other programs computed."""
     return _optional("oracles")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def wrapping_counters() -> Iterator[None]:
+    """Let 64-bit counters wrap without a word: compiled code does, and numpy warns where nothing is compiled."""
+    with np.errstate(over="ignore"):
+        yield

@@ -14,7 +14,8 @@ from itertools import pairwise
 Counts = list[int]  # nodes per group
 Order = str | Sequence[int]  # the name of a queue order, or the job indexes in the order wanted
 
-DISPATCH = ("strict", "greedy", "easy", "conservative")
+DISPATCH = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
+LOOKAHEAD = 50
 PLACEMENT = ("fastest", "single", "home", "best_fit", "efficient", "powerful", "big_small", "link_aware")
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "xfactor", "wfp3", "unicef", "f1")
 
@@ -548,10 +549,14 @@ class Simulation:
                 counts = self.place_at(j, self.now)
                 if counts is not None:
                     self.start(j, counts)
+        elif self.dispatch == "local":
+            self.start_per_cluster(queue)
         elif self.dispatch == "easy":
             self.easy(queue)
         elif self.dispatch == "conservative":
             self.conservative(queue)
+        elif self.dispatch == "lookahead":
+            self.lookahead(queue)
         else:
             raise ValueError(f"dispatch={self.dispatch!r} is none of {DISPATCH}.")
 
@@ -583,24 +588,60 @@ class Simulation:
             self.start(j, counts)
         return []
 
+    def start_per_cluster(self, queue: list[int]) -> None:
+        """Start each job unless one that waits before it may use one of its clusters (reading 25)."""
+        held: set[int] = set()
+        for j in queue:
+            caps = effective_caps(self.jobs[j], self.machine)
+            mine = {group.cluster for group, cap in zip(self.machine.groups, caps, strict=True) if cap > 0}
+            counts = None if mine & held else self.place_at(j, self.now)
+            if counts is None:
+                held |= mine
+            else:
+                self.start(j, counts)
+
     def easy(self, queue: list[int]) -> None:
         """Start heads; when one is blocked, let others pass it that do not delay it (reading 11)."""
         blocked = self.start_heads(queue)
         if not blocked:
             return
         shadow, extra = self.reserve_head(blocked[0])
-        for j in self.sorted_by(self.backfill_order, blocked[1:]):
-            counts = self.place_at(j, self.now)
-            if counts is not None and self.ends_after(shadow, j, counts) and not within(counts, extra):
-                counts = None
-            if counts is None:
-                narrowed = [min(nodes, x) for nodes, x in zip(self.free_at(self.now), extra, strict=True)]
-                counts = self.place_on(j, narrowed, self.loads_at(self.now))
+        self.backfill(self.sorted_by(self.backfill_order, blocked[1:]), shadow, extra)
+
+    def backfill(self, candidates: list[int], shadow: float, extra: Counts) -> Counts:
+        """Start, one after the other, what fits beside the reservation; return what is left of `extra`."""
+        for j in candidates:
+            counts = self.place_beside(j, shadow, extra)
             if counts is None:
                 continue
             if self.ends_after(shadow, j, counts):
                 extra = [nodes - x for nodes, x in zip(extra, counts, strict=True)]
             self.start(j, counts)
+        return extra
+
+    def place_beside(self, j: int, shadow: float, extra: Counts) -> Counts | None:
+        """Return the nodes on which a job does not delay the head's reservation (reading 11)."""
+        counts = self.place_at(j, self.now)
+        if counts is not None and self.ends_after(shadow, j, counts) and not within(counts, extra):
+            counts = None
+        if counts is None:
+            narrowed = [min(nodes, x) for nodes, x in zip(self.free_at(self.now), extra, strict=True)]
+            counts = self.place_on(j, narrowed, self.loads_at(self.now))
+        return counts
+
+    def lookahead(self, queue: list[int]) -> None:
+        """Start heads; when one is blocked, pack the most nodes beside its reservation (reading 24)."""
+        blocked = self.start_heads(queue)
+        if not blocked:
+            return
+        shadow, extra = self.reserve_head(blocked[0])
+        rest = self.sorted_by(self.backfill_order, blocked[1:])
+        alone = [(j, self.place_beside(j, shadow, extra)) for j in rest]
+        able = [(j, counts) for j, counts in alone if counts is not None][:LOOKAHEAD]
+        sizes = [(self.jobs[j].tasks, self.ends_after(shadow, j, counts)) for j, counts in able]
+        chosen = best_packing(sizes, sum(self.free_at(self.now)), sum(extra))
+        extra = self.backfill([able[i][0] for i in chosen], shadow, extra)
+        self.backfill([j for j in rest if j in self.queue], shadow, extra)
 
     def reserve_head(self, head: int) -> tuple[float, Counts]:
         """Return the shadow time of the head, and the nodes that it leaves over then.
@@ -658,6 +699,21 @@ class Simulation:
         if self.place_at(j, self.just_after()) is None:
             raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
         return None
+
+
+def best_packing(sizes: list[tuple[int, bool]], free: int, extra: int) -> list[int]:
+    """Return which (tasks, lasts) use the most nodes, at most `extra` of them by those that last.
+
+    Every set that fits is looked at. Of equally good ones it is the one without the last in which they differ.
+    """
+    packings: list[tuple[int, int, list[int]]] = [(free, extra, [])]
+    for i, (tasks, lasts) in enumerate(sizes):
+        packings += [
+            (n - tasks, m - tasks if lasts else m, [*chosen, i])
+            for n, m, chosen in packings
+            if tasks <= n and (not lasts or tasks <= m)
+        ]
+    return min(packings, key=lambda packing: (packing[0], packing[2][::-1]))[2]
 
 
 def within(counts: Counts, limit: Counts) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,6 +62,26 @@ def test_a_method_that_fails_is_recorded(instances: list[Instance]) -> None:
     assert good.error == ""
     assert np.isnan(found.medians()["a"]["mpso-fga"])
     assert found.medians()["a"]["hc"] == good.best()
+
+
+def test_policies_are_compared_with_searches(instances: list[Instance], tmp_path: Path) -> None:
+    """Tests that a policy's values are those of its schedule with the search's knowledge, and are kept in the file."""
+    names, path = ("min-min", "lookahead", "hc"), tmp_path / "runs.jsonl"
+    found = compare(instances[1:], names, (1,), SMALL, path=path, baselines=("fcfs",))
+    jobs = replace(instances[1].workload, submit=np.zeros(len(instances[1].workload)))
+    for record, name in zip(found.records, names[:2], strict=False):
+        schedule = fs.simulate(jobs, instances[1].federation, name, knowledge="runtime").metrics()
+        assert record.front[0] == pytest.approx((schedule.makespan, schedule.energy), rel=1e-12)
+        assert (record.error, record.stop_reason, record.evaluations) == ("", "policy", 1)
+    assert len({record.bounds for record in found.records}) == 1
+    assert compare(instances[1:], names, (1,), SMALL, path=path).records == found.records
+
+
+def test_a_name_that_is_nearly_a_policy_is_offered(instances: list[Instance]) -> None:
+    """Tests that the failed run of an unknown name says which of the methods and policies is near."""
+    found = compare(instances[:1], ("sufrage", "memetik"), (1,), SMALL)
+    assert all(name in record.error for record, name in zip(found.records, ("'sufferage'", "'memetic'"), strict=True))
+    assert all("Unknown method or policy" in record.error for record in found.records)
 
 
 def test_another_problem_is_another_run(instances: list[Instance], tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
@@ -19,10 +18,7 @@ from fedsched.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from fedsched.result import Result
-    from fedsched.search.run import Run
 
 INTERRUPTED = 130
 
@@ -41,6 +37,7 @@ def command(
     target: float | None = None,
     seed: int = 0,
     threads: int = 1,
+    islands: int = 1,
     package: int | None = None,
     submits: Literal["now", "keep"] = "now",
     knowledge: Literal["runtime", "estimate"] = "runtime",
@@ -82,6 +79,8 @@ def command(
         Same seed and evaluations, same plan.
     threads
         How many threads evaluate; the plan does not depend on it.
+    islands
+        How many searches share the budget side by side, on the threads, and exchange their best plans.
     package
         Plan the log in successive packages of so many jobs; needs one objective.
     submits
@@ -117,26 +116,26 @@ def command(
     cluster = load_federation(federation, nodes, workload)
     former = [Result.load(path) for path in initial]
     announce_compiling()
-    with progress_line(seconds) as callback:
-        result = optimize(
-            workload,
-            cluster,
-            objectives=objective or None,
-            method=method,
-            seconds=seconds,
-            evaluations=evaluations,
-            target=target,
-            seed=seed,
-            threads=threads,
-            package=package,
-            submits=submits,
-            knowledge=knowledge,
-            saturation=saturation,
-            kill_at_estimate=kill_at_estimate,
-            initial=former,
-            checkpoint=checkpoint,
-            callback=callback,
-        )
+    result = optimize(
+        workload,
+        cluster,
+        objectives=objective or None,
+        method=method,
+        seconds=seconds,
+        evaluations=evaluations,
+        target=target,
+        seed=seed,
+        threads=threads,
+        islands=islands,
+        package=package,
+        submits=submits,
+        knowledge=knowledge,
+        saturation=saturation,
+        kill_at_estimate=kill_at_estimate,
+        initial=former,
+        checkpoint=checkpoint,
+        progress=sys.stderr.isatty(),
+    )
     schedule = result.knee() if choose == "knee" else result.best(choose)
     if out is not None:
         write_schedule(schedule, out)
@@ -175,38 +174,3 @@ def as_json(result: Result, written: list[str]) -> dict[str, object]:
         "versions": result.versions,
         "written": written,
     }
-
-
-@contextmanager
-def progress_line(seconds: float | None) -> Iterator[Callable[[Run], None] | None]:
-    """Return a callback that keeps one line on a terminal's stderr up to date; None where there is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=5) as live:
-        yield lambda run: live.update(Text(status(run, seconds)))
-
-
-def status(run: Run, seconds: float | None) -> str:
-    """Return how a search stands: best, gap, hypervolume, speed, time left."""
-    objectives = run.problem.objectives
-    best = run.archive.best() * objectives.signs
-    parts = [f"{name} {value:,.6g}" for name, value in zip(objectives.names, best, strict=True)]
-    if run.bounds[0] > 0:
-        parts[0] += f" (gap {run.archive.best()[0] / run.bounds[0] - 1:.1%})"
-    if len(objectives.names) > 1:
-        parts.append(f"{len(run.archive)} plans, hypervolume {run.hypervolume():.4f}")
-    rate = run.evaluations / max(run.seconds, 1e-9)
-    parts.append(f"{run.evaluations:,} evaluations, {rate:,.0f} a second")
-    left = None
-    if run.total is not None and rate > 0:
-        left = (run.total - run.evaluations) / rate
-    if seconds is not None:
-        left = seconds - run.seconds if left is None else min(left, seconds - run.seconds)
-    if left is not None:
-        parts.append(f"{max(left, 0):.0f} s left")
-    return "  ".join(parts)

@@ -22,7 +22,7 @@ from fedsched.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from fedsched.policies import Rules
+    from fedsched.policies import Policy
     from fedsched.schedule import Schedule
 
 INTERRUPTED = 130
@@ -63,11 +63,12 @@ def command(
     nodes
         Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
     policy
-        fcfs, easy, easy-sjbf, conservative, greedy, sjf, wfp3-easy, …; ORDER-DISPATCH and easy-ORDER combine them all.
+        fcfs, easy, easy-sjbf, conservative, lookahead, min-min, wfp3-easy, …; ORDER-DISPATCH, HEURISTIC-DISPATCH and
+        easy-ORDER combine them all.
     order
         In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, unicef, f1.
     dispatch
-        In place of the policy's dispatch rule: strict, greedy, easy or conservative.
+        In place of the policy's dispatch rule: strict, greedy, local, easy, conservative or lookahead.
     backfill_order
         In place of the policy's order of backfilling: the names of --order.
     placement
@@ -132,14 +133,19 @@ def command(
 
 def _rules(
     policy: str, *, order: str | None, dispatch: str | None, backfill_order: str | None, placement: str | None
-) -> Rules:
+) -> Policy:
     """Return the policy's rules with those exchanged that are given."""
     from fedsched.errors import unknown_name
-    from fedsched.policies import POLICIES
+    from fedsched.policies import POLICIES, Rules
 
     if policy.lower() not in POLICIES:
         raise unknown_name("policy", policy, POLICIES)
     rules = POLICIES[policy.lower()]
+    if not isinstance(rules, Rules):
+        for option, value in (("order", order), ("backfill-order", backfill_order), ("placement", placement)):
+            if value is not None:
+                raise ValueError(f"--{option} {value}: policy {policy.lower()!r} chooses that itself; leave it out.")
+        return replace(rules, dispatch=dispatch or rules.dispatch)
     changed = (order, dispatch, backfill_order) != (None, None, None)
     return replace(
         rules,

@@ -90,6 +90,18 @@ class Profile(NamedTuple):
     peak: Floats  # scratch: greatest load over a window
 
 
+class Packing(NamedTuple):
+    """The candidates of a lookahead pass, and which sums of their tasks can be reached."""
+
+    job: Ints
+    tasks: Ints
+    lasts: Ints  # 1: runs beyond the shadow time
+    chosen: Ints
+    brief_with: Ints  # sum -> the fewest first candidates among which those done by the shadow time reach it
+    lasting_with: Ints  # the same over those that run beyond it
+    most_brief: Ints  # room -> the greatest sum of the first kind that fits
+
+
 class Heap(NamedTuple):
     """The running jobs, earliest finish first (then in start order)."""
 
@@ -148,6 +160,7 @@ class State(NamedTuple):
     queue: Queue
     backfill: Queue
     profile: Profile
+    packing: Packing
     scratch: Scratch
 
 

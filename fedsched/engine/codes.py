@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+LOOKAHEAD = 50  # candidates that a lookahead pass packs together, as its authors do
+
 
 class Dispatch(IntEnum):
     """Which of the queued jobs may start now."""
 
     STRICT = 0
     GREEDY = 1
-    EASY = 2
-    CONSERVATIVE = 3
+    LOCAL = 2
+    EASY = 3
+    CONSERVATIVE = 4
+    LOOKAHEAD = 5
 
 
 class Placement(IntEnum):

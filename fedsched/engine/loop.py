@@ -9,9 +9,10 @@ import numpy as np
 from fedsched.compiled import inlined, kernel
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
+from fedsched.engine.backfill import backfill_around_head
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.conservative import ends_as_planned, joins_plan, plan_the_queue
-from fedsched.engine.dispatch import backfill_around_head, start_all_that_fit, start_from_head
+from fedsched.engine.dispatch import start_all_that_fit, start_from_head, start_per_cluster
 from fedsched.engine.placement import place, shortest_duration, slowest
 from fedsched.engine.running import enter, leave, pop_finish, release_pending, update_rates
 from fedsched.metrics import Measured, fill_row
@@ -127,10 +128,12 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
         start_from_head(problem, plan, state)
     elif plan.dispatch == Dispatch.GREEDY:
         start_all_that_fit(problem, plan, state)
-    elif plan.dispatch == Dispatch.EASY:
-        backfill_around_head(problem, plan, state)
-    else:
+    elif plan.dispatch == Dispatch.LOCAL:
+        start_per_cluster(problem, plan, state)
+    elif plan.dispatch == Dispatch.CONSERVATIVE:
         plan_the_queue(problem, plan, state)
+    else:
+        backfill_around_head(problem, plan, state)
 
 
 @kernel

@@ -12,6 +12,7 @@ from fedsched.engine.arrays import (
     Ends,
     Groups,
     Heap,
+    Packing,
     Problem,
     Profile,
     Queue,
@@ -19,8 +20,8 @@ from fedsched.engine.arrays import (
     Scratch,
     State,
 )
-from fedsched.engine.codes import Dispatch
-from fedsched.errors import UnknownNameError, unknown_name
+from fedsched.engine.codes import LOOKAHEAD, Dispatch
+from fedsched.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,17 +47,8 @@ def _ints(values: ArrayLike) -> Ints:
 
 
 def clusters_of_sites(workload: Workload, federation: Federation) -> Ints:
-    """Return the cluster index of each of the workload's sites.
-
-    Sites are matched by name; sites that are named after a log's partitions 1..K are matched by position.
-    """
-    names = [cluster.name for cluster in federation.clusters]
-    if all(site in names for site in workload.sites):
-        return _ints([names.index(site) for site in workload.sites])
-    if all(site.isdecimal() and 1 <= int(site) <= len(names) for site in workload.sites):
-        return _ints([int(site) - 1 for site in workload.sites])
-    stranger = next(site for site in workload.sites if site not in names)
-    raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
+    """Return the cluster index of each of the workload's sites."""
+    return _ints(federation.clusters_of_sites(workload.sites))
 
 
 def _home_clusters(workload: Workload, federation: Federation) -> Ints:
@@ -132,6 +124,16 @@ def pack(
     )
 
 
+def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
+    """Return the caps as whole numbers; an error says what is wrong with them."""
+    table = np.asarray(caps)
+    if table.shape != (jobs, groups):
+        raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {groups}).")
+    if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
+        raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
+    return table.astype(np.int64)
+
+
 def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:
     """Return the distinct rows of caps and each job's row: the nodes of every group that a job may use.
 
@@ -139,15 +141,7 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
     """
     nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
     jobs = len(workload)
-    if caps is not None:
-        table = np.asarray(caps)
-        if table.shape != (jobs, nodes.size):
-            raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {nodes.size}).")
-        if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
-            raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
-        limits = np.minimum(table.astype(np.int64), nodes)
-    else:
-        limits = None
+    limits = None if caps is None else np.minimum(checked_caps(caps, jobs, nodes.size), nodes)
     if workload.allowed is not None:
         of_cluster = np.zeros((jobs, len(federation.clusters)), dtype=np.bool_)
         of_cluster[:, clusters_of_sites(workload, federation)] = workload.allowed
@@ -174,11 +168,12 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
 def new_state(problem: Problem, *, dispatch: int, separate_backfill: bool) -> State:
     """Return the arrays that a run under this dispatch rule works in."""
     jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
-    planning = dispatch == Dispatch.CONSERVATIVE
+    planning = dispatch >= Dispatch.CONSERVATIVE  # the room for a rule serves those before it too
     with_durations = dispatch >= Dispatch.EASY
     # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
     breakpoints = 2 * jobs + min(jobs, problem.nodes) + 2 if planning else 0
     queue = _new_queue(jobs, with_durations=with_durations)
+    candidates, sums = (LOOKAHEAD, problem.nodes + 1) if dispatch == Dispatch.LOOKAHEAD else (0, 0)
     return State(
         counter=np.zeros(len(Counter), dtype=np.int64),
         clock=np.zeros(len(Clock)),
@@ -218,6 +213,15 @@ def new_state(problem: Problem, *, dispatch: int, separate_backfill: bool) -> St
             reserved=np.zeros(jobs if planning else 0),
             low=np.zeros(groups, dtype=np.int64),
             peak=np.zeros(clusters),
+        ),
+        packing=Packing(
+            job=np.zeros(candidates, dtype=np.int64),
+            tasks=np.zeros(candidates, dtype=np.int64),
+            lasts=np.zeros(candidates, dtype=np.int64),
+            chosen=np.zeros(candidates, dtype=np.int64),
+            brief_with=np.zeros(sums, dtype=np.int64),
+            lasting_with=np.zeros(sums, dtype=np.int64),
+            most_brief=np.zeros(sums, dtype=np.int64),
         ),
         scratch=Scratch(
             chosen=np.zeros(groups, dtype=np.int64),

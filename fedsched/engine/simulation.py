@@ -12,7 +12,7 @@ from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, loss_of_capacity, run
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import caps_table, clusters_of_sites, new_state
+from fedsched.engine.pack import caps_table, checked_caps, clusters_of_sites, new_state
 from fedsched.errors import InfeasibleError, ScheduleError
 
 if TYPE_CHECKING:
@@ -155,6 +155,10 @@ def make_plan(
     if rules.backfill_order is not None:
         backfill, backfill_key = queue_order(problem, rules.backfill_order)
     separate = backfill_key != order_key or not np.array_equal(backfill, order)
+    shape = (problem.submit.size, problem.groups.nodes.size)
+    if rules.caps is not None:
+        own = checked_caps(rules.caps, *shape)
+        caps = own if caps is None else np.minimum(own, checked_caps(caps, *shape))
     table, row_of = caps_table(workload, federation, caps)
     return Plan(
         order=order,

@@ -84,6 +84,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "stop_reason": result.stop_reason,
         "versions": result.versions,
         "packages": result.packages,
+        "islands": result.islands,
     }
 
 
@@ -127,6 +128,7 @@ def of_data(data: dict[str, Any]) -> Result:
         stop_reason=data["stop_reason"],
         versions=data["versions"],
         packages=data["packages"],
+        islands=data["islands"],
     )
 
 

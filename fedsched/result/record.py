@@ -109,6 +109,7 @@ class Result:
     stop_reason: str
     versions: dict[str, str]
     packages: int = 0
+    islands: int = 1
     running: RunningJobs | None = None  # what ran at t0 already
 
     # ---- plans --------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Archive:
     def __len__(self) -> int:
         return len(self.entries)
 
-    def add(self, values: Floats, rows: Ints | None = None, *, policies: Sequence[str] = ()) -> bool:
+    def add(self, values: Floats, rows: Sequence[Ints] | Ints | None = None, *, policies: Sequence[str] = ()) -> bool:
         """Offer plans, given as rows or by the names of policies; return whether any was kept."""
         candidates = np.flatnonzero(~np.isnan(values).any(axis=1))
         if len(self) and candidates.size:
@@ -66,6 +66,11 @@ class Archive:
         """Return the kept plans that are rows."""
         rows = [entry.row for entry in self.entries if entry.row is not None]
         return np.array(rows, dtype=np.int64) if rows else np.zeros((0, 0), dtype=np.int64)
+
+    def plans(self) -> tuple[Ints, Floats]:
+        """Return the kept plans that are rows, and their values."""
+        chosen = [k for k, entry in enumerate(self.entries) if entry.row is not None]
+        return self.rows(), self.values[chosen]
 
     def best(self) -> Floats:
         """Return the least value of each objective."""

@@ -68,7 +68,7 @@ class Checkpoint:
 
 def _key(problem: SearchProblem, method: str, seed: int) -> str:
     # What must be the same for a checkpoint to make sense.
-    digest = hashlib.sha256(f"{method} {seed} {problem.objectives}".encode())
+    digest = hashlib.sha256(f"{method} {seed} {problem.objectives.names} {problem.objectives.weights}".encode())
     for value in (*problem.problem, *problem.problem.groups):
         if isinstance(value, np.ndarray | float | int):
             digest.update(np.asarray(value).tobytes())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
-from fedsched.search.run import BudgetSpent
+from fedsched.search.run import BudgetSpent, CutShort
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,10 @@ def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None]
     except BudgetSpent:
         run.remember()
         reason = run.reason_to_stop() or "the budget is spent"
+    except CutShort as why:
+        run.remember()
+        reason = str(why)
+        warnings.warn(f"The search ended early: {why}; the best until then is kept.", RuntimeWarning, stacklevel=2)
     except KeyboardInterrupt:
         run.remember()
         reason = INTERRUPTED

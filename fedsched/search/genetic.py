@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.search.adapters import deap_toolbox
+from fedsched.search.population import first_population
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 POPULATION = 100
 ELITE = 2
 CROSSED = 0.9  # share of the children that have two parents
-RANDOM = 0.2  # share of the first population that is random, however many seeds there are
 REDRAWN = 0.3  # share of the jobs whose caps a redraw sets
 
 
@@ -58,8 +58,7 @@ class Genetic:
         return lambda rows: run.scalar(run.evaluate(rows))
 
     def _first_rows(self, run: Run) -> Ints:
-        count = max(POPULATION - len(run.seeds), int(RANDOM * POPULATION))
-        rows = np.concatenate([run.seeds, run.problem.random_rows(count, run.generator())])
+        rows = first_population(run, POPULATION)
         if self._redraw is not None:
             half = rows[::2].copy()
             self._redraw(run.problem, half, run.generator(1))

@@ -1,4 +1,4 @@
-"""The memetic search: late-acceptance walks over structured seeds, the stale ones replaced by children of the best."""
+"""The memetic search: a population that breeds, and late-acceptance walks from its best; who finds more gets more."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.archive import crowding
-from fedsched.search.operators import cross_rows
+from fedsched.search.population import Population, first_population
 from fedsched.search.walkers import Walkers
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.run import Run
 
+POPULATION = 100
 MEMBERS = 8  # walkers, with a budget that feeds them
 MEAL = 3000  # evaluations that make it worth while to have a walker more
-STRETCH = 0.02  # of an evaluation budget: how long the walkers go between two exchanges
-SHORTEST, LONGEST = 200, 4000  # trials of a stretch, all walkers together
+STRETCH = 0.02  # of an evaluation budget: how long one side goes on before the other may
+SHORTEST, LONGEST = 200, 4000  # evaluations of a stretch
 STALE = 10_000  # trials without a better plan after which a walker begins elsewhere
 SLACK = 0.01  # how much worse a walker that begins anew may at first become
+LEAST_SHARE = 0.2  # of the evaluations, for breeding and for walking, whatever they bring
+MEMORY = 0.9  # how much of a side's success is remembered from stretch to stretch
 
 
 class Memetic:
-    """Walkers that share what they find.
+    """A population and walkers, who set out from what either has found; nothing they find crowds the population.
 
     One objective: all walk towards it. Several: each walks in a direction of its own, from the least of one objective
     to the least of another, and everything non-dominated that is met on the way is kept.
@@ -34,32 +36,69 @@ class Memetic:
         budget = run.total or 100 * LONGEST
         least = 1 if objectives == 1 else objectives + 1
         members = max(least, min(MEMBERS, budget // MEAL))
-        self._walkers = Walkers(run, members=members)
-        self._walkers.weights = directions(members, objectives)
+        self.walkers = Walkers(run, members=members)
+        self.walkers.weights = directions(members, objectives)
+        self._population: Population | None = None
         self._generation = 0
         self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
+        self._spent = np.zeros(2)  # evaluations of breeding and of walking
+        self._gained = np.zeros(2)  # what they brought lately, and
+        self._paid = np.zeros(2)  # with how many evaluations
 
     def step(self, run: Run) -> bool:
-        """Evaluate the seeds, or walk a stretch and set stale walkers down elsewhere."""
-        if self._generation == 0:
+        """Evaluate the first plans, or let one of both sides go on for a stretch."""
+        if self._population is None:
             self._begin(run)
+            return True
+        side = int(np.argmin(self._spent / self._shares()))
+        before, merit = run.evaluations, run.hypervolume()
+        if side == 0:
+            self._breed(run)
         else:
-            self._look_ahead(run)
-            self._walkers.walk(run, min(self._stretch, run.left))
-            self._restart_stale(run)
-        self._generation += 1
+            self._walk(run)
+        spent = run.evaluations - before
+        self._spent[side] += spent
+        self._gained[side] = MEMORY * self._gained[side] + run.hypervolume() - merit
+        self._paid[side] = MEMORY * self._paid[side] + spent
         return True
 
+    def _shares(self) -> Floats:
+        # Both sides get their least share; the rest goes by what an evaluation of theirs has brought lately.
+        yields = self._gained / np.maximum(self._paid, 1.0)
+        total = yields.sum()
+        earned = yields / total if total > 0 else np.full(2, 0.5)
+        return LEAST_SHARE + (1.0 - 2.0 * LEAST_SHARE) * earned
+
     def _begin(self, run: Run) -> None:
-        rows = run.first_rows(max(len(run.seeds), len(self._walkers)))
+        rows = first_population(run, POPULATION)
         values = run.evaluate(rows)
+        self._population = Population(rows, values, POPULATION)
         self._look_ahead(run)
         taken: set[int] = set()
-        for k in range(len(self._walkers)):
-            ranking = np.argsort(self._walkers.scalar(k, values), kind="stable").tolist()
+        for k in range(len(self.walkers)):
+            ranking = np.argsort(self.walkers.scalar(k, values), kind="stable").tolist()
             best = next((i for i in ranking if i not in taken), ranking[0])
             taken.add(best)
-            self._walkers.place(k, rows[best], values[best])
+            self.walkers.place(k, rows[best], values[best])
+
+    # ---- breeding -----------------------------------------------------------------------------------------------
+
+    def _breed(self, run: Run) -> None:
+        population = self._population
+        if population is None:
+            return
+        begun = run.evaluations
+        while run.evaluations - begun < self._stretch:
+            self._generation += 1
+            children = population.children(run, self._generation)
+            population.survive(children, run.evaluate(children))
+
+    # ---- walking ------------------------------------------------------------------------------------------------
+
+    def _walk(self, run: Run) -> None:
+        self._look_ahead(run)
+        self._start_elsewhere(run)
+        self.walkers.walk(run, min(self._stretch, run.left))
 
     def _look_ahead(self, run: Run) -> None:
         # Directions are measured from the best seen of each objective to the worst on the front.
@@ -67,55 +106,36 @@ class Memetic:
         if values.shape[1] > 1:
             ideal, extent = values.min(axis=0), np.ptp(values, axis=0)
             floor = 1e-3 * np.abs(run.reference)
-            self._walkers.aim(ideal, np.maximum(extent, floor))
+            self.walkers.aim(ideal, np.maximum(extent, floor))
 
-    def _restart_stale(self, run: Run) -> None:
-        stale = [k for k in range(len(self._walkers)) if self._walkers.stale(k) > STALE]
-        if not stale or run.left < len(stale):
+    def _start_elsewhere(self, run: Run) -> None:
+        # A walker goes where the archive has something better in its direction; a stale one, anywhere near.
+        self._follow(*run.archive.plans())
+        rng = run.generator(1_000_000 + run.steps)
+        population = self._population
+        for k in range(len(self.walkers)):
+            if population is not None and self.walkers.stale(k) > STALE:
+                scores = self.walkers.scalar(k, population.values)
+                near = np.argsort(scores, kind="stable")[: max(2, len(scores) // 8)]
+                chosen = int(rng.choice(near))
+                self.walkers.place(k, population.rows[chosen], population.values[chosen], slack=SLACK)
+
+    def _follow(self, rows: Ints, values: Floats) -> None:
+        # Walkers go where there is something better in their direction; with one objective only the last of them.
+        if not len(rows):
             return
-        children = self._children(run, stale)
-        values = run.evaluate(children)
-        for k, child, value in zip(stale, children, values, strict=True):
-            self._walkers.place(k, child, value, slack=SLACK)
+        everyone = range(len(self.walkers))
+        for k in everyone if values.shape[1] > 1 else [max(everyone, key=self.walkers.best)]:
+            scores = self.walkers.scalar(k, values)
+            best = int(np.argmin(scores))
+            if scores[best] < self.walkers.best(k):
+                self.walkers.place(k, rows[best], values[best])
 
-    def _children(self, run: Run, stale: list[int]) -> Ints:
-        # Parents: the walker's nearest plan of the archive, and another walker's best or another of the archive.
-        rng = run.generator(self._generation)
-        pool = np.concatenate([[walker.best for walker in self._walkers.walkers], *self._kept(run)])
-        pairs = []
-        for k in stale:
-            first = k if len(run.archive.values[0]) == 1 else self._nearest(run, k, rng)
-            second = int(rng.integers(len(pool)))
-            pairs.append((first if first < len(pool) else k, second))
-        children = np.zeros((len(stale), run.problem.layout.length), dtype=np.int64)
-        cross_rows(
-            run.problem.problem,
-            run.problem.space,
-            pool,
-            np.array(pairs, dtype=np.int64),
-            children,
-            np.zeros(run.problem.layout.jobs, dtype=np.int64),
-            np.zeros(1, dtype=np.uint64),
-            run.seed,
-            self._generation,
-            run.problem.states[0],
-        )
-        return children
-
-    def _kept(self, run: Run) -> list[Ints]:
-        rows = run.archive.rows()
-        return [rows] if rows.size else []
-
-    def _nearest(self, run: Run, k: int, rng: np.random.Generator) -> int:
-        # The place in the pool of a plan of the archive that is good in the walker's direction.
-        places = [i for i, entry in enumerate(run.archive.entries) if entry.row is not None]
-        if not places:
-            return k
-        scores = self._walkers.scalar(k, run.archive.values[places])
-        chosen = int(np.argsort(scores, kind="stable")[: max(1, len(places) // 8)][0])
-        if rng.random() < 0.3:
-            chosen = int(np.argmax(np.nan_to_num(crowding(run.archive.values[places]), posinf=0.0)))
-        return len(self._walkers) + chosen
+    def welcome(self, rows: Ints, values: Floats) -> None:
+        """Let plans from elsewhere breed and be walked from, where they are good enough."""
+        self._follow(rows, values)
+        if self._population is not None:
+            self._population.survive(rows, values)
 
 
 def directions(members: int, objectives: int) -> Floats:

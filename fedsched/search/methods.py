@@ -12,6 +12,7 @@ from fedsched.errors import unknown_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.run import Run
 
 
@@ -21,6 +22,15 @@ class Method(Protocol):
 
     def step(self, run: Run) -> bool:
         """Do one generation (or its like) and return whether there is more to do."""
+        ...
+
+
+@runtime_checkable
+class Welcoming(Protocol):
+    """A method that takes up plans from another island."""
+
+    def welcome(self, rows: Ints, values: Floats) -> None:
+        """Let these plans take part in what follows."""
         ...
 
 

@@ -8,11 +8,12 @@ import numpy as np
 
 from fedsched.search.archive import crowding, non_dominated
 from fedsched.search.fuzzy import progress, promotion
-from fedsched.search.moga import by_rank_and_crowding
+from fedsched.search.keys import cross_keys
+from fedsched.search.population import by_rank_and_crowding
 from fedsched.search.swarm import Particles
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats
+    from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Run
 
@@ -41,7 +42,7 @@ class SwarmFuzzyGenetic:
         self._steps += 1
         rng = run.generator(self._steps)
         swarm = self._particles
-        swarm.fly(self._archive[self._leaders(rng)], rng)
+        swarm.fly(self._archive, self._leaders(rng), seed=run.seed, step=2 * self._steps)
         values = run.evaluate(problem.rows_of_keys(swarm.positions))
         self._keep(swarm.positions, values)
         advance = progress(values, swarm.own_values)  # over the personal best before the update
@@ -62,7 +63,7 @@ class SwarmFuzzyGenetic:
         self._particles = Particles(keys[best], values[best])
         self._values = values[best]
 
-    def _leaders(self, rng: np.random.Generator) -> Floats:
+    def _leaders(self, rng: np.random.Generator) -> Ints:
         # Binary tournament on crowding: the lonelier of two.
         distance = crowding(self._archive_values)
         a, b = rng.integers(0, len(distance), size=(2, SWARM))
@@ -84,7 +85,7 @@ class SwarmFuzzyGenetic:
         dominated = np.all(swarm.own_values <= values, axis=1)
         swarm.own[~dominated], swarm.own_values[~dominated] = swarm.positions[~dominated], values[~dominated]
 
-    def _breed(self, run: Run, promoted: np.ndarray, rng: np.random.Generator) -> None:
+    def _breed(self, run: Run, promoted: Ints, rng: np.random.Generator) -> None:
         swarm = self._particles
         if swarm is None:
             return
@@ -92,7 +93,8 @@ class SwarmFuzzyGenetic:
         if len(parents) < 2:
             fill = rng.integers(0, len(self._archive), size=2 - len(parents))
             parents = np.concatenate([parents, self._archive[fill]])
-        children = crossed_keys(run.problem, parents, rng)
+        mates = (np.arange(len(parents)) + 1 + rng.integers(0, len(parents) - 1, size=len(parents))) % len(parents)
+        children = crossed_keys(run.problem, parents, mates, seed=run.seed, generation=2 * self._steps + 1)
         values = run.evaluate(run.problem.rows_of_keys(children))
         self._keep(children, values)
         order = by_rank_and_crowding(self._values, SWARM)
@@ -102,20 +104,11 @@ class SwarmFuzzyGenetic:
         swarm.own[last], swarm.own_values[last] = children, values  # personal bests begin anew
 
 
-def crossed_keys(problem: SearchProblem, parents: Floats, rng: np.random.Generator) -> Floats:
-    """Return as many children as parents: order crossover of the keys' ranking, blend of the weights."""
+def crossed_keys(problem: SearchProblem, parents: Floats, mates: Ints, *, seed: int, generation: int) -> Floats:
+    """Return a child of each parent and its mate, another row: order crossover of the ranking, blend of the weights."""
     jobs = problem.layout.jobs
-    count = len(parents)
-    mates = (np.arange(count) + 1 + rng.integers(0, max(count - 1, 1), size=count)) % count
+    orders = np.argsort(parents[:, :jobs], axis=1, kind="stable")
     children = np.empty_like(parents)
-    for c in range(count):
-        first, second = parents[c], parents[mates[c]]
-        begin, end = np.sort(rng.integers(0, jobs + 1, size=2))
-        order, other = np.argsort(first[:jobs], kind="stable"), np.argsort(second[:jobs], kind="stable")
-        stretch = order[begin:end]
-        rest = other[~np.isin(other, stretch)]
-        ranking = np.concatenate([rest[:begin], stretch, rest[begin:]])
-        children[c, ranking] = (np.arange(jobs) + 0.5) / jobs
-        share = rng.random(parents.shape[1] - jobs)
-        children[c, jobs:] = share * first[jobs:] + (1.0 - share) * second[jobs:]
+    taken = np.zeros(jobs, dtype=np.int64)
+    cross_keys(parents, orders, mates, children, taken, np.zeros(1, dtype=np.uint64), seed, generation)
     return children

@@ -1,11 +1,13 @@
-"""What a search minimises: columns of the metric row, alone or as a weighted sum relative to a reference."""
+"""What a search minimises: columns of the metric row or a user's functions of them, several or as a weighted sum."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fedsched.errors import unknown_name
 from fedsched.metrics import NAMES
@@ -15,22 +17,28 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints
 
+Cost: TypeAlias = Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]  # from metric columns, per plan
 MAXIMISED = frozenset({"utilisation"})
 NOT_SOUGHT = frozenset({"user_spread"})  # asks for a workspace of its own; the front reports it, no search seeks it
 
 
 @dataclass(frozen=True, slots=True)
 class Objectives:
-    """Names of metric columns to be minimised (utilisation: maximised), with weights for a single value."""
+    """What is minimised (utilisation: maximised), with weights for a single value.
+
+    Each is the name of a metric column, or of one of the user's functions: these get the metrics of all plans by name,
+    `{"makespan": array, "energy": array, …}`, and return one value a plan.
+    """
 
     names: tuple[str, ...]
     weights: tuple[float, ...] = ()
+    functions: Mapping[str, Cost] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not self.names:
             raise ValueError("objectives: name at least one metric column, e.g. 'makespan'.")
         for name in self.names:
-            if name not in NAMES or name in NOT_SOUGHT:
+            if name not in self.functions and (name not in NAMES or name in NOT_SOUGHT):
                 raise unknown_name("objective", name, [known for known in NAMES if known not in NOT_SOUGHT])
         if len(set(self.names)) < len(self.names):
             raise ValueError(f"objectives={self.names}: each may be named once.")
@@ -42,13 +50,21 @@ class Objectives:
         object.__setattr__(self, "weights", tuple(float(weight) for weight in weights))
 
     @classmethod
-    def of(cls, names: str | Sequence[str], weights: Sequence[float] | None = None) -> Objectives:
-        """Return the objectives of one name or several."""
-        return cls((names,) if isinstance(names, str) else tuple(names), () if weights is None else tuple(weights))
+    def of(cls, given: str | Cost | Sequence[str | Cost], weights: Sequence[float] | None = None) -> Objectives:
+        """Return the objectives of one name or function, or of several."""
+        several = [given] if isinstance(given, str) or callable(given) else list(given)
+        functions = {_name_of(one): one for one in several if callable(one)}
+        names = tuple(_name_of(one) if callable(one) else one for one in several)
+        return cls(names, () if weights is None else tuple(weights), functions)
 
     @property
     def columns(self) -> Ints:
-        """Return the places of the objectives in a metric row."""
+        """Return the places of the objectives in a metric row, for kernels; a user's functions have none."""
+        for name in self.functions:
+            raise ValueError(
+                f"Objective {name!r} is a function, which compiled walks (memetic, sa, hc) cannot call; "
+                "take method='moga' for several objectives or 'ga' for one."
+            )
         return np.array([NAMES.index(name) for name in self.names], dtype=np.int64)
 
     @property
@@ -58,10 +74,36 @@ class Objectives:
 
     def values(self, metrics: Floats) -> Floats:
         """Return what is minimised, from metric rows."""
-        return metrics[..., self.columns] * self.signs
+        if not self.functions:
+            return metrics[..., self.columns] * self.signs
+        columns = {name: metrics[..., k] for k, name in enumerate(NAMES)}
+        return np.stack([self._column(name, columns) for name in self.names], axis=-1) * self.signs
+
+    def _column(self, name: str, columns: Mapping[str, Floats]) -> Floats:
+        if name not in self.functions:
+            return columns[name]
+        values = np.asarray(self.functions[name](columns), dtype=np.float64)
+        makespan = columns["makespan"]
+        if values.shape != makespan.shape:
+            raise ValueError(f"Objective {name!r} gave an array of shape {values.shape} for {makespan.shape} plans.")
+        wrong = np.isnan(values) & ~np.isnan(makespan)
+        if wrong.any():
+            first = tuple(int(i) for i in np.argwhere(wrong)[0])
+            raise ValueError(
+                f"Objective {name!r} gave NaN for a plan with makespan={makespan[first]:g} and "
+                f"energy={columns['energy'][first]:g}; it must give a number for every plan."
+            )
+        return values
 
     def index(self, name: str) -> int:
         """Return the place of an objective among the others."""
         if name not in self.names:
             raise unknown_name("objective", name, self.names)
         return self.names.index(name)
+
+
+def _name_of(cost: Cost) -> str:
+    name = str(getattr(cost, "__name__", type(cost).__name__))
+    if name in NAMES:
+        raise ValueError(f"Objective function {name!r} has the name of a metric; name it otherwise.")
+    return name

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fedsched.simulate import RunningJobs
     from fedsched.workload import Workload
 
-SLICE = 16  # candidates between two looks at Ctrl-C
+SLICE = 20_000  # job placements between two looks at Ctrl-C: some ten milliseconds
 SUBMITS = ("now", "keep")
 KNOWLEDGE = ("runtime", "estimate")
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
@@ -109,17 +109,37 @@ class SearchProblem:
         ]
         self.no_users = np.zeros((0, 2))
 
+    def anew(self, threads: int = 1) -> SearchProblem:
+        """Return the same problem with workspaces of its own, for another thread or process."""
+        return SearchProblem(
+            self.workload,
+            self.federation,
+            self.objectives,
+            submits=self.submits,
+            knowledge=self.knowledge,
+            saturation=self.saturation,
+            kill_at_estimate=self.kill_at_estimate,
+            t0=self.problem.t0,
+            running=self.running,
+            threads=threads,
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        # Workspaces do not travel: a copy is for `anew`.
+        return {**self.__dict__, "states": []}
+
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
     def metrics(self, rows: Ints) -> Floats:
         """Return the metric rows of feasible plans, evaluated on all threads."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         metrics = np.full((len(rows), len(Column)), np.nan)
+        step = self.plans_in_a_slice()
         edges = np.linspace(0, len(rows), self.threads + 1).astype(int).tolist()
 
         def work(thread: int) -> None:
-            for first in range(edges[thread], edges[thread + 1], SLICE):
-                last = min(first + SLICE, edges[thread + 1])
+            for first in range(edges[thread], edges[thread + 1], step):
+                last = min(first + step, edges[thread + 1])
                 failed = evaluate_rows(
                     self.problem, self.space, rows, self.states[thread], self.no_users, metrics, first, last
                 )
@@ -133,6 +153,10 @@ class SearchProblem:
             with ThreadPoolExecutor(self.threads) as pool:
                 list(pool.map(work, range(self.threads)))
         return metrics
+
+    def plans_in_a_slice(self) -> int:
+        """Return how many plans a kernel evaluates before it lets Python look at Ctrl-C."""
+        return max(1, SLICE // self.layout.jobs)
 
     def values(self, rows: Ints) -> Floats:
         """Return what is minimised, plans × objectives."""

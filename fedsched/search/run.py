@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.search.archive import Archive
-from fedsched.search.stopping import MaxEvaluations
+from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 class BudgetSpent(Exception):
     """The evaluation budget ended within a batch; what was evaluated is in the archive."""
+
+
+class CutShort(Exception):
+    """A method cannot go on, and says why; what it found until then is in the archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Run:
     history: list[Moment] = field(default_factory=list)
     _begun: float = field(default_factory=time.perf_counter)
     _seconds_before: float = 0.0
+    _volume: tuple[int, float] = (-1, 0.0)  # the archive's changes when it was measured, and what it was
 
     def __post_init__(self) -> None:
         self.archive = Archive(len(self.problem.objectives.names))
@@ -82,6 +87,11 @@ class Run:
         limits = [rule.evaluations for rule in self.stop if isinstance(rule, MaxEvaluations)]
         return min(limits, default=None)
 
+    @property
+    def seconds_given(self) -> float | None:
+        """Return the budget in seconds, or None where there is none."""
+        return min((rule.seconds for rule in self.stop if isinstance(rule, MaxSeconds)), default=None)
+
     def reason_to_stop(self) -> str | None:
         """Return the first rule's reason to stop, or None."""
         return next((reason for rule in self.stop if (reason := rule(self)) is not None), None)
@@ -97,7 +107,7 @@ class Run:
             raise BudgetSpent
         return values
 
-    def account(self, evaluations: int, values: Floats, rows: Ints) -> None:
+    def account(self, evaluations: int, values: Floats, rows: Sequence[Ints] | Ints) -> None:
         """Count evaluations that a method made itself, and offer the best of what it met to the archive."""
         self.evaluations += evaluations
         if self.archive.add(values, rows):
@@ -124,7 +134,9 @@ class Run:
     def remember(self) -> None:
         """Add a line to the history, where something has changed, and let the callback look."""
         best = tuple(float(value) for value in self.archive.best())
-        volume = self.hypervolume()
+        if self._volume[0] != self.archive.changes:
+            self._volume = (self.archive.changes, self.hypervolume())
+        volume = self._volume[1]
         last = self.history[-1] if self.history else None
         if last is None or (last.best, last.hypervolume) != (best, volume):
             self.history.append(Moment(self.evaluations, self.seconds, best, volume))

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.search.keys import fly_keys
+
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats
+    from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.run import Run
 
 SWARM = 40
-INERTIA, OWN, SOCIAL = 0.729, 1.494, 1.494
-FASTEST = 0.2  # velocities are clipped to this
 
 
 class Particles:
@@ -24,14 +24,10 @@ class Particles:
         self.own = positions.copy()  # personal bests
         self.own_values = values.copy()
 
-    def fly(self, leaders: Floats, rng: np.random.Generator) -> None:
-        """Move every particle towards its own best and its leader."""
-        own, social = rng.random((2, *self.positions.shape))
-        self.velocities *= INERTIA
-        self.velocities += OWN * own * (self.own - self.positions) + SOCIAL * social * (leaders - self.positions)
-        np.clip(self.velocities, -FASTEST, FASTEST, out=self.velocities)
-        self.positions += self.velocities
-        np.clip(self.positions, 0.0, 1.0, out=self.positions)
+    def fly(self, leaders: Floats, leader_of: Ints, *, seed: int, step: int) -> None:
+        """Move every particle towards its own best and its leader, a row of `leaders`."""
+        stream = np.zeros(1, dtype=np.uint64)
+        fly_keys(self.positions, self.velocities, self.own, leaders, leader_of, stream, seed, step)
 
 
 class ParticleSwarm:
@@ -54,8 +50,8 @@ class ParticleSwarm:
             return True
         self._steps += 1
         swarm = self._particles
-        leader = swarm.own[int(np.argmin(swarm.own_values))]
-        swarm.fly(np.broadcast_to(leader, swarm.positions.shape), run.generator(self._steps))
+        leader = np.full(len(swarm.positions), np.argmin(swarm.own_values))
+        swarm.fly(swarm.own, leader, seed=run.seed, step=self._steps)
         values = run.scalar(run.evaluate(problem.rows_of_keys(swarm.positions)))
         better = values < swarm.own_values
         swarm.own[better], swarm.own_values[better] = swarm.positions[better], values[better]

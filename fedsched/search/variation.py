@@ -47,7 +47,7 @@ def mutated(problem: SearchProblem, rows: Ints, moves: Ints, *, seed: int, gener
     return rows
 
 
-def tournament(fitness: Floats, count: int, rng: np.random.Generator) -> Ints:
+def tournament(fitness: Floats | Ints, count: int, rng: np.random.Generator) -> Ints:
     """Return `count` winners of tournaments of two; the less fitness the better, the first of equals."""
     a, b = rng.integers(0, len(fitness), size=(2, count))
     return np.where(fitness[b] < fitness[a], b, a)

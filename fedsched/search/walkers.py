@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LATE = 100  # how far back late acceptance looks
 POCKET = 64  # non-dominated plans that a walker may bring home from one stretch
-SLICE = 50  # trials between two looks at Ctrl-C
 GREATEST_SHARE = 0.9  # of a direction's value: the greatest distance, which finds bends of a front that sums miss
 DRIFT = 0.05  # changes of ideal and scale, relative to the scale, that are let be
 
@@ -108,6 +107,10 @@ class Walkers:
         """Set a walker's temperature and the factor that cools it at each trial."""
         self.walkers[k].heat[:] = hot, factor
 
+    def best(self, k: int) -> float:
+        """Return the value of the best plan that a walker has met since it was set down."""
+        return float(self.walkers[k].value[1])
+
     def stale(self, k: int) -> int:
         """Return for how many trials a walker has found nothing better."""
         steps = self.walkers[k].steps
@@ -121,25 +124,24 @@ class Walkers:
 
         def work(thread: int) -> None:
             for k in range(thread, len(self), threads):
-                self._walk_one(run, k, lengths[k], thread)
+                self.walk_one(run, k, lengths[k], thread)
 
         if threads == 1:
             work(0)
         else:
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(work, range(threads)))
-        values, rows = [], []
+        met = [(walker, i) for walker in self.walkers for i in range(int(walker.pocket_size[0]))]
+        values = np.array([walker.pocket_values[i] for walker, i in met])
+        run.account(trials, values, [walker.pocket_rows[i] for walker, i in met])  # views: the archive copies few
         for walker in self.walkers:
-            met = int(walker.pocket_size[0])
-            values.append(walker.pocket_values[:met].copy())
-            rows.append(walker.pocket_rows[:met].copy())
             walker.pocket_size[0] = 0
-        run.account(trials, np.concatenate(values), np.concatenate(rows))
 
-    def _walk_one(self, run: Run, k: int, trials: int, thread: int) -> None:
+    def walk_one(self, run: Run, k: int, trials: int, thread: int) -> None:
+        """Let one walker make so many trials, in the workspace of one thread."""
         problem, metrics = run.problem, np.zeros(len(Column))
-        goal, walker = self.goal(k), self.walkers[k]
-        for begin in range(0, trials, SLICE):
+        goal, walker, step = self.goal(k), self.walkers[k], problem.plans_in_a_slice()
+        for begin in range(0, trials, step):
             status = descend(
                 problem.problem,
                 problem.space,
@@ -148,7 +150,7 @@ class Walkers:
                 problem.states[thread],
                 problem.no_users,
                 metrics,
-                min(SLICE, trials - begin),
+                min(step, trials - begin),
             )
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")

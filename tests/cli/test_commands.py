@@ -111,6 +111,9 @@ def test_simulate_prints_a_table(call: Callable[..., Any]) -> None:
         (("--backfill-order", "sjf"), fs.Rules(dispatch="easy", backfill_order="sjf")),
         (("--order", "saf", "--dispatch", "greedy", "--placement", "best_fit"), fs.Rules("saf", "greedy", "best_fit")),
         (("--policy", "WFP3-easy"), fs.Rules("wfp3", "easy")),
+        (("--policy", "lookahead"), fs.Rules(dispatch="lookahead")),
+        (("--policy", "Min-Min"), fs.ListHeuristic("min-min")),
+        (("--policy", "sufferage", "--dispatch", "easy"), fs.ListHeuristic("sufferage", "easy")),
     ],
 )
 def test_rules_are_what_the_options_say(options: tuple[str, ...], rules: fs.Rules, call: Callable[..., Any]) -> None:
@@ -180,6 +183,10 @@ def test_a_gantt_chart_is_drawn(name: str, magic: bytes, tmp_path: Path, call: C
         (("simulate", "sample", "--plicy", "easy"), "--policy"),
         (("simulate", "sample", "--head", "many"), "many"),
         (("simulate", "sample", "--policy", "eazy"), "Did you mean 'easy'"),
+        (("simulate", "sample", "--policy", "minmin"), "Did you mean 'min-min'"),
+        (("simulate", "sample", "--policy", "lookahed"), "Did you mean 'lookahead'"),
+        (("simulate", "sample", "--policy", "mct", "--placement", "single"), "--placement single: policy 'mct'"),
+        (("simulate", "sample", "--policy", "mct", "--order", "sjf"), "--order sjf: policy 'mct'"),
         (("simulate", "sample", "--placement", "singel"), "Did you mean 'single'"),
         (("simulate", "sample", "--order", "sjff"), "Did you mean 'sjf'"),
         (("simulate", "sample", "--federation", "exampel"), "Did you mean 'example'"),

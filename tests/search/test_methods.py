@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.optimize import baseline_values
+from fedsched.optimize import baseline_schedules, values_of
 from fedsched.search.driver import drive
 from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
@@ -29,10 +29,11 @@ def a_run(threads: int = 1, *, jobs: int = 40, seed: int = 2, budget: int = BUDG
         Objectives.of(("makespan", "energy")),
         threads=threads,
     )
-    names, values = baseline_values(problem, ("fcfs",))
+    schedules = baseline_schedules(problem, ("fcfs",))
+    values = values_of(problem, schedules.values())
     seeds = structured_seeds(problem, limit=60 if structured else 0)
     run = Run(problem, seed, [MaxEvaluations(budget)], values[0], seeds, np.zeros(2))
-    run.archive.add(values, policies=names)
+    run.archive.add(values, policies=list(schedules))
     return run
 
 

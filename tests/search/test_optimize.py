@@ -13,11 +13,15 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import FedschedError, TraceError, UnknownNameError
+from fedsched.lists import HEURISTICS
 from fedsched.search import checkpoint as checkpoints
 from fedsched.search.stopping import GapReached, NoProgress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from fedsched.search.run import Run
 
@@ -195,6 +199,24 @@ def test_baselines_share_the_searchs_knowledge(jobs: fs.Workload) -> None:
         assert found.baselines[0].values[0] == pytest.approx(easy.metrics().flow, rel=1e-12)
 
 
+@pytest.mark.compiled
+def test_list_heuristics_are_baselines_that_the_front_can_hold(jobs: fs.Workload, tmp_path: Path) -> None:
+    """Tests that a front of nothing but baselines runs as they do, from a file too, on both sides of estimates."""
+    names = tuple(HEURISTICS)
+    for knowledge in ("runtime", "estimate"):
+        found = fs.optimize(
+            jobs, fs.Federation.example(), objectives=("makespan", "energy"), knowledge=knowledge, seeds="random",
+            method="random", evaluations=20, baselines=names,
+        )  # fmt: skip
+        assert [baseline.policy for baseline in found.baselines] == list(names)
+        assert {plan.policy for plan in found.front.plans} & set(HEURISTICS)
+        found.save(tmp_path / "found.json")
+        for result in (found, fs.Result.load(tmp_path / "found.json")):
+            for i, values in enumerate(result.front.values.tolist()):
+                metrics = result.schedule(i).metrics(users=False)
+                assert [metrics.makespan, metrics.energy] == values
+
+
 def test_unknown_names_are_refused_before_anything_runs(jobs: fs.Workload) -> None:
     """Tests methods, objectives and seeds that do not exist."""
     cluster = fs.Federation.example()
@@ -204,6 +226,52 @@ def test_unknown_names_are_refused_before_anything_runs(jobs: fs.Workload) -> No
     for options in ({"evaluations": 0}, {"seconds": 0.0}, {"threads": 0}, {"package": 0, "objectives": "flow"}):
         with pytest.raises(ValueError, match="must be"):
             fs.optimize(jobs, cluster, **options)
+
+
+# ---- a user's objectives --------------------------------------------------------------------------------------------
+
+
+def carbon(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return a cost of energy and waiting."""
+    return 0.4 * metrics["energy"] / 3.6e6 + 0.01 * metrics["mean_wait"]
+
+
+def test_a_function_of_the_metrics_is_an_objective(jobs: fs.Workload) -> None:
+    """Tests that a user's cost is minimised, its values those of the schedules, and that auto takes ga or moga."""
+    found = fs.optimize(
+        jobs, fs.Federation.example(), objectives=["makespan", carbon], evaluations=BUDGET, baselines=FEW
+    )
+    assert found.method == "moga"
+    for i in range(len(found.front)):
+        metrics = {name: np.array([value]) for name, value in found.schedule(i).metrics().as_dict().items()}
+        assert found.front.values[i] == pytest.approx([metrics["makespan"][0], carbon(metrics)[0]])
+    assert np.isnan(found.gap("carbon"))
+    alone = fs.optimize(jobs, fs.Federation.example(), objectives=carbon, evaluations=BUDGET, baselines=FEW)
+    assert alone.method == "ga"
+    assert alone.objectives == ("carbon",)
+
+
+def test_a_bad_function_is_named(jobs: fs.Workload) -> None:
+    """Tests that NaN, a wrong shape, a metric's name and a compiled method are refused with the objective's name."""
+    cluster = fs.Federation.example()
+
+    def nowhere(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        return metrics["makespan"] * np.nan
+
+    def too_many(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        return np.zeros(3 * metrics["makespan"].size + 1)
+
+    def energy(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        return metrics["energy"]
+
+    with pytest.raises(ValueError, match="'nowhere' gave NaN for a plan with makespan="):
+        fs.optimize(jobs, cluster, objectives=nowhere, evaluations=100, baselines=FEW)
+    with pytest.raises(ValueError, match="'too_many' gave an array of shape"):
+        fs.optimize(jobs, cluster, objectives=too_many, evaluations=100, baselines=FEW)
+    with pytest.raises(ValueError, match="has the name of a metric"):
+        fs.optimize(jobs, cluster, objectives=energy, evaluations=100, baselines=FEW)
+    with pytest.raises(ValueError, match=r"'carbon' is a function.*take method='moga'"):
+        fs.optimize(jobs, cluster, objectives=["makespan", carbon], method="memetic", evaluations=100, baselines=FEW)
 
 
 # ---- checkpoints ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,50 @@
+"""Backfilling around the reservation of the head: EASY, and lookahead, which packs before it scans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import inlined
+from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.codes import Dispatch
+from fedsched.engine.dispatch import (
+    LASTING,
+    REFUSED,
+    ROUNDING,
+    place_beside_reservation,
+    reserve_for_head,
+    start_from_head,
+    start_job,
+)
+from fedsched.engine.lookahead import start_packed
+from fedsched.engine.queue import FIRST, next_candidate, next_small
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Plan, Problem, State
+
+
+@inlined
+def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
+    """Start from the head, reserve for the first that cannot start, backfill the rest around it [11, 24]."""
+    head = start_from_head(problem, plan, state)
+    queue = state.backfill if plan.separate_backfill else state.queue
+    if head < 0 or next_small(queue, FIRST, state.counter[Counter.FREE]) < 0:
+        return
+    shadow = reserve_for_head(problem, plan, state, head)
+    now, extra = state.clock[Clock.NOW], state.scratch.extra
+    window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
+    if plan.dispatch == Dispatch.LOOKAHEAD:
+        start_packed(problem, plan, state, head, shadow, window)
+    extra_total = extra.sum()
+    position = next_candidate(queue, FIRST, state.counter[Counter.FREE], window, extra_total)
+    while position >= 0:
+        j = queue.order[position]
+        if j != head:
+            fit = place_beside_reservation(problem, plan, state, j, shadow)
+            if fit == LASTING:
+                for g in range(extra.size):
+                    extra[g] -= state.scratch.chosen[g]
+            if fit != REFUSED:
+                start_job(problem, plan, state, j)
+                extra_total = extra.sum()
+        position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, extra_total)

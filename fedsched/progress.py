@@ -1,0 +1,60 @@
+"""One line on a terminal that says how a search stands."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fedsched.search.run import Run
+
+
+@contextmanager
+def watched(
+    callback: Callable[[Run], None] | None, seconds: float | None, *, show: bool | None = None
+) -> Iterator[Callable[[Run], None] | None]:
+    """Return the callback, made to keep a line of progress on stderr up to date too where one is shown."""
+    if not (_someone_watches() if show is None else show):
+        yield callback
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=5) as live:
+
+        def both(run: Run) -> None:
+            live.update(Text(status(run, seconds)))
+            if callback is not None:
+                callback(run)
+
+        yield both
+
+
+def _someone_watches() -> bool:
+    # An interactive session (a prompt, a notebook), whose terminal or cell shows stderr.
+    return hasattr(sys, "ps1") or "ipykernel" in sys.modules
+
+
+def status(run: Run, seconds: float | None) -> str:
+    """Return how a search stands: best, gap, hypervolume, speed, time left."""
+    objectives = run.problem.objectives
+    best = run.archive.best() * objectives.signs
+    parts = [f"{name} {value:,.6g}" for name, value in zip(objectives.names, best, strict=True)]
+    if run.bounds[0] > 0:
+        parts[0] += f" (gap {run.archive.best()[0] / run.bounds[0] - 1:.1%})"
+    if len(objectives.names) > 1:
+        parts.append(f"{len(run.archive)} plans, hypervolume {run.hypervolume():.4f}")
+    rate = run.evaluations / max(run.seconds, 1e-9)
+    parts.append(f"{run.evaluations:,} evaluations, {rate:,.0f} a second")
+    left = None
+    if run.total is not None and rate > 0:
+        left = (run.total - run.evaluations) / rate
+    if seconds is not None:
+        left = seconds - run.seconds if left is None else min(left, seconds - run.seconds)
+    if left is not None:
+        parts.append(f"{max(left, 0):.0f} s left")
+    return "  ".join(parts)

@@ -1,0 +1,198 @@
+"""Islands: searches side by side on any executor, with draws of their own, that send each other their best plans."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import FedschedError
+from fedsched.search.archive import crowding
+from fedsched.search.driver import drive
+from fedsched.search.methods import Welcoming
+from fedsched.search.run import CutShort, Run
+from fedsched.search.stopping import MaxEvaluations, MaxSeconds
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
+
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.search.methods import MethodInfo
+    from fedsched.search.problem import SearchProblem
+    from fedsched.search.stopping import StoppingRule
+
+EPOCHS = 20  # of a budget: how often the islands exchange plans
+SHORTEST = 200  # evaluations of an island's epoch
+WORK = 6_000_000  # job placements of an island's epoch at most: some two seconds, and how long Ctrl-C may take
+EMIGRANTS = 4  # plans that an island sends to the next one after each epoch
+TRIALS = 2  # times that an epoch is tried before its island is given up
+
+
+@dataclass(frozen=True, slots=True)
+class Island:
+    """One search between two epochs: what travels to a worker and back."""
+
+    seed: int
+    evaluations: int | None  # its share of the budget
+    done: int = 0
+    ended: bool = False
+    state: bytes = b""  # its run and its method, as the last epoch left them
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What a worker is asked to do with an island."""
+
+    problem: SearchProblem
+    info: MethodInfo
+    island: Island
+    reference: Floats
+    seeds: Ints
+    bounds: Floats
+    evaluations: int
+    seconds: float | None
+    immigrants: Ints
+    immigrant_values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """Stop where an epoch ends; the island's budget goes on."""
+
+    evaluations: int
+
+    def __call__(self, run: Run) -> str | None:
+        """Return the reason to stop, or None."""
+        return "the epoch ends" if run.evaluations >= self.evaluations else None
+
+
+class Archipelago:
+    """So many islands of one method, a method itself: a step is an epoch of all of them.
+
+    The same seed and evaluations give the same plans on any executor. After each epoch every island hands the best
+    of its archive to the next one, in a ring.
+    """
+
+    def __init__(self, run: Run, info: MethodInfo, islands: int) -> None:
+        self.info = info
+        self.executor: Executor | None = None  # given before the first step, and again after a checkpoint
+        total = run.total
+        shares = [None if total is None else total // islands + (k < total % islands) for k in range(islands)]
+        seeds = np.random.SeedSequence(run.seed).generate_state(islands, dtype=np.uint32).tolist()
+        self._islands = [Island(seed, share) for seed, share in zip(seeds, shares, strict=True)]
+        objectives = len(run.problem.objectives.names)
+        nothing = (np.zeros((0, run.problem.layout.length), dtype=np.int64), np.zeros((0, objectives)))
+        self._found = [nothing] * islands  # the archive of each, by which the next one profits
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "executor": None}
+
+    def step(self, run: Run) -> bool:
+        """Let every island live for an epoch, then collect what they have found."""
+        alive = [k for k, island in enumerate(self._islands) if not island.ended]
+        epochs = {k: self._epoch(run, k) for k in alive}
+        futures = {k: self._submit(k, epochs[k]) for k in alive}
+        lost = None
+        for k in alive:
+            try:
+                landing = self._result(k, epochs[k], futures[k])
+            except CutShort as error:
+                lost = lost or error  # the others are still collected
+                continue
+            self._islands[k], self._found[k] = landing.island, (landing.rows, landing.values)
+            run.account(landing.island.done - epochs[k].island.done, landing.values, landing.rows)
+        if lost is not None:
+            raise lost
+        return not all(island.ended for island in self._islands)
+
+    def _epoch(self, run: Run, k: int) -> Epoch:
+        island = self._islands[k]
+        most = max(SHORTEST, WORK // run.problem.layout.jobs)
+        length = most if island.evaluations is None else max(SHORTEST, min(most, island.evaluations // EPOCHS))
+        seconds = None
+        if run.seconds_given is not None:
+            seconds = max(0.05, min(run.seconds_given / EPOCHS, run.seconds_given - run.seconds))
+        rows, values = emigrants(*self._found[k - 1])
+        return Epoch(
+            problem=run.problem,
+            info=self.info,
+            island=island,
+            reference=run.reference,
+            seeds=run.seeds[: 0 if island.state else None],  # they are heavy, and only needed at first
+            bounds=run.bounds,
+            evaluations=island.done + length,
+            seconds=seconds,
+            immigrants=rows,
+            immigrant_values=values,
+        )
+
+    # ---- what an executor may do to an epoch --------------------------------------------------------------------
+
+    def _submit(self, k: int, epoch: Epoch) -> Future[Landing]:
+        if self.executor is None:
+            raise CutShort("the islands have no executor")
+        try:
+            return self.executor.submit(live, epoch)
+        except Exception as error:  # whatever an executor that has gone raises
+            raise self._lost(k, error) from error
+
+    def _result(self, k: int, epoch: Epoch, future: Future[Landing]) -> Landing:
+        for _ in range(TRIALS - 1):
+            try:
+                return future.result()
+            except (FedschedError, ValueError, TypeError):
+                raise  # the search's own word, not the executor's
+            except Exception:
+                future = self._submit(k, epoch)  # a lost epoch is lived again
+        try:
+            return future.result()
+        except (FedschedError, ValueError, TypeError):
+            raise
+        except Exception as error:
+            raise self._lost(k, error) from error
+
+    def _lost(self, k: int, error: Exception) -> CutShort:
+        why = f"{type(error).__name__}: {error}".strip().rstrip(".:")
+        return CutShort(f"island {k + 1} of {len(self._islands)} was lost with its worker ({why})")
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """What a worker brings back: the island, and the plans of its archive."""
+
+    island: Island
+    rows: Ints
+    values: Floats
+
+
+def live(epoch: Epoch) -> Landing:
+    """Return an island after an epoch; this is what workers run."""
+    island = epoch.island
+    rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
+    if island.evaluations is not None:
+        rules.append(MaxEvaluations(island.evaluations))
+    run = Run(epoch.problem.anew(), island.seed, rules, epoch.reference, epoch.seeds, epoch.bounds)
+    if island.state:
+        saved, method = pickle.loads(island.state)
+        run.restore(saved)
+    else:
+        method = epoch.info.make(run)
+    if len(epoch.immigrants):
+        run.archive.add(epoch.immigrant_values, epoch.immigrants)
+        if isinstance(method, Welcoming):
+            method.welcome(epoch.immigrants, epoch.immigrant_values)
+    if epoch.seconds is not None:
+        run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
+    drive(run, method)
+    ended = run.left == 0 or (run.evaluations < epoch.evaluations and epoch.seconds is None)
+    rows, values = run.archive.plans()
+    state = pickle.dumps((run.checkpoint(), method))
+    return Landing(replace(island, done=run.evaluations, ended=ended, state=state), rows, values)
+
+
+def emigrants(rows: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Return the few plans of an archive that stand for it: the extremes and the least crowded."""
+    chosen = np.sort(np.argsort(-crowding(values), kind="stable")[:EMIGRANTS])
+    return rows[chosen], values[chosen]

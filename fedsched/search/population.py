@@ -1,0 +1,97 @@
+"""A population of plans by rank and crowding, as NSGA-II has it: who breeds, who stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.variation import crossed, mutated, tournament
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.search.run import Run
+
+RANDOM = 0.2  # share of a first population that is random, however many seeds there are
+
+
+class Population:
+    """Plans that breed: parents by tournaments of rank and crowding; the better half of old and new stays."""
+
+    def __init__(self, rows: Ints, values: Floats, size: int) -> None:
+        best = by_rank_and_crowding(values, size)
+        self.rows, self.values = rows[best], values[best]
+        self._standing = np.arange(len(best))  # of each row, 0 the best
+
+    def children(self, run: Run, generation: int) -> Ints:
+        """Return children that are new, as many as there are parents or fewer."""
+        rng = run.generator(1 + generation)
+        pairs = tournament(self._standing, 2 * len(self.rows), rng).reshape(-1, 2)
+        rows = crossed(run.problem, self.rows, pairs, seed=run.seed, generation=2 * generation)
+        moves = np.minimum(rng.geometric(0.6, size=len(rows)), 5)
+        rows = mutated(run.problem, rows, moves, seed=run.seed, generation=2 * generation + 1)
+        new = _new(rows, self.rows)
+        return rows if len(new) == len(rows) else rows[new]
+
+    def survive(self, rows: Ints, values: Floats) -> None:
+        """Let other plans in, where they are better than those that are here."""
+        # Rows are heavy: those that stay, stay where they are, and others move to the places of those that go.
+        count = len(self.rows)
+        together = np.concatenate([self.values, values])
+        order = by_rank_and_crowding(together, count)
+        standing = np.full(len(together), count)
+        standing[order] = np.arange(count)
+        gone = np.flatnonzero(standing[:count] == count)
+        risen = np.flatnonzero(standing[count:] < count)
+        self.rows[gone], self.values[gone] = rows[risen], values[risen]
+        self._standing = standing[:count]
+        self._standing[gone] = standing[count + risen]
+
+
+def first_population(run: Run, size: int) -> Ints:
+    """Return the seeds and random plans beside them: so many at least, some of them random at any rate."""
+    count = max(size - len(run.seeds), int(RANDOM * size))
+    return np.concatenate([run.seeds, run.problem.random_rows(count, run.generator())])
+
+
+def by_rank_and_crowding(values: Floats, count: int) -> Ints:
+    """Return the `count` best points: by front, and within a front the least crowded first, equal points last."""
+    from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
+
+    _, rank = NonDominatedSorting().do(values, return_rank=True)
+    return np.lexsort((-crowding_in_fronts(values, rank), rank))[:count]
+
+
+def crowding_in_fronts(values: Floats, rank: Ints) -> Floats:
+    """Return every point's crowding distance within its front; −1 for all but the first of equal points."""
+    distance = np.zeros(len(values))
+    order = np.lexsort(values.T)
+    again = order[1:][(values[order[1:]] == values[order[:-1]]).all(axis=1)]
+    distance[again] = -1.0
+    points = np.flatnonzero(distance == 0.0)
+    for m in range(values.shape[1]):
+        # all fronts at once: sorted by front, then by the objective
+        sorted_points = points[np.lexsort((values[points, m], rank[points]))]
+        x, front = values[sorted_points, m], rank[sorted_points]
+        begins = np.flatnonzero(np.diff(front, prepend=-1))
+        ends = np.append(begins[1:], len(front)) - 1
+        extent = np.repeat(x[ends] - x[begins], ends - begins + 1)
+        gap = np.zeros(len(front))
+        gap[1:-1] = x[2:] - x[:-2]
+        distance[sorted_points] += np.divide(gap, extent, out=np.zeros(len(front)), where=extent > 0.0)
+        distance[sorted_points[np.union1d(begins, ends)]] = np.inf
+    return distance
+
+
+def row_hashes(rows: Ints) -> Ints:
+    """Return a number a row that equal rows share, and others but once in 2⁶⁴: a sum of products that wraps round."""
+    factors = np.random.default_rng(rows.shape[1]).integers(np.iinfo(np.int64).max, size=rows.shape[1])
+    return rows @ (2 * factors + 1)
+
+
+def _new(children: Ints, parents: Ints) -> Ints:
+    # The first of each kind of children that no parent equals; one where there is none.
+    hashes = row_hashes(children)
+    _, first = np.unique(hashes, return_index=True)
+    fresh = np.sort(first[~np.isin(hashes[first], row_hashes(parents))])
+    return fresh if fresh.size else np.zeros(1, dtype=np.int64)

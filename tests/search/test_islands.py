@@ -1,0 +1,171 @@
+"""Islands: the same plans on every executor, and what an executor may do to them."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.search import checkpoint as checkpoints
+from fedsched.search.islands import EMIGRANTS, SHORTEST, emigrants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fedsched.search.run import Run
+
+FEW = ("fcfs", "easy")
+pytestmark = pytest.mark.compiled
+
+
+class AtOnce(Executor):
+    """An executor that does everything at once, and fails where it is told to."""
+
+    def __init__(self, *failures: int) -> None:
+        self.submitted = 0
+        self._failures = failures
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return what is done already."""
+        future: Future[Any] = Future()
+        if self.submitted in self._failures:
+            future.set_exception(BrokenExecutor("the worker was terminated"))
+        else:
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:
+                future.set_exception(error)
+        self.submitted += 1
+        return future
+
+
+@pytest.fixture(scope="module")
+def jobs() -> fs.Workload:
+    """Return a small package."""
+    return fs.Workload.example().head(50)
+
+
+def search(jobs: fs.Workload, executor: Executor | None, **more: Any) -> fs.Result:
+    """Return what three islands find."""
+    options = {"evaluations": 6001, "islands": 3, "seed": 5, "baselines": FEW, **more}
+    return fs.optimize(jobs, fs.Federation.example(), executor=executor, **options)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(jobs: fs.Workload) -> fs.Result:
+    """Return what three islands find when nothing happens."""
+    return search(jobs, AtOnce())
+
+
+def test_the_same_plans_on_threads(jobs: fs.Workload, undisturbed: fs.Result) -> None:
+    """Tests that threads, ours or the user's, give what one after the other gives, and the whole budget is used."""
+    with ThreadPoolExecutor(2) as two:
+        for result in (search(jobs, two), search(jobs, None, threads=2)):
+            assert np.array_equal(result.front.values, undisturbed.front.values)
+            assert result.evaluations == 6001
+            assert result.islands == 3
+
+
+@pytest.mark.slow
+def test_the_same_plans_in_processes(jobs: fs.Workload, undisturbed: fs.Result) -> None:
+    """Tests that worker processes give the same plans."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
+        assert np.array_equal(search(jobs, processes).front.values, undisturbed.front.values)
+
+
+@pytest.mark.slow
+def test_killed_workers_cost_what_they_were_at(jobs: fs.Workload) -> None:
+    """Tests that when the workers are killed, the best until then comes back, and the reason names an island."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
+
+        def kill(run: Run) -> None:
+            if run.steps == 2:
+                for worker in list(processes._processes.values()):
+                    worker.kill()
+
+        with pytest.warns(RuntimeWarning, match="island 1 of 3 was lost"):
+            result = search(jobs, processes, callback=kill)
+    assert 0 < result.evaluations < 6001
+    assert "island 1 of 3" in result.stop_reason
+    result.best().verify()
+
+
+def test_islands_have_draws_of_their_own(jobs: fs.Workload, undisturbed: fs.Result) -> None:
+    """Tests that three islands find something else than one, and that two seeds differ."""
+    alone = fs.optimize(jobs, fs.Federation.example(), evaluations=6001, seed=5, baselines=FEW)
+    assert not np.array_equal(alone.front.values, undisturbed.front.values)
+    assert not np.array_equal(search(jobs, AtOnce(), seed=6).front.values, undisturbed.front.values)
+
+
+def test_an_executor_alone_makes_four_islands(jobs: fs.Workload) -> None:
+    """Tests the number of islands where the user says nothing, on an executor."""
+    assert search(jobs, AtOnce(), islands=None, evaluations=1000).islands == 4
+
+
+def test_a_lost_epoch_is_lived_again(jobs: fs.Workload, undisturbed: fs.Result) -> None:
+    """Tests that an epoch that fails once changes nothing."""
+    executor = AtOnce(4)
+    assert np.array_equal(search(jobs, executor).front.values, undisturbed.front.values)
+
+
+def test_a_lost_island_ends_the_search_with_the_best_so_far(jobs: fs.Workload) -> None:
+    """Tests that an epoch that fails twice ends the search, with a warning that names the island, and the rest kept."""
+    with pytest.warns(RuntimeWarning, match="island 2 of 3 was lost with its worker .BrokenExecutor"):
+        result = search(jobs, AtOnce(4, 6))
+    assert "island 2 of 3" in result.stop_reason
+    assert 5 * SHORTEST <= result.evaluations < 6001  # two epochs of two islands, one of the lost one
+    result.best().verify()
+
+
+def test_what_the_search_says_itself_is_no_loss(jobs: fs.Workload) -> None:
+    """Tests that an error of the search on an island comes out as it is."""
+    with pytest.raises(ValueError, match="mpso-fga needs two objectives"):
+        search(jobs, AtOnce(), method="mpso-fga", objectives="makespan")
+
+
+@pytest.mark.parametrize("method", ["moga", "ga", "pso-ea", "sa"])
+def test_every_kind_of_method_lives_on_islands(jobs: fs.Workload, method: str) -> None:
+    """Tests that other methods than the memetic one use the budget on islands, the same again on threads."""
+    once, again = (search(jobs, executor, method=method, evaluations=900) for executor in (AtOnce(), None))
+    assert once.evaluations == 900
+    assert np.array_equal(once.front.values, again.front.values)
+
+
+def test_islands_stop_by_the_clock(jobs: fs.Workload) -> None:
+    """Tests that a budget in seconds ends islands too."""
+    result = search(jobs, None, evaluations=None, seconds=0.5)
+    assert result.stop_reason == "0.5 s"
+    assert result.evaluations > 0
+
+
+def test_a_resumed_archipelago_ends_as_an_uninterrupted_one(
+    jobs: fs.Workload, undisturbed: fs.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that islands stopped in the middle go on from their checkpoint as if nothing had happened."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+
+    calls: list[int] = []
+
+    def interrupt(run: Run) -> None:
+        calls.append(run.steps)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+
+    first = search(jobs, AtOnce(), checkpoint=tmp_path / "c", callback=interrupt)
+    assert first.stop_reason == "interrupted"
+    second = search(jobs, AtOnce(), checkpoint=tmp_path / "c")
+    assert np.array_equal(second.front.values, undisturbed.front.values)
+
+
+def test_emigrants_are_the_extremes_and_the_least_crowded() -> None:
+    """Tests which plans leave."""
+    values = np.array([[0.0, 9.0], [1.0, 8.0], [1.1, 7.9], [1.2, 7.8], [5.0, 2.0], [9.0, 0.0]])
+    rows, chosen = emigrants(np.arange(6)[:, None], values)
+    assert len(rows) == EMIGRANTS
+    assert {0, 5, 4} <= set(rows[:, 0].tolist())
+    assert np.array_equal(chosen, values[rows[:, 0]])
