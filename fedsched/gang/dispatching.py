@@ -161,13 +161,14 @@ def _open_to(inputs: Inputs, state: State, p: int, among: int) -> bool:
 def choose_processor(inputs: Inputs, state: State, job: int, first: int, last: int, among: int) -> int:
     """Return the processor that a local job goes to, or NONE where none is open to it."""
     routing = inputs.rules.routing
+    prefers_idle = routing in (Routing.IDLE_FIRST, Routing.FASTEST)
     best, ties = NONE, 0
     least_class, least = 0, 0.0
     for p in range(first, last):
         if not _open_to(inputs, state, p, among):
             continue
-        at_once = may_start_at_once(inputs, state, job, p)
-        rank = 0 if at_once and routing in (Routing.IDLE_FIRST, Routing.FASTEST) else 1
+        at_once = prefers_idle and may_start_at_once(inputs, state, job, p)
+        rank = 0 if at_once else 1
         if routing == Routing.DISPATCH:
             weight = weight_of(inputs, state, job, p)
         elif routing == Routing.FASTEST:

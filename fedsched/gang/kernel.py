@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import kernel, part
-from fedsched.gang.disciplines import arrive_queued, settle
+from fedsched.gang.disciplines import arrive_queued
+from fedsched.gang.migration import settle
 from fedsched.gang.multisite import arrive_multisite, freed_multisite
 from fedsched.gang.state import Clock, Counter, Grid, end_run, remove
 

@@ -8,8 +8,8 @@ from fedsched.compiled import flag, part
 from fedsched.gang.dispatching import (
     ANY,
     choose_processor,
+    gang_wait,
     local_range,
-    may_overtake,
     may_start_at_once,
     sort_processors,
     weight_of,
@@ -56,10 +56,11 @@ def _serve(inputs: Inputs, state: State, p: int) -> None:
         return
     if _start_if_idle(inputs, state, job):
         return
+    longest = gang_wait(inputs, state, job) + inputs.rules.threshold  # eq. 1
     before, task = first, state.next_task[first]
     while task != NONE:
         local = inputs.job_of[task]
-        if may_overtake(inputs, state, local, p, job):
+        if state.left[local] * inputs.slow[p] <= longest:
             unlink(inputs, state, p, before, task)
             state.counter[Counter.BACKFILLED] += 1
             _start(inputs, state, local)
@@ -135,6 +136,8 @@ def _dispatch_largest(inputs: Inputs, state: State, first: int, last: int, only_
     if state.grid_ends[0] == NONE:
         return False
     room = _list_open(state, first, last, only_idle)
+    if room < state.smallest[inputs.site_first.size - 1]:  # of the gangs that wait, here or in queues
+        return False
     best = NONE
     job = state.grid_ends[0]
     while job != NONE:
