@@ -18,6 +18,16 @@ LOC = {
     1: {"AFCFS": 50.0, "LXF": 50.0, "LJFS": 50.0, "AFCFSm": 3.48, "LXFm": 16.63, "LJFSm": 9.63},
     2: {"AFCFS": 50.0, "LXF": 50.0, "LJFS": 50.0, "AFCFSm": 3.39, "LXFm": 16.2, "LJFSm": 6.89},
 }
+# Tables 3 and 4 whole, in thousands of seconds: after 500, 1000, ... 3000 jobs.
+COUNTS = (500, 1000, 1500, 2000, 2500, 3000)
+BY_JOBS = {
+    (1, "AFCFS"): (40.1, 85.3, 116.2, 164.3, 190.7, 185.4), (1, "AFCFSm"): (10.7, 19.5, 29.2, 35.4, 42.3, 40.2),
+    (1, "LXF"): (57.8, 119.0, 171.6, 240.3, 298.6, 301.5), (1, "LXFm"): (26.2, 59.9, 90.4, 116.7, 147.5, 165.7),
+    (1, "LJFS"): (82.6, 197.4, 307.6, 397.4, 492.3, 465.2), (1, "LJFSm"): (46.2, 113.1, 200.5, 278.0, 337.0, 333.4),
+    (2, "AFCFS"): (22.4, 61.3, 87.1, 120.6, 149.5, 143.8), (2, "AFCFSm"): (11.9, 20.5, 29.9, 36.0, 42.0, 40.0),
+    (2, "LXF"): (43.3, 92.7, 138.1, 193.9, 242.9, 245.4), (2, "LXFm"): (27.8, 62.5, 93.2, 117.6, 147.4, 162.3),
+    (2, "LJFS"): (77.0, 170.5, 265.1, 355.9, 445.3, 429.5), (2, "LJFSm"): (50.0, 119.4, 215.6, 284.9, 349.6, 340.0),
+}  # fmt: skip
 PLAIN, MIGRATING = ("AFCFS", "LXF", "LJFS"), ("AFCFSm", "LXFm", "LJFSm")
 # Pinto, Chaves, Leite, Vasconcelos and Barroso 2014: figures 3 and 4; S3's LoC is drawn only.
 LOC_2014 = {("AFCFS", 1): 30.4, ("LGFS", 1): 31.1, ("AFCFS", 2): 7.08, ("LGFS", 2): 24.3}
@@ -74,6 +84,23 @@ def of_2019(base: presets.Pinto2019, replications: int) -> None:
         table.row(
             f"{name}: ART under JSEQ / under OLB (± 0.1)", f"{paper:.2f}", f"{ours:.2f}", abs(ours - paper) <= 0.1
         )
+
+
+def by_jobs(replications: int) -> None:
+    """Tables 3 and 4, read as runs of the first n jobs."""
+    table = Comparison(
+        f"Pinto et al. 2019, tables 3 and 4: ART in 1000 s of the first {', '.join(map(str, COUNTS))} jobs, "
+        f"{replications} runs; reached: all within 25 %"
+    )
+    for (scenario, name), published in BY_JOBS.items():
+        preset = presets.Pinto2019(scheduler=name, scenario=scenario)
+        ours = []
+        for count in COUNTS:
+            runs = [simulate(preset.workload(k).head(count), preset.system(k), seed=k) for k in range(replications)]
+            ours.append(np.mean([run.metrics().mean_response for run in runs]) / 1000)
+        near = all(abs(one - paper) <= 0.25 * paper for one, paper in zip(ours, published, strict=True))
+        rows = [", ".join(f"{value:.1f}" for value in values) for values in (published, ours)]
+        table.row(f"S{scenario} {name}", *rows, near)
 
 
 def tried_2019(replications: int) -> None:
@@ -198,5 +225,6 @@ if __name__ == "__main__":
     if not smoke:
         tried_2014(5)
         of_2019(presets.Pinto2019(), runs)
+        by_jobs(5)
         claims_2019(3)
         tried_2019(3)
