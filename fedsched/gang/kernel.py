@@ -25,6 +25,10 @@ class Status(IntEnum):
     TIME = 2
     STUCK = 3
     MORE = 4
+    PAUSE = 5
+
+
+PAUSE_AFTER = 50_000  # events, so that Ctrl-C is heard
 
 
 @part
@@ -65,8 +69,9 @@ def _note_event(inputs: Inputs, state: State, code: int) -> None:
 
 @kernel
 def run_events(inputs: Inputs, state: State) -> int:
-    """Return a Status: MORE asks for a longer record of stretches, after which the run goes on."""
+    """Return a Status; after PAUSE, and after MORE once the record of stretches is longer, the run can go on."""
     counter = state.counter
+    pause = counter[Counter.EVENTS] + PAUSE_AFTER
     multi_site = inputs.rules.grid == Grid.MULTI_SITE
     while counter[Counter.COMPLETED] < inputs.max_completions:
         if (
@@ -74,6 +79,8 @@ def run_events(inputs: Inputs, state: State) -> int:
             or counter[Counter.SEGMENT_TASKS] + inputs.site_of.size > state.segment_processor.size
         ):
             return Status.MORE
+        if counter[Counter.EVENTS] == pause:
+            return Status.PAUSE
         time = np.inf
         completes = False
         if counter[Counter.RUNNING] > 0:

@@ -53,16 +53,15 @@ def simulate(
     if operator.index(seed) < 0:
         raise ValueError(f"simulate: seed={seed} must be at least 0.")
     local = _local_jobs(workload, system)
-    fits = workload.tasks <= system.largest
-    kept = np.flatnonzero(fits)
+    kept = np.flatnonzero(workload.tasks <= system.largest)
     rows = kept[np.lexsort((workload.id[kept], workload.submit[kept]))]
-    jobs = rows.size
     inputs = _inputs(workload, system, rows, local, int(seed), max_completions, time_limit)
     state = _state(inputs, system)
     with np.errstate(over="ignore"):  # splitmix64 wraps around; without the compiler numpy would warn of it
-        while (status := int(run_events(inputs, state))) == Status.MORE:
-            state = _with_longer_record(state, system.total)
-    return _schedule(workload, system, rows, local, fits, inputs, state, status, jobs)
+        while (status := int(run_events(inputs, state))) in (Status.MORE, Status.PAUSE):
+            if status == Status.MORE:
+                state = _with_longer_record(state, system.total)
+    return _schedule(workload, system, rows, local, inputs, state, status)
 
 
 def _local_jobs(workload: Workload, system: GangSystem) -> NDArray[np.bool_]:
@@ -209,11 +208,9 @@ def _schedule(
     system: GangSystem,
     rows: NDArray[np.int64],
     local: NDArray[np.bool_],
-    fits: NDArray[np.bool_],
     inputs: Inputs,
     state: State,
     status: int,
-    jobs: int,
 ) -> GangSchedule:
     """Return the record of a run in the workload's own order of jobs."""
     from fedsched.gang.state import Clock, Counter
@@ -225,10 +222,10 @@ def _schedule(
     job = np.concatenate((state.segment_job[:ended], cut)).astype(np.int64)
     length = inputs.size[job]
     first = np.concatenate(([0], np.cumsum(length))).astype(np.int64)
-    finish = np.full(len(workload), np.nan)
-    done = rows[-1 - state.log_code[: counter["EVENTS"]][state.log_code[: counter["EVENTS"]] < 0]]
-    finish[done] = state.log_time[: counter["EVENTS"]][state.log_code[: counter["EVENTS"]] < 0]
     code = state.log_code[: counter["EVENTS"]]
+    ends = code < 0
+    finish = np.full(len(workload), np.nan)
+    finish[rows[-1 - code[ends]]] = state.log_time[: code.size][ends]
     per_job = {name: np.zeros(len(workload), dtype=np.int64) for name in ("preemptions", "migrations")}
     for name, column in per_job.items():
         column[rows] = getattr(state, name)
@@ -242,13 +239,13 @@ def _schedule(
         segment_first=first,
         segment_processor=np.concatenate((state.segment_processor[: counter["SEGMENT_TASKS"]], *tasks_of_cut)),
         local=local,
-        rejected=~fits,
+        rejected=workload.tasks > system.largest,
         preemptions=per_job["preemptions"],
         migrations=per_job["migrations"],
         end=end,
         event_time=state.log_time[: code.size].copy(),
-        event_job=rows[np.where(code < 0, -1 - code, code)],
-        event_ends=code < 0,
+        event_job=rows[np.where(ends, -1 - code, code)],
+        event_ends=ends,
         idle=state.log_idle[: code.size].copy(),
         waiting=state.log_waiting[: code.size].copy(),
         lost=np.concatenate((state.log_lost[: code.size], state.clock[None, Clock.LOST : Clock.LOST_BY_SITE + 1])),
@@ -256,29 +253,21 @@ def _schedule(
         local_migrations=counter["LOCAL_MOVES"],
         external_migrations=counter["EXTERNAL_MOVES"],
         moved_tasks=counter["MOVED_TASKS"],
-        notes=_notes(workload, system, fits, status, counter, jobs, end),
+        notes=_notes(workload, system, status, counter, end),
     )
 
 
-def _notes(
-    workload: Workload,
-    system: GangSystem,
-    fits: NDArray[np.bool_],
-    status: int,
-    counter: dict[str, int],
-    jobs: int,
-    end: float,
-) -> tuple[str, ...]:
+def _notes(workload: Workload, system: GangSystem, status: int, counter: dict[str, int], end: float) -> tuple[str, ...]:
     notes = []
-    if not fits.all():
-        turned_away = workload.id[~fits]
+    turned_away = workload.id[workload.tasks > system.largest]
+    if turned_away.size:
         where = f"approach {system.approach}" if system.grid == "multi_site" else "the largest site"
         notes.append(
-            f"{turned_away.size} jobs need more than the {system.largest} processors that {where} "
-            f"can give a gang, and were turned away; the first is job {turned_away[0]}"
+            f"{turned_away.size} {'job needs' if turned_away.size == 1 else 'jobs need'} more than the "
+            f"{system.largest} processors that {where} can give a gang, turned away; the first is job {turned_away[0]}"
         )
     if status:
-        arrived, done = counter["ARRIVED"], counter["COMPLETED"]
+        jobs, arrived, done = len(workload) - turned_away.size, counter["ARRIVED"], counter["COMPLETED"]
         notes.append(
             f"stopped at the {STOPPED_AT[status]} at {end:g}: {done} of {jobs} jobs done, "
             f"{arrived - done} arrived and unfinished, {jobs - arrived} yet to arrive"

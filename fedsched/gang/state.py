@@ -85,7 +85,6 @@ class Counter(IntEnum):
     LOCAL_MOVES = 9
     EXTERNAL_MOVES = 10
     MOVED_TASKS = 11
-    STATUS = 12
 
 
 class Clock(IntEnum):

@@ -145,8 +145,7 @@ def test_a_gang_larger_than_every_site_is_turned_away_and_the_others_go_on():
     schedule = simulate(jobs((0, 9, 10, -1), (0, 8, 5, -1), (1, 1, 3, -1), (2, 4, 5, -1)), system)
     assert schedule.rejected.tolist() == [True, False, False, False]
     assert schedule.notes[0] == (
-        "1 jobs need more than the 8 processors that the largest site can give a gang, and were turned away; the first "
-        "is job 1"
+        "1 job needs more than the 8 processors that the largest site can give a gang, turned away; the first is job 1"
     )
     assert schedule.complete
     schedule.verify()

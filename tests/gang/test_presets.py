@@ -103,3 +103,19 @@ def test_the_published_orderings_of_2014_come_out():
     assert loss["AFCFS", 2] < loss["LGFS", 2] < loss["LGFS", 1]
     assert art["AFCFS", 2] < art["AFCFS", 1] < art["LGFS", 1]
     assert sum(run.preemptions for runs in found.values() for run in runs) > 0
+
+
+@pytest.mark.parametrize("discipline", ["fcfs", "afcfs", "ljfs", "lxf"])
+def test_logs_run_under_every_discipline(discipline):
+    """The shipped log on two sites, with migration, preemption and aging: everything completes and verifies."""
+    from fedsched.gang import GangSystem, simulate
+    from fedsched.io import read_example
+
+    system = GangSystem(
+        processors=(128, 64), grid="load", dispatch="jseq", routing="fastest", discipline=discipline, aging=20,
+        local_migration=True, external_migration=True, preempts=True, preempted="resume",
+    )  # fmt: skip
+    schedule = simulate(read_example("sample").head(150), system)
+    assert schedule.complete
+    assert schedule.local_migrations + schedule.external_migrations > 0
+    schedule.verify()
