@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fedsched import errors as errors
     from fedsched import gang as gang
     from fedsched import generate as generate
+    from fedsched import market as market
     from fedsched import search as search
     from fedsched.federation import Cluster as Cluster
     from fedsched.federation import Federation as Federation
@@ -47,6 +48,7 @@ _HOME: dict[str, str | None] = {
     "errors": None,
     "gang": None,
     "generate": None,
+    "market": None,
     "optimize": "optimize",
     "read": "io",
     "read_federation": "io",
@@ -71,6 +73,7 @@ __all__ = [
     "errors",
     "gang",
     "generate",
+    "market",
     "optimize",
     "read",
     "read_federation",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.baselines import baseline_schedules, values_of
 from fedsched.errors import FedschedError, InfeasibleError, unknown_name
-from fedsched.optimize import baseline_schedules, bounds_of, optimize, values_of, versions
+from fedsched.optimize import bounds_of, optimize, versions
 from fedsched.policies import POLICIES
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives

@@ -19,6 +19,7 @@ COMMANDS = {
     "optimize": "Search the best plan for a package of jobs, beside baselines and bounds.",
     "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",
     "plot": "Draw a saved search result: front, progress, Gantt chart.",
+    "market": "Give a batch of jobs priced slots on nodes with local load: AEP, CSS, batch-slicer, BSF.",
     "info": "Say what is in a log or a federation.",
     "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",
