@@ -28,8 +28,8 @@ class GangMetrics:
     """The figures of one class of jobs; times are means over its completed jobs, NaN where there are none.
 
     `mean_wait` (AWT) is the response less the run that counted: a gang that was stopped waits on from its arrival.
-    `mean_response` is RT and ART, `weighted_response` WRT, `mean_slowdown` SLD, `weighted_slowdown` WSLD; weights are
-    sizes. `utilisation` counts completed jobs only, `wasted` what restarted gangs had run before, both as shares of
+    `mean_response` is RT and ART, `weighted_response` WRT; `mean_slowdown` SLD and `weighted_slowdown` WSLD divide by
+    the run that counted, clock and overhead included; weights are sizes. `utilisation` counts completed jobs only, `wasted` what restarted gangs had run before, both as shares of
     all processors' time; `loss_of_capacity` is LoC over all processors, `loss_by_site` the same site by site.
     """
 
@@ -155,9 +155,9 @@ class GangSchedule:
         of_class = np.ones(len(self), dtype=bool) if jobs == "all" else self.local == (jobs == "locals")
         arrived = of_class & (self.workload.submit <= self.end) & (self.workload.submit >= begin)
         done = arrived & self.completed
-        size, service = self.workload.tasks[done], self.workload.runtime[done]
+        size, ran = self.workload.tasks[done], self._counted()[done]
         response = self.finish[done] - self.workload.submit[done]
-        slowdown = np.divide(response, service, out=np.full(len(response), np.nan), where=service > 0)
+        slowdown = np.divide(response, ran, out=np.full(len(response), np.nan), where=ran > 0)
         useful, wasted = self._areas(of_class, begin)
         span = self.system.total * max(self.end - begin, 0.0)
         lost = self.lost[-1] - self._lost_before(begin)
@@ -165,7 +165,7 @@ class GangSchedule:
         return GangMetrics(
             completed=int(done.sum()),
             completed_share=float(done.sum() / arrived.sum()) if arrived.any() else np.nan,
-            mean_wait=np.nan if none else float((response - self._counted()[done]).mean()),
+            mean_wait=np.nan if none else float((response - ran).mean()),
             mean_response=np.nan if none else float(response.mean()),
             weighted_response=np.nan if none else float((size * response).sum() / size.sum()),
             mean_slowdown=np.nan if none else float(slowdown.mean()),

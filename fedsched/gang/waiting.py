@@ -30,10 +30,10 @@ BY_KEY, BY_ARRIVAL = constant(0), constant(1)  # the two orders in which a site'
 @inlined
 def _precedes(inputs: Inputs, state: State, which: int, a: int, b: int) -> bool:
     # A row's number stands for (arrival, id).
-    if state.aged[a] != state.aged[b]:
-        return state.aged[a] > state.aged[b]
     if inputs.rules.preempts == 1 and inputs.local[a] != inputs.local[b]:
         return inputs.local[a] > inputs.local[b]
+    if state.aged[a] != state.aged[b]:
+        return state.aged[a] > state.aged[b]
     if which == BY_KEY:
         rule = inputs.rules.discipline
         if rule == Discipline.AFCFS and inputs.size[a] != inputs.size[b]:

@@ -260,7 +260,7 @@ class System:
         return p.held_for in (None, job) or (self.o.preempts and job is not None and job.local)
 
     def key(self, job, *, by_arrival=False):
-        first = (not job.aged, self.o.preempts and not job.local)
+        first = (self.o.preempts and not job.local, not job.aged)
         rule = "fcfs" if by_arrival else self.o.discipline
         match rule:
             case "afcfs":
