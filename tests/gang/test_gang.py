@@ -221,6 +221,13 @@ def test_metrics_by_hand():
     assert working.tolist() == [3, 3, 3, 0]
 
 
+def test_slowdown_divides_by_the_run_as_it_was():
+    """At half the clock a job that never waits has a slowdown of 1."""
+    system = GangSystem(processors=(2,), clocks=(1000, 1000), grid="load")
+    metrics = simulate(jobs((0, 2, 10, -1), (30, 2, 5, -1)), system).metrics()
+    assert (metrics.mean_response, metrics.mean_slowdown, metrics.weighted_slowdown) == (15.0, 1.0, 1.0)
+
+
 def test_the_same_seed_gives_the_same_run():
     """Seeds decide ties and workloads, and nothing else does."""
     preset = presets.DimitriadouKaratza(completions=500)
