@@ -30,7 +30,8 @@ class GangMetrics:
     `mean_wait` (AWT) is the response less the run that counted: a gang that was stopped waits on from its arrival.
     `mean_response` is RT and ART, `weighted_response` WRT; `mean_slowdown` SLD and `weighted_slowdown` WSLD divide by
     the run that counted, clock and overhead included; weights are sizes. `utilisation` counts completed jobs only,
-    `wasted` what restarted gangs had run before, both as shares of all processors' time; `loss_of_capacity` is LoC over all processors, `loss_by_site` the same site by site.
+    `wasted` what restarted gangs had run before, both as shares of all processors' time; `loss_of_capacity` is LoC over
+    all processors, `loss_by_site` the same site by site.
     """
 
     completed: int
@@ -157,7 +158,8 @@ class GangSchedule:
         done = arrived & self.completed
         size, ran = self.workload.tasks[done], self._counted()[done]
         response = self.finish[done] - self.workload.submit[done]
-        slowdown = response / ran
+        # A run too short for the clock's digits leaves no difference of two times.
+        slowdown = response / np.where(ran > 0, ran, self.workload.runtime[done])
         useful, wasted = self._areas(of_class, begin)
         span = self.system.total * max(self.end - begin, 0.0)
         lost = self.lost[-1] - self._lost_before(begin)
