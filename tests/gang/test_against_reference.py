@@ -154,7 +154,7 @@ def test_without_a_threshold_no_overtaking_delays_a_gang(multi_site):
     own = {"grid": "multi_site"} if multi_site else {"grid": "load", "routing": "dispatch", "dispatch": "jsq"}
     fixed = own | {"discipline": "fcfs", "claim": "hold", "local_migration": False, "external_migration": False}
     for threshold in late:
-        for case in range(150):
+        for case in range(80):
             workload, system = random_case(case, **fixed, preempts=False, local_site="grid", threshold=threshold)
             model = reference_of(workload, system, seed=case, model=_Watching)
             taken = [pair for pair in model.pairs if pair[0].begun == pair[1] and pair[0].processors == [pair[2]]]
