@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fedsched import bounds as bounds
     from fedsched import errors as errors
+    from fedsched import gang as gang
     from fedsched import generate as generate
     from fedsched import market as market
     from fedsched import search as search
@@ -45,6 +46,7 @@ _HOME: dict[str, str | None] = {
     "Workload": "workload",
     "bounds": None,
     "errors": None,
+    "gang": None,
     "generate": None,
     "market": None,
     "optimize": "optimize",
@@ -69,6 +71,7 @@ __all__ = [
     "__version__",
     "bounds",
     "errors",
+    "gang",
     "generate",
     "market",
     "optimize",
