@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from fedsched import errors as errors
     from fedsched import generate as generate
     from fedsched import search as search
+    from fedsched.compare import Budget as Budget
+    from fedsched.compare import Instance as Instance
+    from fedsched.compare import compare as compare
     from fedsched.federation import Cluster as Cluster
     from fedsched.federation import Federation as Federation
     from fedsched.federation import NodeGroup as NodeGroup
@@ -32,8 +35,10 @@ __version__ = "0.1.0"
 
 # Public name -> the module that holds it, imported when the name is first used; None: the name is a module itself.
 _HOME: dict[str, str | None] = {
+    "Budget": "compare",
     "Cluster": "federation",
     "Federation": "federation",
+    "Instance": "compare",
     "Job": "workload",
     "ListHeuristic": "policies",
     "NodeGroup": "federation",
@@ -43,6 +48,7 @@ _HOME: dict[str, str | None] = {
     "Schedule": "schedule",
     "Workload": "workload",
     "bounds": None,
+    "compare": "compare",
     "errors": None,
     "generate": None,
     "optimize": "optimize",
@@ -54,8 +60,10 @@ _HOME: dict[str, str | None] = {
 }
 
 __all__ = [
+    "Budget",
     "Cluster",
     "Federation",
+    "Instance",
     "Job",
     "ListHeuristic",
     "NodeGroup",
@@ -66,6 +74,7 @@ __all__ = [
     "Workload",
     "__version__",
     "bounds",
+    "compare",
     "errors",
     "generate",
     "optimize",
