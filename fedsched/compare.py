@@ -146,21 +146,21 @@ def _here(tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
 
 def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
     # Runs come as they end, not as they were asked for: what is done does not wait behind a slow one.
-    futures: dict[Future[RunRecord], _Task] = {}
-    lost: list[tuple[_Task, Exception]] = []
+    futures: dict[Future[RunRecord], int] = {}
+    lost: dict[int, Exception] = {}
     kept = 0
     try:
-        for task in tasks:
+        for k, task in enumerate(tasks):
             try:
-                futures[executor.submit(_run, task)] = task
+                futures[executor.submit(_run, task)] = k
             except Exception as error:  # it is broken or shut down, and takes no more
-                lost.append((task, error))
+                lost[k] = error
                 break
         for future in as_completed(futures):
             try:
                 record = future.result()
             except Exception as error:  # a run's own failure is in its record: this is the executor's
-                lost.append((futures[future], error))
+                lost[futures[future]] = error
                 continue
             kept += 1
             yield record
@@ -168,9 +168,10 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
         for future in futures:
             future.cancel()
     if lost:
-        task, cause = lost[0]
+        first = min(lost)
+        cause = lost[first]
         others = len(tasks) - kept - 1
         raise FedschedError(
-            f"The executor failed at {task.blank}{f' and {others} others' if others else ''} "
+            f"The executor failed at {tasks[first].blank}{f' and {others} others' if others else ''} "
             f"({type(cause).__name__}: {cause}); what ended before is kept: call again with the same path for the rest."
         ) from cause

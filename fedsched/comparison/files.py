@@ -20,7 +20,10 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
     """Return the runs in a file; a last line that was cut off is left out, any other damage is an error."""
     if not Path(path).exists():
         return []
-    lines = Path(path).read_bytes().split(b"\n")
+    try:
+        lines = Path(path).read_bytes().split(b"\n")
+    except OSError as error:
+        raise FedschedError(f"Cannot read {path}: {error.strerror or error}; name a file of runs.") from error
     records = []
     for number, line in enumerate(lines, 1):
         if not line:
