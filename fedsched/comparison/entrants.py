@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fedsched.comparison.instances import Budget, Instance
+    from fedsched.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,18 @@ class Outcome:
     def __post_init__(self) -> None:
         object.__setattr__(self, "front", tuple(tuple(float(value) for value in row) for row in self.front))
         object.__setattr__(self, "bounds", tuple(_known(value) for value in self.bounds))
+
+    @classmethod
+    def of(cls, result: Result) -> Outcome:
+        """Return what a search's result says of its run."""
+        return cls(
+            front=result.front.values.tolist(),
+            bounds=tuple(result.lower_bounds[name] for name in result.objectives),
+            evaluations=result.evaluations,
+            seconds=result.seconds,
+            stop_reason=result.stop_reason,
+            versions=result.versions,
+        )
 
 
 def _known(value: float | None) -> float | None:
@@ -91,14 +104,7 @@ class SearchEntrant:
         )
         if result.stop_reason == "interrupted":
             raise KeyboardInterrupt
-        return Outcome(
-            front=result.front.values.tolist(),
-            bounds=tuple(result.lower_bounds[name] for name in result.objectives),
-            evaluations=result.evaluations,
-            seconds=result.seconds,
-            stop_reason=result.stop_reason,
-            versions=result.versions,
-        )
+        return Outcome.of(result)
 
 
 @dataclass(frozen=True, slots=True)

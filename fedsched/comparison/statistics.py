@@ -90,7 +90,8 @@ class Pairs:
     pairs: tuple[Pair, ...]
 
     def __str__(self) -> str:
-        head = f"{self.measure}: Wilcoxon over {self.blocks} blocks, {len(self.pairs)} pairs, alpha = {self.alpha:g}"
+        pairs = f"{len(self.pairs)} pair{'s' * (len(self.pairs) > 1)}"
+        head = f"{self.measure}: Wilcoxon over {self.blocks} blocks, {pairs}, alpha = {self.alpha:g}"
         return "\n".join([head, *(f"  {pair}" for pair in self.pairs)])
 
     def verdict(self, first: str, second: str) -> str:
