@@ -157,12 +157,14 @@ class Comparison:
         difference = critical_difference(len(scores.methods), len(scores.blocks), alpha)
         return ranks.draw(scores.average_ranks(), difference=difference, alpha=alpha, ax=ax)
 
-    def plot_profile(self, measure: str | None = None, *, by: Blocks = "run", ax: Any = None) -> Any:
-        """Return the axes with the performance profile."""
+    def plot_profile(
+        self, measure: str | None = None, *, by: Blocks = "run", most: float | None = None, ax: Any = None
+    ) -> Any:
+        """Return the axes with the performance profile, up to the factor `most` of the best."""
         from fedsched.plot import profile
 
         scores = self.scores(measure, by=by)
-        return profile.draw(scores.costs(), value=scores.measure, ax=ax)
+        return profile.draw(scores.costs(), value=scores.measure, most=most, ax=ax)
 
     def report(
         self,

@@ -55,7 +55,8 @@ def test_methods_and_policies_side_by_side(call: Callable[..., Any], tmp_path: P
 @pytest.mark.compiled
 def test_json_holds_every_measure(call: Callable[..., Any]) -> None:
     """Tests that two objectives give indicators too, and that statements are words and numbers."""
-    words = (*LOG[:-1], "200", *options("random", "fcfs"), "--objective", "makespan", "--objective", "energy", "--seeds", 4)
+    objectives = ("--objective", "makespan", "--objective", "energy")
+    words = (*LOG[:-1], "200", *options("random", "fcfs"), *objectives, "--seeds", 4)
     status, said, _ = call(*words, "--json", "--by", "run", "--against", "random")
     found = json.loads(said)
     assert status == 0
