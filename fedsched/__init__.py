@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fedsched import bounds as bounds
     from fedsched import errors as errors
     from fedsched import generate as generate
+    from fedsched import market as market
     from fedsched import search as search
     from fedsched.compare import Budget as Budget
     from fedsched.compare import Instance as Instance
@@ -51,6 +52,7 @@ _HOME: dict[str, str | None] = {
     "compare": "compare",
     "errors": None,
     "generate": None,
+    "market": None,
     "optimize": "optimize",
     "read": "io",
     "read_federation": "io",
@@ -77,6 +79,7 @@ __all__ = [
     "compare",
     "errors",
     "generate",
+    "market",
     "optimize",
     "read",
     "read_federation",

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import fedsched
+from fedsched.baselines import baseline_schedules, first_plans, reference_of, usual_baselines, values_of
 from fedsched.bounds import lower_bounds
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.errors import InfeasibleError
 from fedsched.federation import Federation
-from fedsched.metrics import NAMES, Column
+from fedsched.metrics import NAMES
 from fedsched.progress import watched
 from fedsched.result import Baseline, Front, PlannedQueue, Result, Settings
-from fedsched.schedule import Schedule
 from fedsched.search.checkpoint import Checkpoint
 from fedsched.search.driver import drive
 from fedsched.search.genome import unpacked
@@ -30,7 +29,6 @@ from fedsched.search.problem import SearchProblem
 from fedsched.search.run import Run
 from fedsched.search.seeds import structured_seeds
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
-from fedsched.simulate import RunningJobs, simulate
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -42,15 +40,9 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.methods import Method, MethodInfo
     from fedsched.search.objectives import Cost
+    from fedsched.simulate import RunningJobs
 
-BASELINES = (
-    "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy", "jpr",
-    "cbs", "lookahead",
-)  # fmt: skip
-DEAR_BASELINES = ("conservative", "mct", "min-min", "max-min", "sufferage", "least-energy")
-MANY_JOBS = 1000  # waiting at once; from there on the dear ones would take longer than a search
 WORK = 30_000_000  # the default budget: so many job placements, some ten seconds
-MOST_SEEDS = 200
 SEEDS = ("structured", "random")
 ISLANDS = 4  # with an executor, when the user says nothing: the same number everywhere, so that results are
 
@@ -223,8 +215,8 @@ def search_once(
         problem=problem,
         seed=search.seed,
         stop=search.stop,
-        reference=_reference(problem, names, values),
-        seeds=_first_plans(problem, search.seeds, initial, schedules.values()),
+        reference=reference_of(problem, names, values),
+        seeds=first_plans(problem, search.seeds, initial, schedules.values()),
         bounds=np.array([bound_on(bounds, name) for name in search.objectives.names]) * search.objectives.signs,
         callback=search.callback,
     )
@@ -280,78 +272,6 @@ def _rules(
     if evaluations is None and seconds is None and not given:
         rules.append(MaxEvaluations(max(1000, WORK // max(jobs, 1))))
     return tuple(rules)
-
-
-def usual_baselines(jobs: int) -> tuple[str, ...]:
-    """Return the policies that a search over so many jobs is compared with unless told otherwise."""
-    return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
-
-
-def baseline_schedules(problem: SearchProblem, policies: Sequence[str]) -> dict[str, Schedule]:
-    """Return what the policies do that can place every job, with the search's own knowledge."""
-    schedules = {}
-    for policy in policies:
-        try:
-            schedules[policy] = simulate(
-                problem.workload,
-                problem.federation,
-                policy,
-                saturation=problem.saturation,
-                knowledge=problem.knowledge,
-                kill_at_estimate=problem.kill_at_estimate,
-                t0=problem.problem.t0,
-                running=problem.running,
-            )
-        except InfeasibleError:
-            continue  # this policy's placement cannot hold some job; others can, or packing had failed
-    return schedules
-
-
-def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
-    """Return the objective values of schedules."""
-    rows = [tuple(schedule.metrics(users=False).as_dict().values()) for schedule in schedules]
-    return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
-
-
-def _reference(problem: SearchProblem, names: Sequence[str], values: Floats) -> Floats:
-    # FCFS on the default placement; where an objective is 0 there, 1 keeps the division harmless.
-    if "fcfs" in names:
-        reference = values[list(names).index("fcfs")]
-    else:
-        order = np.argsort(problem.problem.arrival_rank, kind="stable")
-        reference = problem.values(problem.row(order)[None])[0]
-    return np.where(reference == 0.0, 1.0, reference)
-
-
-def _first_plans(problem: SearchProblem, seeds: str, initial: Iterable[object], baselines: Iterable[Schedule]) -> Ints:
-    # The user's plans, then what the baselines did, bound to the nodes that they took, then the structured ones.
-    own = [row for plan in initial for row in _rows_of(problem, plan)]
-    if seeds == "structured":
-        own += [row for schedule in baselines if schedule.complete for row in _rows_of(problem, schedule)]
-    rows = np.array(own, dtype=np.int64).reshape(len(own), problem.layout.length)
-    if seeds != "structured":
-        return rows
-    return np.concatenate([rows, structured_seeds(problem, limit=MOST_SEEDS)])
-
-
-def _rows_of(problem: SearchProblem, plan: object) -> list[Ints]:
-    """Return what a user's plan is as rows."""
-    if isinstance(plan, Result):
-        return [row for one in plan.front.plans for row in _rows_of(problem, one)]
-    if isinstance(plan, PlannedQueue):
-        if plan.schedule is not None:
-            return _rows_of(problem, plan.schedule)
-        if plan.order is None:
-            return []  # a policy: the baselines hold it already
-        rules = (int(Dispatch[plan.dispatch.upper()]), int(Placement[plan.placement.upper()]))
-        return [problem.row(plan.order, plan.caps, rules)]
-    if isinstance(plan, Schedule):
-        if len(plan) != problem.layout.jobs or not plan.complete:
-            raise ValueError(f"initial: the schedule must start all of the {problem.layout.jobs} jobs.")
-        return [problem.row(np.argsort(plan.start, kind="stable"), plan.counts)]
-    if isinstance(plan, tuple) and len(plan) == 2:
-        return [problem.row(plan[0], plan[1])]
-    raise TypeError(f"initial: {type(plan).__name__} is no plan; give schedules, Results, or pairs (order, caps).")
 
 
 def bounds_of(problem: SearchProblem) -> LowerBounds:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.optimize import Search, baseline_schedules, bound_on, bounds_of, search_once, values_of, versions
+from fedsched.baselines import baseline_schedules, values_of
+from fedsched.optimize import Search, bound_on, bounds_of, search_once, versions
 from fedsched.policies import Rules
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.schedule import Schedule

@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": "Compare methods and policies on logs over seeds: medians, gaps, ranks, who is ahead.",
     "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",
     "plot": "Draw a saved search result: front, progress, Gantt chart.",
+    "market": "Give a batch of jobs priced slots on nodes with local load: AEP, CSS, batch-slicer, BSF.",
     "info": "Say what is in a log or a federation.",
     "generate": "Write a made workload: lublin, poisson or planted.",
     "verify": "Recompute the known schedules of a log on your copy of it.",

@@ -6,8 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from fedsched.baselines import baseline_schedules, values_of
 from fedsched.errors import InfeasibleError, unknown_name
-from fedsched.optimize import baseline_schedules, bounds_of, optimize, values_of, versions
+from fedsched.optimize import bounds_of, optimize, versions
 from fedsched.policies import POLICIES
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives

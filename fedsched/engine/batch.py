@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Problem
 
-SLICE = 16  # candidates between two looks at Ctrl-C
+SLICE = 20_000  # job placements between two looks at Ctrl-C: some ten milliseconds
 
 
 class Evaluator:
@@ -96,10 +96,12 @@ class Evaluator:
         spaces = self._workspaces(int(rules.max(initial=0)))
         edges = np.linspace(0, candidates, self.threads + 1).astype(int).tolist()
 
+        step = max(1, SLICE // max(jobs, 1))
+
         def work(thread: int) -> None:
             state, user_sums = spaces[thread]
-            for first in range(edges[thread], edges[thread + 1], SLICE):
-                last = min(first + SLICE, edges[thread + 1])
+            for first in range(edges[thread], edges[thread + 1], step):
+                last = min(first + step, edges[thread + 1])
                 status = evaluate(
                     self.problem, self._common, orders, caps, rules, places, state, user_sums, rows, first, last
                 )

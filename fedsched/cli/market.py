@@ -1,0 +1,214 @@
+"""`fedsched market`: give a batch of jobs priced slots on nodes that their owners use too."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from fedsched.cli.shared import (
+    CHART_FORMATS,
+    check_output,
+    load_federation,
+    load_workload,
+    number_text,
+    print_json,
+    print_table,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from fedsched.market import Assignment, Domain, Environment
+    from fedsched.market.methods import Method
+
+Name = Literal["css", "slicer", "backfilling", "bsf"]
+NEVER_EMPTY = Parameter(negative=())
+MEANINGS = {
+    "scheduled": "jobs with a window",
+    "cost": "what all users pay",
+    "cpu": "node time that the batch reserves",
+    "energy": "its nodes' power × time",
+    "start": "mean start",
+    "runtime": "mean run time (longest slot)",
+    "finish": "mean finish",
+    "job_cost": "mean cost of a job",
+    "job_cpu": "mean node time of a job",
+    "makespan": "last finish",
+    "alternatives": "windows that a job had to choose from, mean",
+    "utilisation": "share of all node time that the batch takes",
+    "idle": "share that nobody takes",
+}
+
+
+def command(
+    *,
+    method: Annotated[tuple[Name, ...], NEVER_EMPTY] = ("css", "slicer", "backfilling", "bsf"),
+    problem: Literal["time", "cost", "profit", "idleness"] = "time",
+    groups: int = 5,
+    first: int | None = None,
+    nodes: int = 24,
+    jobs: int = 20,
+    tasks: Annotated[tuple[int, int], NEVER_EMPTY] = (2, 5),
+    length: Annotated[tuple[float, float], NEVER_EMPTY] = (100.0, 200.0),
+    budget: Annotated[tuple[float, float], NEVER_EMPTY] = (0.9, 1.6),
+    cycles: int = 1,
+    file: str | None = None,
+    trace: str | None = None,
+    federation: str | None = None,
+    begin: float = 0.0,
+    interval: float = 600.0,
+    out: Path | None = None,
+    show: bool = False,
+    gantt: Path | None = None,
+    seed: int = 0,
+    json: bool = False,
+) -> int:
+    """Give a batch of jobs priced slots on nodes that their owners use too.
+
+    Example: fedsched market --method css --method slicer --cycles 200
+
+    Parameters
+    ----------
+    method
+        css, slicer, backfilling or bsf; several are compared. All when not given.
+    problem
+        What the VO chooses the combination of windows by.
+    groups
+        Into how many parts the slicer cuts the batch.
+    first
+        How many jobs of the batch bsf gives to the slicer. Default: half.
+    nodes
+        The domain's size (made domains).
+    jobs
+        How many jobs are in a batch.
+    tasks
+        The least and the most parallel tasks of a job.
+    length
+        The shortest and the longest reservation, on the slowest node (--trace: on a node of speed 1).
+    budget
+        The least and the greatest budget, as multiples of what the job costs on the market.
+    cycles
+        Over how many made domains and batches to take the mean.
+    file
+        Instead of made domains and batches: a market of your own (.toml; docs/market.md says what is in it).
+    trace
+        Instead of a made domain: what this log leaves idle on --federation under EASY.
+    federation
+        The machine of --trace: a .toml file or a shipped one's name. Default: the log's machine.
+    begin
+        Where the scheduling interval begins (--trace), in seconds after the first submission.
+    interval
+        The length of the scheduling interval.
+    out
+        Write the windows of the last cycle, by the first method named: .csv.
+    show
+        Print every job's window of the last cycle.
+    gantt
+        Draw the windows of the last cycle, by the first method named: .svg, .png or .pdf.
+    seed
+        What domains, prices and batches are drawn by.
+    json
+        Print JSON instead of a table.
+    """
+    from fedsched.market import Backfilling, Bsf, Domain, Jobs, Slicer, schedule
+    from fedsched.market.files import read_market, write_windows
+    from fedsched.plot.cycle import save
+
+    if cycles < 1:
+        raise ValueError(f"cycles={cycles} must be at least 1.")
+    check_output(out, (".csv",), what="a table of windows")
+    check_output(gantt, CHART_FORMATS, what="a chart")
+    if file is not None and (trace is not None or cycles > 1):
+        raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
+    if federation is not None and trace is None:
+        raise ValueError("--federation is the machine of --trace: give that too, or leave both out for made domains.")
+    own, idle, domain = None, None, Domain(nodes=nodes, interval=interval)
+    if file is not None:
+        own, idle = read_market(file)
+    elif trace is not None:
+        idle, domain = _idle_time(trace, federation, begin, interval)
+    made = Jobs(jobs=jobs, nodes=tasks, length=length, budget=budget)
+    methods: dict[str, Method] = {
+        "css": Slicer(groups=1, search="amp", problem=problem),
+        "slicer": Slicer(groups=groups, problem=problem),
+        "backfilling": Backfilling(),
+        "bsf": Bsf(first=first, slicer=Slicer(groups=1, problem=problem)),
+    }
+    done: dict[str, list[Assignment]] = {name: [] for name in dict.fromkeys(method)}
+    with progress_bar("scheduling") as progress:
+        for cycle in range(cycles):
+            environment = domain.environment(seed + cycle) if idle is None else idle
+            batch = made.batch(seed + cycle, domain=domain) if own is None else own
+            for name, results in done.items():
+                results.append(schedule(batch, environment, method=methods[name], seed=seed + cycle))
+            if progress is not None:
+                progress((cycle + 1) * len(batch), cycles * len(batch))
+    means = {name: _means(results) for name, results in done.items()}
+    last = {name: results[-1] for name, results in done.items()}
+    if gantt is not None:
+        save(next(iter(last.values())), gantt)
+    if out is not None:
+        write_windows(next(iter(last.values())), out)
+    if json:
+        sane = {name: {k: v if v == v else None for k, v in row.items()} for name, row in means.items()}
+        print_json({"cycles": cycles, "means": sane, "last": {name: _plan(plan) for name, plan in last.items()}})
+        return 0
+    print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
+    rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
+    rows.append(("failures", *(number_text(means[of]["failures"]) for of in means), "cycles that left a job without"))
+    print_table("market", ("metric", *means, "meaning"), rows, align="l" + "r" * len(means) + "l")
+    for name, plan in last.items():
+        if show:
+            _print_windows(name, plan)
+        without = (f"job {plan.batch[j].name}: {why}" for j, why in plan.unscheduled().items())
+        for line in (*plan.limits, *without):
+            print(f"{name}{'' if cycles == 1 else ', last cycle'}: {line}")
+    return 0
+
+
+def _means(results: list[Assignment]) -> dict[str, float]:
+    # Means over the cycles in which there is something to take the mean of.
+    totals = [plan.totals().as_dict() for plan in results]
+    known = {name: [row[name] for row in totals if row[name] == row[name]] for name in MEANINGS}
+    means = {name: sum(values) / len(values) if values else float("nan") for name, values in known.items()}
+    return means | {"failures": sum(plan.failed for plan in results) / len(results)}
+
+
+def _plan(plan: Assignment) -> dict[str, object]:
+    windows = [
+        {"job": plan.batch[w.job].name, "start": w.start, "runtime": w.runtime, "cost": w.cost, "nodes": list(w.nodes)}
+        for w in plan.windows
+        if w is not None
+    ]
+    without = [{"job": plan.batch[j].name, "reason": reason} for j, reason in plan.unscheduled().items()]
+    return {"method": plan.method, "windows": windows, "unscheduled": without, "limits": list(plan.limits)}
+
+
+def _print_windows(name: str, plan: Assignment) -> None:
+    rows: list[tuple[str, ...]] = []
+    for request, window in zip(plan.batch, plan.windows, strict=True):
+        known = (request.name, request.criterion, number_text(request.budget))
+        if window is None:
+            rows.append((*known, "—", "—", "—", "none"))
+        else:
+            nodes = " ".join(str(node) for node in window.nodes)
+            rows.append((*known, *(number_text(v) for v in (window.cost, window.start, window.finish)), nodes))
+    print_table(name, ("job", "criterion", "budget", "cost", "start", "finish", "nodes"), rows, align="llrrrrl")
+
+
+def _idle_time(trace: str, federation: str | None, begin: float, interval: float) -> tuple[Environment, Domain]:
+    """Return what a log leaves idle, and the market that budgets follow there."""
+    import numpy as np
+
+    from fedsched.market import Domain, Environment, Pricing
+    from fedsched.simulate import simulate
+
+    workload = load_workload(trace)
+    cluster = load_federation(federation, None, workload)
+    plan = simulate(workload, cluster, "easy")
+    speed = np.array([group.speed for group in cluster.groups])
+    pricing = Pricing(middle=float(np.average(speed, weights=[group.count for group in cluster.groups])))
+    origin = plan.t0 + begin
+    environment = Environment.of_schedule(plan, begin=origin, end=origin + interval, price=pricing.of(speed))
+    return environment, Domain(nodes=cluster.nodes, performance=(1.0, max(1.0, float(speed.max()))), pricing=pricing)

@@ -1,0 +1,158 @@
+"""The NamedTuples that the market's kernels read and fill, and how the nouns are packed into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.market.codes import CRITERIA, Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.market.environment import Environment
+    from fedsched.market.requests import Request
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+
+class SlotList(NamedTuple):
+    """Free slots by (start, node); rows from used[0] on are unused."""
+
+    start: Floats
+    end: Floats
+    node: Ints
+    used: Ints  # [0]: slots in use
+
+
+class Needs(NamedTuple):
+    """The requests of a batch, and what each would take of each node."""
+
+    nodes: Ints  # m, per job
+    budget: Floats
+    deadline: Floats
+    criterion: Ints
+    length: Floats  # job x node: t_req·r_min/r
+    cost: Floats  # job x node: length · price
+    energy: Floats  # job x node: length · watts
+    rank: Ints  # job x node: the node's place by (cost, node)
+    suitable: Bools  # job x node: fast enough
+
+
+class Found(NamedTuple):
+    """Windows in the order in which they were found."""
+
+    job: Ints
+    figures: Floats  # a row each, its columns by Figure
+    nodes: Ints  # a row each, ascending; unused columns hold -1
+    used: Ints  # [0]: rows in use
+
+
+class Rounds(NamedTuple):
+    """How far the search for alternatives has come."""
+
+    place: Ints  # indexed by Place
+    done: Bools  # per job: it will find no further window
+
+
+class Scratch(NamedTuple):
+    """What the scan works with; `node` is the extended window, cheapest slot first."""
+
+    node: Ints
+    end: Floats
+    chosen: Ints  # the sub-window of this step
+    best: Ints  # the best sub-window so far
+    tried: Ints  # the sub-window that a choice is trying
+    order: Ints
+    key: Floats
+    stack: Ints
+    multiplier: Floats  # [0]: the multiplier of the budget, kept from step to step
+    figures: Floats  # the best window's row
+
+
+def slot_list(environment: Environment, *, spare: int = 0) -> SlotList:
+    """Return the environment's slots, with room for `spare` more."""
+    free = environment.slots
+    return with_spare(SlotList(free.start, free.end, free.node, np.array([len(free)], np.int64)), spare)
+
+
+def copy_slots(source: SlotList, target: SlotList) -> None:
+    """Fill a slot list with another's slots; there must be room."""
+    used = int(source.used[0])
+    for column, values in zip(target[:3], source[:3], strict=True):
+        column[:used] = values[:used]
+    target.used[0] = used
+
+
+def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
+    """Return what the requests need, node by node."""
+    work = np.array([request.length for request in batch]) * environment.reference
+    length = np.ascontiguousarray(work[:, None] / environment.performance[None, :])
+    cost = length * environment.price
+    rank = np.empty(length.shape, np.int64)
+    places = np.broadcast_to(np.arange(len(environment)), length.shape)
+    np.put_along_axis(rank, np.argsort(cost, axis=1, kind="stable"), places, axis=1)
+    least = np.array([request.min_performance for request in batch])
+    return Needs(
+        np.array([request.nodes for request in batch], np.int64),
+        np.array([request.budget for request in batch], np.float64),
+        np.array([request.deadline for request in batch], np.float64),
+        np.array([CRITERIA[request.criterion] for request in batch], np.int64),
+        length,
+        cost,
+        length * environment.watts,
+        rank,
+        np.ascontiguousarray(environment.performance[None, :] >= least[:, None]),
+    )
+
+
+def scratch(nodes: int) -> Scratch:
+    """Return the workspace of a scan over so many nodes."""
+
+    def ints() -> Ints:
+        return np.zeros(nodes + 1, np.int64)
+
+    def floats() -> Floats:
+        return np.zeros(nodes + 1)
+
+    return Scratch(
+        ints(), floats(), ints(), ints(), ints(), ints(), floats(), ints(), np.zeros(1), np.zeros(len(Figure))
+    )
+
+
+def room(rows: int, widest: int) -> Found:
+    """Return room for so many windows of up to so many nodes."""
+    return Found(
+        np.zeros(rows, np.int64),
+        np.zeros((rows, len(Figure))),
+        np.full((rows, widest), -1, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+def grown(found: Found, rows: int) -> Found:
+    """Return the same windows with room for `rows`."""
+    used = int(found.used[0])
+    larger = room(rows, found.nodes.shape[1])
+    for column, values in zip(larger[:3], found[:3], strict=True):
+        column[:used] = values[:used]
+    larger.used[0] = used
+    return larger
+
+
+def with_spare(slots: SlotList, spare: int) -> SlotList:
+    """Return the same slots with room for `spare` more."""
+    used = int(slots.used[0])
+    larger = SlotList(
+        np.full(used + spare, np.inf),
+        np.full(used + spare, np.inf),
+        np.zeros(used + spare, np.int64),
+        np.array([used], np.int64),
+    )
+    copy_slots(slots, larger)
+    return larger

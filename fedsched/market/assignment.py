@@ -1,0 +1,172 @@
+"""Assignment: the window that each job of a batch got in a scheduling cycle, and what that is worth to whom."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.market import metrics
+from fedsched.market.codes import Figure
+from fedsched.market.requests import name_of
+from fedsched.market.windows import Window, find_window
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.market.arrays import Needs
+    from fedsched.market.environment import Environment
+    from fedsched.market.metrics import Owners, Totals, Users
+    from fedsched.market.requests import Request
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Assignment:
+    """The result of one scheduling cycle; a job that found no window has NaN for figures and -1 for nodes."""
+
+    environment: Environment
+    batch: tuple[Request, ...]
+    method: str
+    figures: Floats  # a row a job: start, run time, cost, CPU time, energy
+    nodes: Ints  # a row a job, ascending; unused columns hold -1
+    alternatives: Ints  # how many each job had to choose from
+    backfilled: Bools  # may start earlier when others end early
+    limits: tuple[str, ...] = ()  # choices whose limit could not be kept
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    @property
+    def start(self) -> Floats:
+        """Return the start of every job."""
+        return self.figures[:, Figure.START]
+
+    @property
+    def runtime(self) -> Floats:
+        """Return the longest slot of every job."""
+        return self.figures[:, Figure.RUNTIME]
+
+    @property
+    def finish(self) -> Floats:
+        """Return the end of the longest slot of every job."""
+        return self.start + self.runtime
+
+    @property
+    def cost(self) -> Floats:
+        """Return what every job pays."""
+        return self.figures[:, Figure.COST]
+
+    @property
+    def cpu(self) -> Floats:
+        """Return the sum of the slots of every job."""
+        return self.figures[:, Figure.CPU]
+
+    @property
+    def energy(self) -> Floats:
+        """Return the energy of every job: Σ slot · watts of its node."""
+        return self.figures[:, Figure.ENERGY]
+
+    @property
+    def scheduled(self) -> Bools:
+        """Return which jobs have a window."""
+        return ~np.isnan(self.start)
+
+    @property
+    def failed(self) -> bool:
+        """Return whether a job was left without a window: the cycle then counts as a failure (Y)."""
+        return not bool(self.scheduled.all())
+
+    @property
+    def windows(self) -> list[Window | None]:
+        """Return every job's window; None where it has none."""
+        return [self.window(j) for j in range(len(self))]
+
+    def window(self, j: int) -> Window | None:
+        """Return job j's window; None where it has none."""
+        if np.isnan(self.start[j]):
+            return None
+        request, nodes = self.batch[j], self.nodes[j][self.nodes[j] >= 0]
+        lengths = request.length * self.environment.reference / self.environment.performance[nodes]
+        return Window(
+            j,
+            float(self.start[j]),
+            tuple(nodes.tolist()),
+            tuple(lengths.tolist()),
+            float(self.cost[j]),
+            float(self.energy[j]),
+        )
+
+    def users(self) -> Users:
+        """Return what each user has."""
+        return metrics.users(self)
+
+    def owners(self) -> Owners:
+        """Return what the owner of each node has."""
+        return metrics.owners(self)
+
+    def totals(self) -> Totals:
+        """Return what the virtual organisation has."""
+        return metrics.totals(self)
+
+    def unscheduled(self) -> dict[int, str]:
+        """Return, for the row of each job without a window, why: by what the empty environment would offer it."""
+        return {j: self._reason(j) for j in np.flatnonzero(~self.scheduled).tolist()}
+
+    def _reason(self, j: int) -> str:
+        request = self.batch[j]
+        if find_window(self.environment, request, criterion="min_cost") is not None:
+            return "other jobs have taken the slots that it could have had"
+        cheapest = find_window(self.environment, replace(request, budget=math.inf), criterion="min_cost")
+        if cheapest is None:
+            return (
+                f"no {request.nodes} suitable nodes are free together for long enough (length {request.length:g}, "
+                f"min_performance {request.min_performance:g}, deadline {request.deadline:g})"
+            )
+        return f"its budget of {request.budget:,.6g} is below {cheapest.cost:,.6g}, the cost of its cheapest window"
+
+    def __str__(self) -> str:
+        total = self.totals()
+        lines = [
+            f"{self.method}: {total.scheduled} of {total.jobs} jobs have windows on {len(self.environment)} nodes",
+            *(f"  note: {note}" for note in self.limits),
+            *(f"  job {name_of(self.batch, j)}: {reason}" for j, reason in self.unscheduled().items()),
+            *(f"  {name:<14} {value:,.6g}" for name, value in total.as_dict().items()),
+        ]
+        return "\n".join(lines)
+
+
+class Builder:
+    """Collects windows of a batch, from several searches and choices, into an assignment."""
+
+    def __init__(self, batch: Sequence[Request], environment: Environment, needs: Needs) -> None:
+        jobs = len(batch)
+        self.batch = tuple(batch)
+        self.environment = environment
+        self.figures = np.full((jobs, len(Figure)), np.nan)
+        self.nodes = np.full((jobs, int(needs.nodes.max())), -1, np.int64)
+        self.alternatives = np.zeros(jobs, np.int64)
+        self.backfilled = np.zeros(jobs, np.bool_)
+        self.limits: list[str] = []
+
+    def finished(self, method: str) -> Assignment:
+        """Return the assignment."""
+        for column in (self.figures, self.nodes, self.alternatives, self.backfilled):
+            column.setflags(write=False)
+        return Assignment(
+            environment=self.environment,
+            batch=self.batch,
+            method=method,
+            figures=self.figures,
+            nodes=self.nodes,
+            alternatives=self.alternatives,
+            backfilled=self.backfilled,
+            limits=tuple(self.limits),
+        )

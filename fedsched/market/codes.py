@@ -1,0 +1,95 @@
+"""The names of criteria, window choices and problems, and the numbers by which the kernels know them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, TypeVar
+
+from fedsched.errors import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+C = TypeVar("C", bound=IntEnum)
+
+
+class Criterion(IntEnum):
+    """What a window is least in."""
+
+    MIN_START = 0
+    MIN_FINISH = 1
+    MIN_RUNTIME = 2
+    MIN_COST = 3
+    MIN_CPU = 4
+    MIN_ENERGY = 5
+
+
+class Choice(IntEnum):
+    """How a sub-window is chosen at a step of the scan where no greedy choice is the best one (CPU time, energy)."""
+
+    CHEAPEST = 0
+    RANDOM = 1
+    EXACT = 2
+
+
+class Rule(IntEnum):
+    """When the scan ends: at the first window within budget, within each slot's share of it, or at the last slot."""
+
+    AMP = 0
+    ALP = 1
+    AEP = 2
+
+
+class Figure(IntEnum):
+    """The columns of a window's row of figures."""
+
+    START = 0
+    RUNTIME = 1
+    COST = 2
+    CPU = 3
+    ENERGY = 4
+
+
+class Place(IntEnum):
+    """Where the search for alternatives stands."""
+
+    NEXT = 0  # the job that is next
+    PASS = 1  # whole passes made
+    TAKEN = 2  # windows found in this pass
+
+
+class Status(IntEnum):
+    """Whether a kernel is done, or needs more room to go on."""
+
+    DONE = 0
+    MORE = 1
+
+
+class Problem(IntEnum):
+    """What the choice of a combination of alternatives optimises (eqs. 6-9)."""
+
+    PROFIT = 6
+    TIME = 7
+    COST = 8
+    IDLENESS = 9
+
+
+class Budget(IntEnum):
+    """What the VO's budget b* is."""
+
+    MEAN = 0
+    PROFIT = 1
+
+
+CRITERIA: dict[str, Criterion] = {criterion.name.lower(): criterion for criterion in Criterion}
+CHOICES: dict[str, Choice] = {choice.name.lower(): choice for choice in Choice}
+RULES: dict[str, Rule] = {rule.name.lower(): rule for rule in Rule}
+BUDGETS: dict[str, Budget] = {budget.name.lower(): budget for budget in Budget}
+PROBLEMS: dict[str, Problem] = {problem.name.lower(): problem for problem in Problem}
+
+
+def code_of(kind: str, name: str, known: Mapping[str, C]) -> C:
+    """Return the number of a name; an unknown one is an error that offers the nearest."""
+    if name not in known:
+        raise unknown_name(kind, name, known)
+    return known[name]

@@ -1,0 +1,159 @@
+"""Environment: the nodes of a resource domain, what their owners ask for them, and when they are free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.market.slots import Slots, Timetable
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.schedule import Schedule
+
+    Floats = NDArray[np.float64]
+
+WATTS = 135.0  # a busy node's power where nobody gave it, as in the federation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Environment:
+    """Nodes with performance r, price per time unit and power, and their free slots in a scheduling interval.
+
+    A task that asks for `t` time units takes t · reference / r on a node of performance r: the request's length is
+    on a node of the reference performance.
+    """
+
+    slots: Slots
+    performance: Floats
+    price: Floats
+    watts: Floats
+    interval: tuple[float, float]
+    reference: float = 1.0
+
+    def __init__(
+        self,
+        *,
+        slots: Slots,
+        performance: ArrayLike,
+        price: ArrayLike,
+        watts: ArrayLike = WATTS,
+        interval: tuple[float, float] | None = None,
+        reference: float = 1.0,
+    ) -> None:
+        speeds = np.array(performance, dtype=np.float64)
+        if speeds.ndim != 1 or not len(speeds):
+            raise ValueError(f"Environment: performance has shape {speeds.shape}; give one number for each node.")
+        for name, values in (("performance", speeds), ("price", price), ("watts", watts)):
+            column = _column(name, values, speeds)
+            holds = np.isfinite(column) & ((column > 0) if name == "performance" else (column >= 0))
+            if not holds.all():
+                node = int(np.argmin(holds))
+                rule = "above 0" if name == "performance" else "at least 0"
+                raise ValueError(f"Environment: node {node}: {name}={column[node].item()!r} must be finite and {rule}.")
+            column.setflags(write=False)
+            object.__setattr__(self, name, column)
+        if not (np.isfinite(reference) and reference > 0):
+            raise ValueError(f"Environment: reference={reference!r} must be finite and above 0.")
+        if len(slots) and int(slots.node.max()) >= len(speeds):
+            raise ValueError(
+                f"Environment: a slot is on node {slots.node.max()}, but performance is given for {len(speeds)} nodes "
+                "(numbered from 0)."
+            )
+        if interval is None:
+            interval = (float(slots.start.min(initial=0.0)), float(slots.end.max(initial=0.0)))
+        begin, end = float(interval[0]), float(interval[1])
+        if not -np.inf < begin < end < np.inf:
+            raise ValueError(f"Environment: interval={interval} must be two finite times, the first before the second.")
+        if len(slots) and not (begin <= slots.start.min() and slots.end.max() <= end):
+            raise ValueError(
+                f"Environment: slots lie in {slots.start.min():g}..{slots.end.max():g}, outside interval={interval}."
+            )
+        object.__setattr__(self, "slots", slots)
+        object.__setattr__(self, "interval", (begin, end))
+        object.__setattr__(self, "reference", float(reference))
+
+    def __len__(self) -> int:
+        return len(self.performance)
+
+    @property
+    def length(self) -> float:
+        """Return the length of the scheduling interval."""
+        return self.interval[1] - self.interval[0]
+
+    @property
+    def busy(self) -> Timetable:
+        """Return what is not free: the owners' local tasks."""
+        free = self.slots
+        gaps = Timetable(free.node, free.start, free.end).free(len(self), *self.interval)
+        return Timetable(gaps.node, gaps.start, gaps.end)
+
+    @property
+    def load(self) -> float:
+        """Return the share of the nodes' time that local tasks take."""
+        return 1.0 - float(self.slots.length.sum()) / (len(self) * self.length)
+
+    @classmethod
+    def of_schedule(
+        cls,
+        schedule: Schedule,
+        *,
+        begin: float,
+        end: float,
+        price: ArrayLike | None = None,
+        reference: float = 1.0,
+    ) -> Environment:
+        """Return the idle time of a schedule's nodes as slots: the schedule's jobs are the local tasks.
+
+        Parameters
+        ----------
+        schedule
+            A schedule on any federation; its jobs take the lowest free nodes of their groups.
+        begin, end
+            The scheduling interval.
+        price
+            Per node group or one for all, per time unit; a node's speed when not given.
+        reference
+            The speed of the node on which requests state their length.
+        """
+        groups = schedule.federation.groups
+        speed = np.array([group.speed for group in groups])
+        asked = speed if price is None else np.broadcast_to(np.asarray(price, dtype=np.float64), speed.shape)
+        group_of = np.repeat(np.arange(len(groups)), [group.count for group in groups])
+        node: list[int] = []
+        start: list[float] = []
+        finish: list[float] = []
+        for j, intervals in enumerate(schedule.node_numbers()):
+            stop = float(schedule.finish[j])
+            stop = end if stop != stop else min(stop, end)
+            for first, last in intervals:
+                for number in range(first, last + 1):
+                    if stop > max(float(schedule.start[j]), begin):
+                        node.append(number)
+                        start.append(max(float(schedule.start[j]), begin))
+                        finish.append(stop)
+        busy = Timetable(np.array(node, np.int64), np.array(start), np.array(finish))
+        return cls(
+            slots=busy.free(len(group_of), begin, end),
+            performance=speed[group_of],
+            price=asked[group_of],
+            watts=np.array([group.busy_watts for group in groups])[group_of],
+            interval=(begin, end),
+            reference=reference,
+        )
+
+    def __str__(self) -> str:
+        begin, end = self.interval
+        return f"{len(self)} nodes over {begin:g}..{end:g}, {self.load:.0%} taken by local tasks; {self.slots}"
+
+
+def _column(name: str, values: ArrayLike, like: Floats) -> Floats:
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim == 0:
+        return np.full(like.shape, float(given))
+    if given.shape != like.shape:
+        raise ValueError(f"Environment: {name} has shape {given.shape}, but performance gives {len(like)} nodes.")
+    return given.copy()

@@ -1,0 +1,118 @@
+"""Markets as TOML (nodes with their local tasks, and jobs), and assignments as CSV."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import FedschedError, unknown_name
+from fedsched.io.atomic import atomic_text
+from fedsched.io.files import read_text
+from fedsched.market.environment import WATTS, Environment
+from fedsched.market.requests import Request
+from fedsched.market.slots import Timetable
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.market.assignment import Assignment
+
+MARKET = {"interval": list, "reference": float, "node": list, "job": list}
+NODE = {"performance": float, "price": float, "watts": float, "busy": list, "count": int}
+JOB = {
+    "nodes": int,
+    "length": float,
+    "budget": float,
+    "deadline": float,
+    "min_performance": float,
+    "criterion": str,
+    "name": str,
+}
+KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list: "a list"}
+
+
+class MarketFileError(FedschedError, ValueError):
+    """A market's file cannot be read; the message names file, table, key and value."""
+
+
+def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
+    """Return the batch and the environment in a TOML file.
+
+    Keys of the file: `interval` (two times), `reference` (the performance on which lengths are stated, 1 when not
+    given), `[[node]]`, `[[job]]`. Of a node: `performance`, `price`, `watts`, `busy` (a list of [start, end] that local
+    tasks take) and `count` (so many alike). Of a job: the fields of `Request`.
+    """
+    try:
+        data = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise MarketFileError(f"{path}: not valid TOML: {error}.") from error
+    _check(data, MARKET, ("interval", "node", "job"), str(path))
+    interval = _pair(data["interval"], f"{path}: interval")
+    columns: dict[str, list[float]] = {"performance": [], "price": [], "watts": []}
+    busy: list[tuple[int, float, float]] = []
+    for k, node in enumerate(data["node"]):
+        where = f"{path}, node {k + 1}"
+        _check(node, NODE, ("performance", "price"), where)
+        if node.get("count", 1) < 1:
+            raise MarketFileError(f"{where}: count={node['count']!r} must be at least 1.")
+        spans = [_pair(span, f"{where}: busy") for span in node.get("busy", [])]
+        for _ in range(node.get("count", 1)):
+            busy += [(len(columns["price"]), *span) for span in spans]
+            for name, column in columns.items():
+                column.append(float(node.get(name, WATTS)))
+    jobs = data["job"]
+    for k, job in enumerate(jobs):
+        _check(job, JOB, ("nodes", "length"), f"{path}, job {k + 1}")
+    try:
+        number, start, end = np.array(busy, dtype=np.float64).reshape(-1, 3).T
+        taken = Timetable(number.astype(np.int64), start, end)
+        environment = Environment(
+            slots=taken.free(len(columns["price"]), *interval),
+            performance=columns["performance"],
+            price=columns["price"],
+            watts=columns["watts"],
+            interval=interval,
+            reference=float(data.get("reference", 1.0)),
+        )
+        batch = [Request(**{"name": str(k + 1), **job}) for k, job in enumerate(jobs)]
+    except ValueError as error:
+        raise MarketFileError(f"{path}: {error}") from error
+    return batch, environment
+
+
+def write_windows(assignment: Assignment, path: str | PathLike[str]) -> None:
+    """Write a CSV file with a row for each slot of each job: job, node, start, end, cost."""
+    price = assignment.environment.price
+    with atomic_text(path) as out:
+        out.write("job,node,start,end,cost\n")
+        for request, window in zip(assignment.batch, assignment.windows, strict=True):
+            for node, start, end in () if window is None else window.slots:
+                name = request.name or str(window.job if window else "")
+                name = f'"{name.replace(chr(34), 2 * chr(34))}"' if set(name) & set(',"\n\r') else name
+                length = request.length * assignment.environment.reference / assignment.environment.performance[node]
+                out.write(f"{name},{node},{start!r},{end!r},{float(length * price[node])!r}\n")
+
+
+def _check(table: object, known: Mapping[str, type], needed: tuple[str, ...], where: str) -> None:
+    """Raise for a table with an unknown key, without a needed one, or with a value of the wrong kind."""
+    if not isinstance(table, Mapping):
+        raise MarketFileError(f"{where}: {table!r} is not a table; write [[node]] and [[job]] for lists of tables.")
+    for key, value in table.items():
+        if key not in known:
+            raise MarketFileError(f"{where}: {unknown_name('key', key, known)}")
+        kind = known[key]
+        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
+            raise MarketFileError(f"{where}: {key}={value!r} must be {KINDS[kind]}.")
+    for key in needed:
+        if key not in table:
+            raise MarketFileError(f"{where}: the key {key!r} is missing.")
+
+
+def _pair(value: Any, where: str) -> tuple[float, float]:
+    numbers = isinstance(value, list) and all(isinstance(x, int | float) and not isinstance(x, bool) for x in value)
+    if not numbers or len(value) != 2:
+        raise MarketFileError(f"{where}: {value!r} must be [start, end], two numbers.")
+    return float(value[0]), float(value[1])

@@ -1,0 +1,190 @@
+"""Made resource domains and batches: the simulation environment of Toporkov et al., every number a parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.market.codes import CRITERIA, code_of
+from fedsched.market.environment import Environment
+from fedsched.market.requests import Request
+from fedsched.market.slots import Timetable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Range = tuple[float, float]
+USERS = ("min_start", "min_runtime", "min_finish", "min_cost")  # the criteria that the paper's users choose from
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pricing:
+    """What owners ask for a time unit: level · r · (r/middle)^exponent · (1 + δ), δ normal, redrawn beyond ± clip."""
+
+    level: float = 1.1
+    exponent: float = 0.2
+    middle: float = 6.0
+    deviation: float = 0.2
+    clip: float = 0.6
+
+    def __post_init__(self) -> None:
+        for name in ("level", "middle", "clip"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise ValueError(f"Pricing: {name}={getattr(self, name)!r} must be finite and above 0.")
+        if not 0 <= self.deviation < np.inf or not np.isfinite(self.exponent):
+            raise ValueError(
+                f"Pricing: deviation={self.deviation!r} must be finite and at least 0, "
+                f"exponent={self.exponent!r} must be finite."
+            )
+        if self.clip > 1:
+            raise ValueError(f"Pricing: clip={self.clip!r} must be at most 1, or prices could fall below 0.")
+
+    def of(self, performance: Floats, rng: np.random.Generator | None = None) -> Floats:
+        """Return a price for each performance; without a generator the market's own, δ = 0."""
+        price = self.level * performance * (performance / self.middle) ** self.exponent
+        if rng is None or self.deviation == 0:
+            return np.asarray(price)
+        extra = rng.normal(0.0, self.deviation, performance.shape)
+        while (beyond := np.abs(extra) > self.clip).any():
+            extra[beyond] = rng.normal(0.0, self.deviation, int(beyond.sum()))
+        return np.asarray(price * (1.0 + extra))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """A resource domain drawn at random: nodes, prices and the owners' local tasks.
+
+    Parameters
+    ----------
+    nodes
+        How many.
+    performance
+        Uniform between two values; the lower is the reference.
+    interval
+        The length of the scheduling interval, which begins at 0.
+    busy
+        The least and the greatest share of it that local tasks take of a node; between them by H/draws, H
+        hypergeometric: so many `draws` from a population of `good` and as many bad ones.
+    local
+        A local task's length, uniform between two values.
+    pricing
+        What a time unit costs.
+    watts
+        Power of a busy node of performance r: watts · (r/middle of performance)^power_exponent.
+    """
+
+    nodes: int = 24
+    performance: Range = (2.0, 10.0)
+    interval: float = 600.0
+    busy: Range = (0.1, 0.5)
+    draws: int = 20
+    good: int = 20
+    local: Range = (10.0, 60.0)
+    pricing: Pricing = field(default_factory=Pricing)
+    watts: float = 135.0
+    power_exponent: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1:
+            raise ValueError(f"Domain: nodes={self.nodes!r} must be at least 1.")
+        for name in ("performance", "local"):
+            low, high = getattr(self, name)
+            if not 0 < low <= high < np.inf:
+                raise ValueError(f"Domain: {name}={getattr(self, name)!r} must be two finite values above 0, in order.")
+        if not 0 <= self.busy[0] <= self.busy[1] <= 1:
+            raise ValueError(f"Domain: busy={self.busy!r} must be two shares between 0 and 1, in order.")
+        if not 0 < self.interval < np.inf:
+            raise ValueError(f"Domain: interval={self.interval!r} must be finite and above 0.")
+        if not 1 <= self.draws <= 2 * self.good:
+            raise ValueError(f"Domain: draws={self.draws!r} must lie between 1 and 2·good = {2 * self.good}.")
+        if not (np.isfinite(self.watts) and self.watts >= 0 and np.isfinite(self.power_exponent)):
+            raise ValueError(f"Domain: watts={self.watts!r} must be finite and at least 0, power_exponent finite.")
+
+    def environment(self, seed: int = 0) -> Environment:
+        """Return the environment that belongs to a seed."""
+        rng = np.random.default_rng([seed, 0])
+        performance = rng.uniform(*self.performance, self.nodes)
+        drawn = rng.hypergeometric(self.good, self.good, self.draws, self.nodes) / self.draws
+        share = self.busy[0] + (self.busy[1] - self.busy[0]) * drawn
+        return Environment(
+            slots=self._local_tasks(share * self.interval, rng).free(self.nodes, 0.0, self.interval),
+            performance=performance,
+            price=self.pricing.of(performance, rng),
+            watts=self.watts * (performance / np.mean(self.performance)) ** self.power_exponent,
+            interval=(0.0, self.interval),
+            reference=self.performance[0],
+        )
+
+    def _local_tasks(self, busy: Floats, rng: np.random.Generator) -> Timetable:
+        # Tasks until a node's share is reached, the last one cut to it; sorted uniforms lay them into the free time.
+        most = int(np.ceil(self.interval * self.busy[1] / self.local[0])) + 1
+        ends = np.minimum(np.cumsum(rng.uniform(*self.local, (self.nodes, most)), axis=1), busy[:, None])
+        lengths = np.diff(ends, axis=1, prepend=0.0)
+        tasks = lengths > 0
+        gaps = rng.uniform(size=(self.nodes, most)) * (self.interval - busy)[:, None]
+        gaps[~tasks] = np.inf
+        gaps.sort(axis=1)
+        node, place = np.nonzero(tasks)
+        start = gaps[node, place] + (ends - lengths)[node, place]
+        end = np.minimum(gaps[node, place] + ends[node, place], self.interval)
+        some = end > start
+        return Timetable(node[some], start[some], end[some])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """A batch drawn at random.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    nodes
+        Parallel tasks, whole, uniform between two values, both included.
+    length
+        The reservation on a node of the reference performance, uniform between two values.
+    budget
+        The budget as a multiple of the market value (tasks · length · reference · level), uniform between two values.
+    criteria
+        Each job's criterion is one of these, all alike.
+    """
+
+    jobs: int = 20
+    nodes: tuple[int, int] = (2, 5)
+    length: Range = (100.0, 200.0)
+    budget: Range = (0.9, 1.6)
+    criteria: tuple[str, ...] = USERS
+
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise ValueError(f"Jobs: jobs={self.jobs!r} must be at least 1.")
+        if not 1 <= self.nodes[0] <= self.nodes[1]:
+            raise ValueError(f"Jobs: nodes={self.nodes!r} must be two whole numbers of at least 1, in order.")
+        if not 0 < self.length[0] <= self.length[1] < np.inf:
+            raise ValueError(f"Jobs: length={self.length!r} must be two finite values above 0, in order.")
+        if not 0 <= self.budget[0] <= self.budget[1]:
+            raise ValueError(f"Jobs: budget={self.budget!r} must be two values of at least 0, in order.")
+        if not self.criteria:
+            raise ValueError("Jobs: criteria is empty; name at least one.")
+        for criterion in self.criteria:
+            code_of("criterion", criterion, CRITERIA)
+
+    def batch(self, seed: int = 0, *, domain: Domain | None = None) -> list[Request]:
+        """Return the batch that belongs to a seed; budgets follow the market of the domain."""
+        domain = domain or Domain()
+        rng = np.random.default_rng([seed, 1])
+        tasks = rng.integers(self.nodes[0], self.nodes[1] + 1, self.jobs)
+        length = rng.uniform(*self.length, self.jobs)
+        value = tasks * length * domain.performance[0] * domain.pricing.level
+        budget = value * rng.uniform(*self.budget, self.jobs)
+        wanted = rng.integers(0, len(self.criteria), self.jobs)
+        return [
+            Request(nodes=m, length=t, budget=b, criterion=self.criteria[c], name=str(j + 1))
+            for j, (m, t, b, c) in enumerate(
+                zip(tasks.tolist(), length.tolist(), budget.tolist(), wanted.tolist(), strict=True)
+            )
+        ]

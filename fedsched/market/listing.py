@@ -1,0 +1,111 @@
+"""Kernels that change a slot list: cut a window from it, give time back to it, leave the past behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import inlined, kernel, part
+
+if TYPE_CHECKING:
+    from fedsched.market.arrays import Ints, Needs, SlotList
+
+
+@inlined
+def _before(start: float, node: int, other_start: float, other_node: int) -> bool:
+    return start < other_start or (start == other_start and node < other_node)
+
+
+@part
+def insert(slots: SlotList, start: float, end: float, node: int) -> None:
+    """Add a slot in its place by (start, node)."""
+    i = slots.used[0]
+    while i > 0 and _before(start, node, slots.start[i - 1], slots.node[i - 1]):
+        slots.start[i] = slots.start[i - 1]
+        slots.end[i] = slots.end[i - 1]
+        slots.node[i] = slots.node[i - 1]
+        i -= 1
+    slots.start[i] = start
+    slots.end[i] = end
+    slots.node[i] = node
+    slots.used[0] += 1
+
+
+@part
+def remove(slots: SlotList, i: int) -> None:
+    """Take slot i out of the list."""
+    slots.used[0] -= 1
+    for k in range(i, slots.used[0]):
+        slots.start[k] = slots.start[k + 1]
+        slots.end[k] = slots.end[k + 1]
+        slots.node[k] = slots.node[k + 1]
+
+
+@part
+def take(slots: SlotList, node: int, begin: float, end: float) -> bool:
+    """Cut [begin, end) from the node's slot that holds it; what remains on both sides stays free.
+
+    False where no slot of the node is free at `begin`.
+    """
+    for i in range(slots.used[0]):
+        if slots.start[i] > begin:
+            return False
+        if slots.node[i] == node and slots.end[i] > begin:
+            last = slots.end[i]
+            if slots.start[i] < begin:
+                slots.end[i] = begin
+            else:
+                remove(slots, i)
+            if last > end:
+                insert(slots, end, last, node)
+            return True
+    return False
+
+
+@kernel
+def cut(slots: SlotList, needs: Needs, j: int, start: float, nodes: Ints) -> bool:
+    """Cut job j's window on its nodes from the slots; False where one of them is not free."""
+    whole = True
+    for k in range(needs.nodes[j]):
+        whole = take(slots, nodes[k], start, start + needs.length[j, nodes[k]]) and whole
+    return whole
+
+
+@part
+def give_back(slots: SlotList, node: int, begin: float, end: float) -> None:
+    """Make [begin, end) of the node free again, joined with the free slots that touch it."""
+    if end <= begin:
+        return
+    kept = 0
+    for i in range(slots.used[0]):
+        if slots.node[i] == node and slots.end[i] >= begin and slots.start[i] <= end:
+            begin = min(begin, slots.start[i])
+            end = max(end, slots.end[i])
+            continue
+        slots.start[kept] = slots.start[i]
+        slots.end[kept] = slots.end[i]
+        slots.node[kept] = slots.node[i]
+        kept += 1
+    slots.used[0] = kept
+    insert(slots, begin, end, node)
+
+
+@part
+def forget(slots: SlotList, now: float) -> None:
+    """Take out of the slots what lies before `now`."""
+    kept = 0
+    for i in range(slots.used[0]):
+        if slots.end[i] <= now:
+            continue
+        start, end, node = max(slots.start[i], now), slots.end[i], slots.node[i]
+        # The list stays sorted by (start, node): slots that now begin together are sorted by node.
+        k = kept
+        while k > 0 and _before(start, node, slots.start[k - 1], slots.node[k - 1]):
+            slots.start[k] = slots.start[k - 1]
+            slots.end[k] = slots.end[k - 1]
+            slots.node[k] = slots.node[k - 1]
+            k -= 1
+        slots.start[k] = start
+        slots.end[k] = end
+        slots.node[k] = node
+        kept += 1
+    slots.used[0] = kept

@@ -1,0 +1,233 @@
+"""The metascheduler's methods: batch-slicer (one case of it is the cyclic scheme CSS), backfilling, and both (BSF)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from fedsched.errors import unknown_name
+from fedsched.market.arrays import needs_of, slot_list, with_spare
+from fedsched.market.assignment import Assignment, Builder
+from fedsched.market.codes import BUDGETS, CHOICES, PROBLEMS, RULES, Figure, code_of
+from fedsched.market.combination import GRID, choose
+from fedsched.market.requests import check_batch
+from fedsched.market.windows import search_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.market.arrays import Found, Needs, SlotList
+    from fedsched.market.environment import Environment
+    from fedsched.market.requests import Request
+
+
+class Method(Protocol):
+    """Anything that gives jobs of a batch windows in an environment."""
+
+    def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
+        """Return the windows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slicer:
+    """Batch-slicer: consecutive groups of the batch, each with alternatives and a choice of its own.
+
+    A group sees the slots that the chosen alternatives of those before have left. One group whose alternatives AMP
+    searches is the cyclic scheduling scheme (CSS).
+
+    Parameters
+    ----------
+    groups
+        How many; their sizes differ by one at most. More groups than jobs are as many as jobs.
+    search
+        "aep" takes at each pass a job's best window by its own criterion, "amp" and "alp" the first.
+    problem, limit, budget, grid
+        What the VO chooses by in each group: see `choose`. A limit is shared among the groups by their jobs.
+    window
+        See `find_window`.
+    """
+
+    groups: int = 5
+    search: str = "aep"
+    problem: str = "time"
+    limit: float | None = None
+    budget: str = "mean"
+    grid: int = GRID
+    window: str = "cheapest"
+
+    def __post_init__(self) -> None:
+        if self.groups < 1:
+            raise ValueError(f"Slicer: groups={self.groups!r} must be at least 1.")
+        if self.grid < 1:
+            raise ValueError(f"Slicer: grid={self.grid!r} must be at least 1.")
+        if self.limit is not None and not 0 <= self.limit < np.inf:
+            raise ValueError(f"Slicer: limit={self.limit!r} must be finite and at least 0.")
+        code_of("search", self.search, RULES)
+        code_of("problem", self.problem, PROBLEMS)
+        code_of("budget", self.budget, BUDGETS)
+        code_of("window", self.window, CHOICES)
+
+    def __str__(self) -> str:
+        name = "css" if self.groups == 1 and self.search == "amp" else f"slicer of {self.groups} ({self.search})"
+        return f"{name}, {self.problem}"
+
+    def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
+        """Return the windows of the chosen alternatives."""
+        cycle = _Cycle(batch, environment, seed)
+        self.assign_jobs(cycle, 0, len(batch))
+        return cycle.built.finished(str(self))
+
+    def assign_jobs(self, cycle: _Cycle, first: int, last: int) -> None:
+        """Give jobs first..last windows, group by group."""
+        for group in np.array_split(np.arange(first, last), min(self.groups, last - first)):
+            self._assign_group(cycle, int(group[0]), int(group[-1]) + 1)
+
+    def _assign_group(self, cycle: _Cycle, first: int, last: int) -> None:
+        found = search_all(
+            cycle.copied(),
+            cycle.needs,
+            first,
+            last,
+            method=self.search,
+            window=self.window,
+            seed=cycle.seed,
+        )
+        used = int(found.used[0])
+        figures = found.figures[:used]
+        job = found.job[:used]
+        limit = None if self.limit is None else self.limit * (last - first) / len(cycle.batch)
+        chosen = choose(
+            job,
+            figures[:, Figure.CPU],
+            figures[:, Figure.COST],
+            problem=self.problem,
+            limit=limit,
+            budget=self.budget,
+            grid=self.grid,
+        )
+        if not chosen.within:
+            cycle.built.limits.append(
+                f"jobs {first + 1}..{last}: the least possible expense is {chosen.expense:,.6g}, above the limit of "
+                f"{chosen.limit:,.6g}; the combination of least expense was taken"
+            )
+        cycle.built.alternatives[first:last] = np.bincount(job, minlength=last)[first:last]
+        for row in chosen.rows.tolist():
+            cycle.take(found, row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backfilling:
+    """Backfilling on slots: in batch order, each job gets its earliest window within budget (AMP).
+
+    A job may start before those ahead of it, but takes nothing that they have reserved.
+    """
+
+    def __str__(self) -> str:
+        return "backfilling"
+
+    def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
+        """Return each job's earliest window."""
+        cycle = _Cycle(batch, environment, seed)
+        self.assign_jobs(cycle, 0, len(batch))
+        return cycle.built.finished(str(self))
+
+    def assign_jobs(self, cycle: _Cycle, first: int, last: int) -> None:
+        """Give jobs first..last windows."""
+        found = search_all(cycle.copied(), cycle.needs, first, last, method="amp", most=1)
+        for row in range(int(found.used[0])):
+            cycle.take(found, row)
+            cycle.built.alternatives[found.job[row]] = 1
+            cycle.built.backfilled[found.job[row]] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bsf:
+    """Batch-slice-filling: the first jobs of the batch by the slicer, the rest by backfilling into what is left.
+
+    Parameters
+    ----------
+    first
+        How many jobs the slicer gets; half of the batch when not given.
+    slicer
+        One group by default.
+    """
+
+    first: int | None = None
+    slicer: Slicer = field(default_factory=lambda: Slicer(groups=1))
+
+    def __post_init__(self) -> None:
+        if self.first is not None and self.first < 0:
+            raise ValueError(f"Bsf: first={self.first!r} must be at least 0.")
+
+    def __str__(self) -> str:
+        return f"bsf, {'half' if self.first is None else self.first} by {self.slicer}"
+
+    def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
+        """Return the windows of both."""
+        cycle = _Cycle(batch, environment, seed)
+        first = len(batch) // 2 if self.first is None else min(self.first, len(batch))
+        if first > 0:
+            self.slicer.assign_jobs(cycle, 0, first)
+        if first < len(batch):
+            Backfilling().assign_jobs(cycle, first, len(batch))
+        return cycle.built.finished(str(self))
+
+
+METHODS: dict[str, Method] = {
+    "css": Slicer(groups=1, search="amp"),
+    "slicer": Slicer(),
+    "backfilling": Backfilling(),
+    "bsf": Bsf(),
+}
+
+
+def schedule(
+    batch: Sequence[Request], environment: Environment, *, method: str | Method = "slicer", seed: int = 0
+) -> Assignment:
+    """Return the windows of a batch of jobs in a scheduling cycle.
+
+    Parameters
+    ----------
+    batch
+        The jobs in order of priority.
+    environment
+        The domain's nodes and free slots.
+    method
+        "css", "slicer", "backfilling" or "bsf", or an instance with other parameters: `Slicer(groups=3)`.
+    seed
+        What random choices draw by; no method makes any unless it is asked to (window="random").
+    """
+    if isinstance(method, str):
+        if method not in METHODS:
+            raise unknown_name("method", method, METHODS)
+        method = METHODS[method]
+    return method.assign(batch, environment, seed=seed)
+
+
+class _Cycle:
+    """What a method works with: the needs of the batch, the slots still free, and what is assigned so far."""
+
+    def __init__(self, batch: Sequence[Request], environment: Environment, seed: int) -> None:
+        check_batch(batch, environment)
+        self.batch = batch
+        self.seed = seed
+        self.needs: Needs = needs_of(batch, environment)
+        # A window cut from the slots leaves at most one slot more for each of its nodes.
+        self.left: SlotList = slot_list(environment, spare=int(self.needs.nodes.sum()))
+        self.built = Builder(batch, environment, self.needs)
+
+    def copied(self) -> SlotList:
+        """Return the slots still free, to search in."""
+        return with_spare(self.left, int(self.left.used[0]))
+
+    def take(self, found: Found, row: int) -> None:
+        """Give a job the window in a row of a search."""
+        from fedsched.market.listing import cut
+
+        j = int(found.job[row])
+        cut(self.left, self.needs, j, float(found.figures[row, Figure.START]), found.nodes[row])
+        self.built.figures[j] = found.figures[row]
+        self.built.nodes[j, : found.nodes.shape[1]] = found.nodes[row]

@@ -1,0 +1,118 @@
+"""What users, owners and the virtual organisation have of an assignment."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.market.assignment import Assignment
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Users:
+    """A number a job each; NaN where it has no window."""
+
+    start: Floats
+    runtime: Floats
+    finish: Floats
+    cost: Floats
+    saving: Floats  # budget − cost
+    cpu: Floats
+    energy: Floats
+    alternatives: Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Owners:
+    """A number a node each."""
+
+    sold: Floats  # time units that jobs of the batch reserve
+    utilisation: Floats  # sold over the scheduling interval
+    local: Floats  # share of the interval that local tasks take
+    profit: Floats  # sold · price
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The cycle as the virtual organisation sees it; means are over the jobs that have a window."""
+
+    jobs: int
+    scheduled: int
+    cost: float
+    cpu: float
+    energy: float
+    start: float  # mean
+    runtime: float  # mean
+    finish: float  # mean
+    job_cost: float  # mean
+    job_cpu: float  # mean
+    makespan: float  # the last finish
+    alternatives: float  # mean over all jobs
+    utilisation: float  # share of the domain's time that the batch takes
+    idle: float  # share that neither the batch nor local tasks take
+
+    def as_dict(self) -> dict[str, float]:
+        """Return name and value of each."""
+        return asdict(self)
+
+
+def users(assignment: Assignment) -> Users:
+    """Return what each user has."""
+    budget = np.array([request.budget for request in assignment.batch])
+    return Users(
+        assignment.start,
+        assignment.runtime,
+        assignment.finish,
+        assignment.cost,
+        budget - assignment.cost,
+        assignment.cpu,
+        assignment.energy,
+        assignment.alternatives,
+    )
+
+
+def owners(assignment: Assignment) -> Owners:
+    """Return what the owner of each node has."""
+    environment = assignment.environment
+    sold = np.zeros(len(environment))
+    for j in np.flatnonzero(assignment.scheduled).tolist():
+        nodes = assignment.nodes[j][assignment.nodes[j] >= 0]
+        sold[nodes] += assignment.batch[j].length * environment.reference / environment.performance[nodes]
+    free = np.bincount(environment.slots.node, weights=environment.slots.length, minlength=len(environment))
+    return Owners(sold, sold / environment.length, 1.0 - free / environment.length, sold * environment.price)
+
+
+def totals(assignment: Assignment) -> Totals:
+    """Return what the virtual organisation has."""
+    done = assignment.scheduled
+    environment = assignment.environment
+    area = len(environment) * environment.length
+
+    def mean(values: Floats) -> float:
+        return float(values[done].mean()) if done.any() else float("nan")
+
+    cpu = float(assignment.cpu[done].sum())
+    return Totals(
+        jobs=len(assignment),
+        scheduled=int(done.sum()),
+        cost=float(assignment.cost[done].sum()),
+        cpu=cpu,
+        energy=float(assignment.energy[done].sum()),
+        start=mean(assignment.start),
+        runtime=mean(assignment.runtime),
+        finish=mean(assignment.finish),
+        job_cost=mean(assignment.cost),
+        job_cpu=mean(assignment.cpu),
+        makespan=float(assignment.finish[done].max()) if done.any() else float("nan"),
+        alternatives=float(assignment.alternatives.mean()),
+        utilisation=cpu / area,
+        idle=1.0 - environment.load - cpu / area,
+    )

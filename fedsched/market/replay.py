@@ -1,0 +1,104 @@
+"""Replay: a cycle's assignment as it really runs, when jobs end before their reservations do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.market.arrays import needs_of, scratch, slot_list
+from fedsched.market.codes import Figure
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.market.assignment import Assignment
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+SHORTEST = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replay:
+    """What really happened: starts, nodes, and how much of its reservation each job used."""
+
+    planned: Assignment
+    share: Floats  # real run time over reserved run time
+    figures: Floats  # as of the assignment, of the reservations that were really used
+    nodes: Ints
+    moves: int  # how often a job moved to an earlier window
+
+    @property
+    def start(self) -> Floats:
+        """Return the real start of every job."""
+        return self.figures[:, Figure.START]
+
+    @property
+    def runtime(self) -> Floats:
+        """Return the real run time of every job."""
+        return self.share * self.figures[:, Figure.RUNTIME]
+
+    @property
+    def finish(self) -> Floats:
+        """Return the real finish of every job."""
+        return self.start + self.runtime
+
+    @property
+    def cpu(self) -> Floats:
+        """Return the node time that every job really used."""
+        return self.share * self.figures[:, Figure.CPU]
+
+
+def replay(
+    assignment: Assignment, *, share: ArrayLike | None = None, shortest: float = SHORTEST, seed: int = 0
+) -> Replay:
+    """Return how an assignment runs when jobs use only a share of their reservations.
+
+    At each early release the backfilled jobs that have not started move, in batch order, to their earliest window
+    within budget if it starts earlier than the one they hold. Windows that the VO chose stay where they are.
+
+    Parameters
+    ----------
+    assignment
+        The planned cycle.
+    share
+        Each job's real run time over its reservation, in (0, 1]; drawn uniformly from `shortest` to 1 when not given.
+    shortest
+        See `share`.
+    seed
+        What the shares are drawn by.
+    """
+    from fedsched.market.listing import cut
+    from fedsched.market.replaying import run_through
+
+    jobs = len(assignment)
+    if share is None:
+        if not 0 < shortest <= 1:
+            raise ValueError(f"replay: shortest={shortest!r} must lie above 0 and at most at 1.")
+        used = np.random.default_rng([seed, 2]).uniform(shortest, 1.0, jobs)
+    else:
+        used = np.array(np.broadcast_to(np.asarray(share, dtype=np.float64), (jobs,)))
+        if not ((used > 0) & (used <= 1)).all():
+            row = int(np.argmin((used > 0) & (used <= 1)))
+            raise ValueError(f"replay: share={used[row].item()!r} of job {row} must lie above 0 and at most at 1.")
+    needs = needs_of(assignment.batch, assignment.environment)
+    figures, nodes = assignment.figures.copy(), assignment.nodes.copy()
+    slots = slot_list(assignment.environment, spare=4 * int(needs.nodes.sum()))
+    for j in np.flatnonzero(assignment.scheduled).tolist():
+        cut(slots, needs, j, float(figures[j, Figure.START]), nodes[j])
+    moves = run_through(
+        slots,
+        needs,
+        figures,
+        nodes,
+        used,
+        assignment.backfilled.copy(),
+        np.zeros(nodes.shape, np.bool_),
+        scratch(len(assignment.environment)),
+    )
+    for column in (used, figures, nodes):
+        column.setflags(write=False)
+    return Replay(planned=assignment, share=used, figures=figures, nodes=nodes, moves=moves)

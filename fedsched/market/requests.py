@@ -1,0 +1,115 @@
+"""Request: what a job asks of a resource domain, and what its user wants it to be least in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedsched.errors import InfeasibleError
+from fedsched.market.codes import CRITERIA, code_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.market.environment import Environment
+    from fedsched.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A job of `nodes` parallel tasks that takes `length` on nodes of the reference performance.
+
+    Parameters
+    ----------
+    nodes
+        How many slots start together, each on a node of its own.
+    length
+        The reservation on a node of the reference performance; it is shorter on faster nodes.
+    budget
+        The most that the whole window may cost.
+    deadline
+        The time by which every slot must have ended.
+    min_performance
+        Slower nodes are not suitable.
+    criterion
+        What the user wants least: min_start, min_finish, min_runtime, min_cost, min_cpu or min_energy.
+    name
+        How reports call the job.
+    """
+
+    nodes: int
+    length: float
+    budget: float = math.inf
+    deadline: float = math.inf
+    min_performance: float = 0.0
+    criterion: str = "min_start"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        who = f"Request {self.name}".strip()
+        if isinstance(self.nodes, bool) or int(self.nodes) != self.nodes or self.nodes < 1:
+            raise ValueError(f"{who}: nodes={self.nodes!r} must be a whole number of at least 1.")
+        if not (math.isfinite(self.length) and self.length > 0):
+            raise ValueError(f"{who}: length={self.length!r} must be finite and above 0.")
+        for name in ("budget", "deadline"):
+            if math.isnan(getattr(self, name)):
+                raise ValueError(f"{who}: {name} must not be nan; leave it out where there is none.")
+        if self.budget < 0:
+            raise ValueError(f"{who}: budget={self.budget!r} must be at least 0.")
+        if not (math.isfinite(self.min_performance) and self.min_performance >= 0):
+            raise ValueError(f"{who}: min_performance={self.min_performance!r} must be finite and at least 0.")
+        code_of("criterion", self.criterion, CRITERIA)
+
+
+def requests_of(
+    workload: Workload,
+    *,
+    price: float = 1.0,
+    budget: float = math.inf,
+    criterion: str = "min_start",
+    deadline: float = math.inf,
+) -> list[Request]:
+    """Return a request for each job of a workload: its tasks, and its estimate as length.
+
+    Parameters
+    ----------
+    workload
+        The jobs; when they were submitted is left aside: a batch waits at the interval's begin.
+    price
+        What a time unit of a reference node costs on the market.
+    budget
+        Each job's budget as a multiple of its market value (tasks × estimate × price).
+    criterion, deadline
+        As of `Request`, for all.
+    """
+    return [
+        Request(
+            nodes=tasks,
+            length=length,
+            budget=budget * tasks * length * price,
+            criterion=criterion,
+            deadline=deadline,
+            name=str(job),
+        )
+        for tasks, length, job in zip(
+            workload.tasks.tolist(), workload.estimate.tolist(), workload.id.tolist(), strict=True
+        )
+    ]
+
+
+def name_of(batch: Sequence[Request], j: int) -> str:
+    """Return how a report calls job j."""
+    return batch[j].name or str(j)
+
+
+def check_batch(batch: Sequence[Request], environment: Environment) -> None:
+    """Raise for the first request that no environment of so many nodes could ever serve."""
+    if not len(batch):
+        raise ValueError("The batch is empty; give at least one Request.")
+    for j, request in enumerate(batch):
+        if request.nodes > len(environment):
+            raise InfeasibleError(
+                f"Job {name_of(batch, j)}: nodes={request.nodes} exceeds the environment's {len(environment)} nodes; "
+                "ask for fewer."
+            )

@@ -1,0 +1,210 @@
+"""Studies over many made cycles: the same batches under several methods, or one request under several strategies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.market.codes import CRITERIA, code_of
+from fedsched.market.generator import Domain, Jobs
+from fedsched.market.methods import Method, schedule
+from fedsched.market.replay import replay
+from fedsched.market.windows import best_of, find_window, find_windows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from fedsched.market.environment import Environment
+    from fedsched.market.requests import Request
+    from fedsched.market.windows import Window
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+COLUMNS = ("start", "runtime", "finish", "cost", "cpu", "energy", "alternatives")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cycles:
+    """What one method gave in many cycles: a row a cycle, a column a job, NaN where a job found no window."""
+
+    start: Floats
+    runtime: Floats
+    finish: Floats
+    cost: Floats
+    cpu: Floats
+    energy: Floats
+    alternatives: Floats
+    criterion: Ints
+    real_start: Floats  # as replayed; NaN throughout where nothing was
+    real_runtime: Floats
+    real_cpu: Floats
+
+    @property
+    def failed(self) -> Bools:
+        """Return the cycles in which a job found no window."""
+        return np.asarray(np.isnan(self.start).any(axis=1))
+
+    @property
+    def failures(self) -> float:
+        """Return their share (Y)."""
+        return float(self.failed.mean())
+
+    def mean(self, column: str, *, criterion: str | None = None, cycles: Bools | None = None) -> float:
+        """Return a column's mean over the jobs that have a window.
+
+        Parameters
+        ----------
+        column
+            A field's name.
+        criterion
+            Of the jobs with this criterion alone.
+        cycles
+            Of these cycles alone.
+        """
+        values = getattr(self, column)
+        kept = ~np.isnan(self.start)
+        if criterion is not None:
+            kept &= self.criterion == code_of("criterion", criterion, CRITERIA)
+        if cycles is not None:
+            kept &= cycles[:, None]
+        return float(values[kept].mean()) if kept.any() else float("nan")
+
+
+def cycles_of(
+    methods: Mapping[str, str | Method],
+    *,
+    domain: Domain | None = None,
+    jobs: Jobs | None = None,
+    cycles: int = 1000,
+    first: int = 0,
+    shortest: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Cycles]:
+    """Return what each method gives in the same made cycles.
+
+    Parameters
+    ----------
+    methods
+        Names or instances, by the name that the answer bears.
+    domain, jobs
+        What is drawn; the paper's when not given.
+    cycles, first
+        How many cycles, and the seed of the first.
+    shortest
+        Replay each cycle, jobs using from this share of their reservations to all; no replay when not given.
+    progress
+        Called with cycles done and cycles in all.
+    """
+    domain, jobs = domain or Domain(), jobs or Jobs()
+    if cycles < 1:
+        raise ValueError(f"cycles={cycles!r} must be at least 1.")
+    shape = (cycles, jobs.jobs)
+    names = [*COLUMNS, "real_start", "real_runtime", "real_cpu"]
+    tables = {name: {column: np.full(shape, np.nan) for column in names} for name in methods}
+    wanted = np.zeros(shape, np.int64)
+    for c in range(cycles):
+        environment = domain.environment(first + c)
+        batch = jobs.batch(first + c, domain=domain)
+        wanted[c] = [CRITERIA[request.criterion] for request in batch]
+        for name, method in methods.items():
+            plan = schedule(batch, environment, method=method, seed=first + c)
+            for column in COLUMNS:
+                tables[name][column][c] = getattr(plan, column)
+            if shortest is not None:
+                done = replay(plan, shortest=shortest, seed=first + c)
+                for column in ("start", "runtime", "cpu"):
+                    tables[name][f"real_{column}"][c] = getattr(done, column)
+        if progress is not None:
+            progress(c + 1, cycles)
+    return {name: Cycles(criterion=wanted, **table) for name, table in tables.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """One search for one window: the rule of the scan, what it minimises, and how sub-windows are chosen."""
+
+    method: str = "aep"
+    criterion: str = "min_start"
+    window: str = "cheapest"
+
+    def find(self, environment: Environment, request: Request, *, seed: int = 0) -> Window | None:
+        """Return the window."""
+        return find_window(
+            environment, request, method=self.method, criterion=self.criterion, window=self.window, seed=seed
+        )
+
+
+STRATEGIES = {
+    "AMP": Strategy("amp"),
+    "MinRunTime": Strategy(criterion="min_runtime"),
+    "MinFinish": Strategy(criterion="min_finish"),
+    "MinCost": Strategy(criterion="min_cost"),
+    "MinProcTime": Strategy(criterion="min_cpu"),
+}
+CSA = "CSA"
+WINDOW_COLUMNS = ("min_start", "min_runtime", "min_finish", "min_cost", "min_cpu")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Searches:
+    """What strategies find for one request in many domains: a row a domain, a column a figure of `WINDOW_COLUMNS`.
+
+    CSA's row is of several windows: each figure is that of the alternative least in it. NaN where nothing was found.
+    """
+
+    found: Mapping[str, Floats]
+    alternatives: Ints  # disjoint AMP windows in each domain; 0 where CSA was not asked for
+
+    def mean(self, strategy: str, criterion: str) -> float:
+        """Return a figure's mean over the domains in which the strategy found a window."""
+        values = self.found[strategy][:, WINDOW_COLUMNS.index(criterion)]
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if len(known) else float("nan")
+
+
+def searches_of(
+    request: Request,
+    *,
+    domain: Domain | None = None,
+    strategies: Mapping[str, Strategy] | None = None,
+    csa: bool = True,
+    cycles: int = 1000,
+    first: int = 0,
+) -> Searches:
+    """Return what each strategy finds for a request in the same made domains.
+
+    Parameters
+    ----------
+    request, domain
+        What is asked for, and of which domains; 100 nodes when not given, as in the paper's study.
+    strategies
+        By name; those of the paper when not given.
+    csa
+        Also search all disjoint AMP windows, and choose among them by each criterion.
+    cycles, first
+        How many domains, and the seed of the first.
+    """
+    domain = domain or Domain(nodes=100)
+    strategies = STRATEGIES if strategies is None else strategies
+    if cycles < 1:
+        raise ValueError(f"cycles={cycles!r} must be at least 1.")
+    found = {name: np.full((cycles, len(WINDOW_COLUMNS)), np.nan) for name in (*strategies, *([CSA] if csa else []))}
+    alternatives = np.zeros(cycles, np.int64)
+    for c in range(cycles):
+        environment = domain.environment(first + c)
+        for name, strategy in strategies.items():
+            window = strategy.find(environment, request, seed=first + c)
+            if window is not None:
+                found[name][c] = [window.value(criterion) for criterion in WINDOW_COLUMNS]
+        if csa:
+            windows = find_windows(environment, request, method="amp")
+            alternatives[c] = len(windows)
+            if windows:
+                found[CSA][c] = [best_of(windows, criterion).value(criterion) for criterion in WINDOW_COLUMNS]
+    return Searches(found, alternatives)

@@ -1,0 +1,198 @@
+"""Windows: m slots that start together, one alone or all disjoint ones, by AMP, ALP or AEP."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.market.arrays import Found, Rounds, grown, needs_of, room, scratch, slot_list, with_spare
+from fedsched.market.codes import CHOICES, CRITERIA, RULES, Figure, Place, Status, code_of
+from fedsched.market.requests import check_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.market.arrays import Needs, SlotList
+    from fedsched.market.environment import Environment
+    from fedsched.market.requests import Request
+
+LARGEST = sys.maxsize  # kernels count in 64 bits with a sign
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Slots of one job, one a node, that start together; its right edge is rough."""
+
+    job: int
+    start: float
+    nodes: tuple[int, ...]
+    lengths: tuple[float, ...]
+    cost: float
+    energy: float
+
+    @property
+    def runtime(self) -> float:
+        """Return the longest slot."""
+        return max(self.lengths)
+
+    @property
+    def finish(self) -> float:
+        """Return the end of the longest slot."""
+        return self.start + self.runtime
+
+    @property
+    def cpu(self) -> float:
+        """Return the sum of the slots' lengths."""
+        return sum(self.lengths)
+
+    @property
+    def slots(self) -> tuple[tuple[int, float, float], ...]:
+        """Return node, start and end of each slot."""
+        return tuple(
+            (node, self.start, self.start + length) for node, length in zip(self.nodes, self.lengths, strict=True)
+        )
+
+    def value(self, criterion: str) -> float:
+        """Return what a criterion says of the window; less is better."""
+        code = code_of("criterion", criterion, CRITERIA)
+        return (self.start, self.finish, self.runtime, self.cost, self.cpu, self.energy)[code]
+
+
+def find_window(
+    environment: Environment,
+    request: Request,
+    *,
+    method: str = "aep",
+    criterion: str | None = None,
+    window: str = "cheapest",
+    seed: int = 0,
+) -> Window | None:
+    """Return a window for one request, or None where there is none within its budget, deadline and nodes.
+
+    Parameters
+    ----------
+    environment, request
+        Where to look, and for what.
+    method
+        "amp" stops at the first window within budget, "alp" at the first whose slots each cost no more than their
+        share of it; "aep" looks at all, and gives the best by the criterion.
+    criterion
+        In place of the request's own.
+    window
+        How "aep" chooses m slots for min_cpu and min_energy: "cheapest", "random", or "exact" (the knapsack).
+    seed
+        What "random" draws by.
+    """
+    found = find_windows(environment, request, method=method, criterion=criterion, window=window, seed=seed, most=1)
+    return found[0] if found else None
+
+
+def find_windows(
+    environment: Environment,
+    request: Request,
+    *,
+    method: str = "amp",
+    criterion: str | None = None,
+    window: str = "cheapest",
+    seed: int = 0,
+    most: int | None = None,
+) -> list[Window]:
+    """Return disjoint windows for one request, found and cut from the slots one after the other.
+
+    Parameters
+    ----------
+    environment, request, method, criterion, window, seed
+        As of `find_window`.
+    most
+        Stop at so many; all when not given.
+    """
+    check_batch([request], environment)
+    needs = needs_of([request], environment)
+    found = search_all(
+        slot_list(environment, spare=4 * len(environment)),
+        needs,
+        0,
+        1,
+        method=method,
+        criterion=criterion or request.criterion,
+        window=window,
+        seed=seed,
+        most=most,
+    )
+    return windows_of(found, needs)
+
+
+def best_of(windows: Sequence[Window], criterion: str) -> Window:
+    """Return the first of the windows that are least in a criterion (CSA: the choice after the search)."""
+    if not windows:
+        raise ValueError("best_of: there is no window to choose from; see find_windows.")
+    return min(windows, key=lambda window: window.value(criterion))
+
+
+def search_all(
+    slots: SlotList,
+    needs: Needs,
+    first: int,
+    last: int,
+    *,
+    method: str,
+    criterion: str | None = None,
+    window: str = "cheapest",
+    seed: int = 0,
+    most: int | None = None,
+) -> Found:
+    """Return the disjoint windows of jobs first..last, in the order found; the slots that they take are cut.
+
+    The slots given may be outgrown: they are scratch, whatever is left in them.
+    """
+    from fedsched.market.searching import OWN, search
+
+    rule = code_of("method", method, RULES)
+    choice = code_of("window", window, CHOICES)
+    wanted = OWN if criterion is None else int(code_of("criterion", criterion, CRITERIA))
+    if most is not None and most < 1:
+        raise ValueError(f"most={most!r} must be at least 1; leave it out for all.")
+    found = room(max(64, 8 * (last - first)), int(needs.nodes.max()))
+    rounds = Rounds(np.zeros(len(Place), np.int64), np.zeros(len(needs.nodes), np.bool_))
+    rounds.place[Place.NEXT] = first
+    work = scratch(needs.length.shape[1])
+    while True:
+        status = search(
+            slots,
+            needs,
+            first,
+            last,
+            int(rule),
+            wanted,
+            int(choice),
+            seed & LARGEST,
+            most or LARGEST,
+            work,
+            found,
+            rounds,
+        )
+        if status == Status.DONE:
+            return found
+        slots = with_spare(slots, 2 * int(slots.used[0]) + int(needs.nodes.max()))
+        found = grown(found, 2 * len(found.job))
+
+
+def windows_of(found: Found, needs: Needs) -> list[Window]:
+    """Return the rows of a search as windows."""
+    return [window_of(needs, int(found.job[k]), found.figures[k], found.nodes[k]) for k in range(int(found.used[0]))]
+
+
+def window_of(needs: Needs, j: int, figures: np.ndarray, nodes: np.ndarray) -> Window:
+    """Return a window from its row of figures and its nodes."""
+    taken = nodes[: needs.nodes[j]]
+    return Window(
+        j,
+        float(figures[Figure.START]),
+        tuple(taken.tolist()),
+        tuple(needs.length[j, taken].tolist()),
+        float(figures[Figure.COST]),
+        float(figures[Figure.ENERGY]),
+    )
