@@ -68,6 +68,15 @@ def test_json_holds_every_measure(call: Callable[..., Any]) -> None:
     assert "at least 3 methods" in found["friedman"]
 
 
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_processes_change_nothing(call: Callable[..., Any]) -> None:
+    """Tests that two worker processes give the same table as none."""
+    words = (*LOG, *options("hc", "easy"), "--seeds", 2, "--json")
+    alone, together = (json.loads(call(*words, "--workers", count)[1]) for count in (1, 2))
+    assert alone == together
+
+
 def test_policies_alone_need_no_search(call: Callable[..., Any], tmp_path: Path) -> None:
     """Tests several federations without a search, each an instance, and that few runs say so."""
     other = tmp_path / "other.toml"

@@ -71,7 +71,7 @@ def tiny() -> list[Instance]:
     return [Instance(name, one, fs.Federation.of(2), optimum=2.0) for name, one in zip("ab", jobs, strict=True)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_of() -> Callable[..., RunRecord]:
     """Return the function that makes a run by hand."""
     return record

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+METHODS = ("good", "middling", "bad")
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
@@ -63,39 +64,45 @@ def read(text: str) -> Reader:
     return reader
 
 
+@pytest.fixture(scope="module")
+def text(run_of: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the report of three methods with fronts, the first the best, on two instances with four seeds."""
+    runs = [
+        run_of(name, method, seed, [10 + 3 * k + seed / 10, 20 + 2 * k], [20 + k, 10 + k + seed / 5],
+               versions={"toy": "1"}, bounds=(9.0, None))
+        for name in ("<first>", "second")
+        for k, method in enumerate(METHODS)
+        for seed in range(4)
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    Comparison(tuple(runs)).report(path, title="Good & bad")
+    return path.read_text(encoding="utf-8")
+
+
 @pytest.fixture
-def fronts(run_of: Callable[..., Any]) -> Comparison:
-    """Return three methods with fronts, the first the best, on two instances with four seeds."""
-    return Comparison(
-        tuple(
-            run_of(name, method, seed, [10 + 3 * k + seed / 10, 20 + 2 * k], [20 + k, 10 + k + seed / 5],
-                   versions={"toy": "1"}, bounds=(9.0, None))
-            for name in ("<first>", "second")
-            for k, method in enumerate(("good", "middling", "bad"))
-            for seed in range(4)
-        )
-    )  # fmt: skip
+def single(makespans: Callable[..., Comparison]) -> Comparison:
+    """Return the same methods with one objective on one instance."""
+    values = {("second", name): [10.0 + k + seed / 10 for seed in range(8)] for k, name in enumerate(METHODS)}
+    return makespans(values, versions={"toy": "1"})
 
 
-def test_the_page_stands_alone(fronts: Comparison, tmp_path: Path) -> None:
+def test_the_page_stands_alone(text: str) -> None:
     """Tests that the page is well-formed, fetches nothing, needs no script, and uses no id twice."""
-    path = tmp_path / "report.html"
-    fronts.report(path, title="Good & bad")
-    text = path.read_text(encoding="utf-8")
     found = read(text)
     assert found.fetched == []
     assert not {"script", "link", "img", "iframe"} & set(found.tags)
     assert "@import" not in text
     assert not re.search(r"url\((?!#)", text)
     assert len(found.ids) == len(set(found.ids))
+    assert set(re.findall(r'(?:url\(|href=")#([^")]+)', text)) <= set(found.ids)
     assert "<h1>Good &amp; bad</h1>" in text
     assert "<first>" not in text
     assert "&lt;first&gt;" in text
 
 
-def test_the_page_says_what_was_found(fronts: Comparison) -> None:
+def test_the_page_says_what_was_found(text: str) -> None:
     """Tests that every measure has its table, tests and both pictures, and that the statements are there."""
-    found = read(page(fronts))
+    found = read(text)
     measures = ("hypervolume", "igd plus", "epsilon", "epsilon ratio", "makespan", "energy")
     assert found.tags.count("h2") == len(measures) + 1
     assert found.tags.count("svg") == 2 * len(measures)
@@ -106,22 +113,22 @@ def test_the_page_says_what_was_found(fronts: Comparison) -> None:
     assert "Not shown" not in found.text
 
 
-def test_the_page_says_how_to_repeat_it(fronts: Comparison) -> None:
+def test_the_page_says_how_to_repeat_it(single: Comparison) -> None:
     """Tests that methods, seeds, budget, versions and fingerprints are there, or the command that was given."""
-    text = read(page(fronts)).text
+    text = read(page(single)).text
     assert "('good', 'middling', 'bad')" in text
-    assert "(0, 1, 2, 3)" in text
+    assert "(0, 1, 2, 3, 4, 5, 6, 7)" in text
     assert "Budget(evaluations=100, seconds=None)" in text
     assert "toy 1" in text
     assert "fsecond" in text
-    given = read(page(fronts, repeat="fedsched compare <me>")).text
+    given = read(page(single, repeat="fedsched compare <me>")).text
     assert "fedsched compare <me>" in given
     assert "Budget(" not in given
 
 
-def test_the_same_comparison_gives_the_same_page(fronts: Comparison) -> None:
+def test_the_same_comparison_gives_the_same_page(single: Comparison) -> None:
     """Tests that no date and no chance is in the page."""
-    assert page(fronts) == page(fronts)
+    assert page(single) == page(single)
 
 
 def test_failures_and_too_few_runs_are_said(makespans: Callable[..., Comparison]) -> None:
@@ -133,8 +140,8 @@ def test_failures_and_too_few_runs_are_said(makespans: Callable[..., Comparison]
     assert "add seeds or instances" in found.text
     nothing = read(page(makespans({("x", "a"): [None], ("x", "b"): [None]})))
     assert "of which 2 failed" in nothing.text
-    single = read(page(makespans({("x", "a"): [1.0, 2.0]})))
-    assert "at least 2 methods" in single.text
+    alone = read(page(makespans({("x", "a"): [1.0, 2.0]})))
+    assert "at least 2 methods" in alone.text
 
 
 def test_mixed_versions_are_said(run_of: Callable[..., Any]) -> None:
@@ -144,14 +151,14 @@ def test_mixed_versions_are_said(run_of: Callable[..., Any]) -> None:
     assert "more than one version" not in page(Comparison(runs[:1]))
 
 
-def test_a_page_that_cannot_be_written_is_an_error(fronts: Comparison, tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_an_error(single: Comparison, tmp_path: Path) -> None:
     """Tests that a folder that is not there is said in one line."""
     with pytest.raises(OutputError, match="does not exist"):
-        fronts.report(tmp_path / "no" / "report.html")
+        single.report(tmp_path / "no" / "report.html")
 
 
-def test_pictures_can_be_drawn_alone(fronts: Comparison) -> None:
+def test_pictures_can_be_drawn_alone(single: Comparison) -> None:
     """Tests that both pictures take a measure and give axes, named after what they show."""
-    assert {"good", "middling", "bad"} == {line.get_label() for line in fronts.plot_profile("makespan").lines}
-    assert fronts.plot_profile("makespan").get_xlabel() == "makespan, times the best"
-    assert any("(1.00)" in text.get_text() for text in fronts.plot_ranks("hypervolume").texts)
+    assert set(METHODS) == {line.get_label() for line in single.plot_profile("makespan").lines}
+    assert single.plot_profile("makespan").get_xlabel() == "makespan, times the best"
+    assert any("(1.00)" in text.get_text() for text in single.plot_ranks().texts)

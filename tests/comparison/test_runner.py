@@ -12,6 +12,7 @@ import sys
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,29 @@ def test_anything_that_runs_takes_part(tiny: list[Instance], fixed: type) -> Non
     assert (first.method, first.front, first.bounds, first.evaluations) == ("mine", ((3.0,),), (1.5,), 10)
     assert first.versions == {"toy": "1"}
     assert first.optimum == 2.0
+
+
+def test_an_instance_of_another_world_takes_part() -> None:
+    """Tests that a simulator of another kind needs no workload: a name, objectives, an optimum and a fingerprint."""
+
+    @dataclass(frozen=True)
+    class Slots:
+        name: str
+        length: float
+        objectives: tuple[str, ...] = ("cost",)
+        optimum: float | None = None
+
+        def fingerprint(self) -> str:
+            return f"{self.length}"
+
+    class Window:
+        name = "first window"
+
+        def run(self, instance: Slots, seed: int, _budget: Budget) -> Outcome:
+            return Outcome(front=[[instance.length + seed]], bounds=(instance.length,))
+
+    found = compare([Slots("a", 2.0), Slots("b", 4.0)], [Window()], (0, 1), BUDGET)
+    assert [(row.instance, row.median, row.gap) for row in found.table().rows] == [("a", 2.5, 0.25), ("b", 4.5, 0.125)]
 
 
 def test_names_are_searches_or_policies(fixed: type) -> None:

@@ -204,7 +204,7 @@ def test_friedman_at_both_ends() -> None:
     assert alike.chi_square == pytest.approx(12.0)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=25)
 @given(st.integers(4, 15), st.integers(3, 6), st.integers(0, 10**6))
 def test_tests_agree_with_scipy(blocks: int, methods: int, seed: int) -> None:
     """Tests chi² with ties, the mean of the ranks, and Wilcoxon's p against scipy on random scores."""
