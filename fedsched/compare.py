@@ -6,6 +6,7 @@ from concurrent.futures import as_completed
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import product
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant, entrant_of
@@ -54,7 +55,7 @@ def compare(
     progress
         Called with (runs done, runs in all).
     """
-    tasks = _tasks(list(instances), list(methods), list(seeds), budget, baselines)
+    tasks = _tasks(list(instances), list(methods), [int(seed) for seed in seeds], budget, baselines)
     known = {} if path is None else {record.key: record for record in read_records(path)}
     if retry:
         known = {key: record for key, record in known.items() if not record.error}
@@ -125,18 +126,18 @@ def _baselines_of(entrant: Entrant) -> tuple[str, ...] | None:
     return None if given is None else tuple(given)
 
 
+_OUTCOME = ("front", "bounds", "evaluations", "seconds", "stop_reason", "versions")
+
+
 def _run(task: _Task) -> RunRecord:
+    wanted = len(task.instance.objectives)
     try:
         outcome = task.entrant.run(task.instance, task.blank.seed, task.budget)
-        wanted = len(task.instance.objectives)
-        if not outcome.front or any(len(row) != wanted for row in outcome.front):
-            raise ValueError(f"{task.blank.method} gave {outcome.front}, not a front of rows of {wanted} values.")
+        if not outcome.front or any(len(row) != wanted or not all(map(isfinite, row)) for row in outcome.front):
+            raise ValueError(f"{task.blank.method} gave {outcome.front}, not rows of {wanted} finite values.")
+        return replace(task.blank, **{name: getattr(outcome, name) for name in _OUTCOME})
     except Exception as error:  # a method that fails is a finding; the others go on
         return replace(task.blank, error=f"{type(error).__name__}: {error}")
-    return replace(task.blank, **{name: getattr(outcome, name) for name in _OUTCOME})
-
-
-_OUTCOME = ("front", "bounds", "evaluations", "seconds", "stop_reason", "versions")
 
 
 def _here(tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -165,19 +166,27 @@ def instances_of(
     if package is not None and package < 1:
         raise ValueError(f"--package={package} must be at least 1.")
     found = []
-    for trace in traces:
+    labels = _labels(traces)
+    one = [(federations[0] if federations else None, "")]
+    for trace, label in zip(traces, labels, strict=True):
         workload = load_workload(trace, head)
         size = len(workload) if package is None else package
         if len(workload) < size:
             raise ValueError(f"{trace}: its {len(workload)} jobs do not fill one package of {package}.")
         parts = [workload.take(range(begin, begin + size)) for begin in range(0, len(workload) - size + 1, size)]
-        for where in federations or (None,):
+        for where, where_label in zip(federations, _labels(federations), strict=True) if federations[1:] else one:
             machine = load_federation(where, nodes, workload)
-            base = Path(trace).name.partition(".")[0] + (f" on {machine.name}" if len(federations) > 1 else "")
+            base = f"{label} on {where_label}" if where_label else label
             for k, part in enumerate(parts, 1):
                 name = f"{base} {size} #{k}" if len(parts) > 1 else f"{base} {size}"
                 found.append(Instance(name, part, machine, tuple(objectives)))
     return found
+
+
+def _labels(paths: Sequence[str]) -> list[str]:
+    # A file's name says enough, unless two have the same.
+    names = [re.sub(r"\.(swf|csv|toml)(\.(gz|xz|bz2))?$", "", Path(path).name, flags=re.IGNORECASE) for path in paths]
+    return names if len(set(names)) == len(names) else [*paths]
 
 
 def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) -> str:

@@ -35,6 +35,9 @@ class Outcome:
     def __post_init__(self) -> None:
         object.__setattr__(self, "front", tuple(tuple(float(value) for value in row) for row in self.front))
         object.__setattr__(self, "bounds", tuple(_known(value) for value in self.bounds))
+        # A file of runs takes Python's numbers, not numpy's.
+        object.__setattr__(self, "evaluations", int(self.evaluations))
+        object.__setattr__(self, "seconds", float(self.seconds))
 
     @classmethod
     def of(cls, result: Result) -> Outcome:

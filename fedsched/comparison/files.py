@@ -15,6 +15,8 @@ from fedsched.errors import FedschedError, OutputError
 if TYPE_CHECKING:
     from os import PathLike
 
+BEGINNING = b'{"instance": '
+
 
 def read_records(path: str | PathLike[str]) -> list[RunRecord]:
     """Return the runs in a file; a last line that was cut off is left out, any other damage is an error."""
@@ -31,7 +33,7 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
         try:
             records.append(_record_of(json.loads(line)))
         except (ValueError, TypeError, KeyError):
-            if number == len(lines):  # no line feed behind it: the writer was killed
+            if number == len(lines) and _is_ours(line):  # no line feed behind it: the writer was killed
                 break
             raise FedschedError(f"{path}, line {number}: not a run of a comparison; mend or delete the line.") from None
     return records
@@ -50,8 +52,21 @@ def _record_of(data: dict[str, Any]) -> RunRecord:
     )
 
 
+def _is_run(line: bytes) -> bool:
+    try:
+        _record_of(json.loads(line))
+    except (ValueError, TypeError, KeyError):
+        return False
+    return True
+
+
+def _is_ours(line: bytes) -> bool:
+    # Whether a broken line is the beginning of a run: nothing of anybody else's file is cut away.
+    return line.startswith(BEGINNING[: len(line)])
+
+
 class RunFile:
-    """A file of runs that is added to, a line a run, by one comparison at a time."""
+    """A file of runs that is added to, a line a run, by one comparison at a time; `read_records` has found it sound."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self.path = Path(path)
@@ -60,7 +75,11 @@ class RunFile:
             self._stream = self.path.open("ab+", buffering=0)
             # A line that a kill left half-written is cut away first, or the next one would be glued to it.
             content = self.path.read_bytes()
-            self._stream.truncate(content.rfind(b"\n") + 1)
+            whole = content.rfind(b"\n") + 1
+            if _is_run(content[whole:]):
+                self._stream.write(b"\n")
+            else:
+                self._stream.truncate(whole)
         except OSError as error:
             raise OutputError(
                 f"Cannot write {path}: {error.strerror or error}; choose a file in a folder that you may write to."

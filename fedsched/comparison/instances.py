@@ -22,7 +22,8 @@ class Instance:
     optimum: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.objectives, str) or not self.objectives:
+        named = not isinstance(self.objectives, str) and all(isinstance(name, str) for name in self.objectives)
+        if not named or not self.objectives:
             raise ValueError(f"Instance {self.name!r}: objectives={self.objectives!r} must be a tuple of names.")
         object.__setattr__(self, "objectives", tuple(self.objectives))
 

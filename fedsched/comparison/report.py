@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedsched.comparison.instances import Budget
 from fedsched.comparison.scores import is_maximised, measures_of
-from fedsched.comparison.statistics import probability
-from fedsched.errors import TooFewRunsError
+from fedsched.comparison.statistics import check_alpha, probability
 from fedsched.io.atomic import atomic_text
 
 if TYPE_CHECKING:
@@ -43,6 +42,9 @@ def write(
 
 def page(comparison: Comparison, *, title: str = "", repeat: str = "", by: Blocks = "run", alpha: float = 0.05) -> str:
     """Return the whole page."""
+    check_alpha(alpha)
+    if by not in ("run", "instance"):
+        raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
     heading = html.escape(title or f"{len(comparison.methods)} methods on {len(comparison.instances)} instances")
     parts = [_summary(comparison), _failures(comparison)]
     parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
@@ -108,7 +110,7 @@ def _attempt(part: Callable[[], str]) -> str:
     # What cannot be tested or drawn with these runs says so in its place; the rest of the page stands.
     try:
         return part()
-    except (TooFewRunsError, ValueError) as error:
+    except ValueError as error:
         return f"<p>Not shown: {html.escape(str(error))}</p>"
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from fedsched.comparison.record import Blocks, Comparison, RunRecord
 
+SAME = 1e-9  # of an instance's largest value: what differs by less differs by rounding
 FIRST = "first objective"  # the measure of instances whose objectives differ
 
 
@@ -112,18 +113,29 @@ def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks 
             "tests need one run of every method on every instance with every seed, all with the same budget."
         )
     matrix[np.isnan(matrix)] = np.inf
-    if by == "run":
-        return Scores(name, methods, tuple(seeds), matrix)
-    if by != "instance":
-        raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
     whole = Scores(name, methods, tuple(seeds), matrix)
     rows = whole.rows_of_instances()
+    for of in rows:
+        matrix[of] = levelled(matrix[of])
+    if by == "run":
+        return whole
+    if by != "instance":
+        raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
     return Scores(
         name,
         methods,
         tuple((seeds[of[0]][0], None) for of in rows),
         np.array([np.median(matrix[of], axis=0) for of in rows]),
     )
+
+
+def levelled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values with those made equal that differ by rounding alone: two sums of the same energy are a tie."""
+    rising, places = np.unique(values, return_inverse=True)
+    finite = np.abs(rising[np.isfinite(rising)])
+    near = np.diff(rising, prepend=-np.inf) <= SAME * finite.max(initial=0.0)
+    first = np.maximum.accumulate(np.where(near, 0, np.arange(len(rising))))
+    return rising[first][places].reshape(values.shape)
 
 
 def _seeds_of(records: Sequence[RunRecord]) -> list[tuple[str, int]]:

@@ -122,10 +122,12 @@ def friedman(scores: Scores) -> Friedman:
         return Friedman(k, n, 0.0, 1.0, 0.0, 1.0)
     found = friedmanchisquare(*ranks.T)
     chi_square = float(found.statistic)
-    # Demšar, eq. for F_F (Iman & Davenport 1980); its denominator is 0 where all blocks rank alike.
-    rest = n * (k - 1) - chi_square
-    f = (n - 1) * chi_square / rest if rest > 1e-9 * n * (k - 1) else math.inf
-    p = float(f_distribution.sf(f, k - 1, (k - 1) * (n - 1))) if f < math.inf else 0.0
+    if (ranks == ranks[0]).all():  # F has no bound, but the chance that all blocks follow the first one is known
+        ties = np.unique(ranks[0], return_counts=True)[1].tolist()
+        orders = math.factorial(k) // math.prod(math.factorial(tied) for tied in ties)
+        return Friedman(k, n, chi_square, float(found.pvalue), math.inf, float(orders) ** (1 - n))
+    f = (n - 1) * chi_square / (n * (k - 1) - chi_square)  # Demšar's F_F, after Iman & Davenport 1980
+    p = float(f_distribution.sf(f, k - 1, (k - 1) * (n - 1)))
     return Friedman(k, n, chi_square, float(found.pvalue), f, p)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.comparison.scores import FIRST, is_maximised, measured
+from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
 from fedsched.errors import MissingExtraError
 from fedsched.result.faces import UNITS, number, share
 
@@ -39,7 +40,7 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """Return the row as text."""
         failed = str(self.failed) if self.failed else ""
-        quartiles = "" if self.runs == self.failed else f"{number(self.low)} – {number(self.high)}"
+        quartiles = "" if self.median != self.median else f"{number(self.low)} – {number(self.high)}"
         gap = share(self.gap) if self.kind else ""
         median = number(self.median) + (" *" if self.best else "  ")
         return (self.instance, self.method, str(self.runs), failed, median, quartiles, gap, self.kind)
@@ -107,7 +108,7 @@ def table_of(comparison: Comparison, measure: str | None = None) -> Table:
                 instance, method, len(runs), sum(bool(record.error) for record, _ in runs), middle, low, high,
                 gap=(reference - middle if more else middle - reference) / abs(reference) if kind else float("nan"),
                 reference=reference, kind=kind,
-                best=middle == middle and middle == (max if more else min)(others),
+                best=middle == middle and math.isclose(middle, (max if more else min)(others), rel_tol=SAME),
             )
         )  # fmt: skip
     return Table(name, tuple(rows))

@@ -98,6 +98,19 @@ def test_a_failed_run_is_told(call: Callable[..., Any]) -> None:
     assert "fcfs" in said
 
 
+def test_logs_of_the_same_name_are_told_apart(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that two files of one name, with dots in it, are instances by their paths, and else by their names."""
+    logs = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        logs.append(tmp_path / folder / "log-2.2.csv")
+        logs[-1].write_text("submit,tasks,runtime\n0,1,5\n1,2,7\n", encoding="utf-8")
+    words = ("--nodes", 4, "--evaluations", 1, *options("fcfs"), "--seeds", 1)
+    assert "\nlog-2.2 2  " in call(logs[0], *words)[1]
+    said = call(*logs, *words)[1]
+    assert all(f"{log} 2  " in said for log in logs)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -152,7 +152,10 @@ def test_mixed_versions_are_said(run_of: Callable[..., Any]) -> None:
 
 
 def test_a_page_that_cannot_be_written_is_an_error(single: Comparison, tmp_path: Path) -> None:
-    """Tests that a folder that is not there is said in one line."""
+    """Tests that a folder that is not there is said in one line, and so are wrong options."""
+    for wrong in ({"alpha": 2.0}, {"by": "seed"}):
+        with pytest.raises(ValueError, match="must"):
+            single.report(tmp_path / "report.html", **wrong)
     with pytest.raises(OutputError, match="does not exist"):
         single.report(tmp_path / "no" / "report.html")
 

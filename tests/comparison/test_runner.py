@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from fedsched.compare import Budget, Instance, Outcome, compare, read_records
@@ -90,7 +91,7 @@ def test_a_run_that_fails_leaves_the_others(tiny: list[Instance], fixed: type, t
     assert compare(tiny, [mended, fixed("other")], (0, 1), BUDGET, path=path) == again
 
 
-@pytest.mark.parametrize("front", [[], [[1.0, 2.0]]])
+@pytest.mark.parametrize("front", [[], [[1.0, 2.0]], [[float("nan")]], [[float("inf")]]])
 def test_a_front_of_another_shape_is_a_failed_run(tiny: list[Instance], front: list[list[float]]) -> None:
     """Tests that an entrant that gives nothing, or rows of other objectives, has failed."""
 
@@ -101,7 +102,7 @@ def test_a_front_of_another_shape_is_a_failed_run(tiny: list[Instance], front: l
             return Outcome(front=front)
 
     (record,) = compare(tiny[:1], [Odd()], [0], BUDGET).records
-    assert "rows of 1 values" in record.error
+    assert "rows of 1 finite values" in record.error
 
 
 def test_names_must_tell_apart(tiny: list[Instance], fixed: type) -> None:
@@ -180,13 +181,13 @@ def test_a_file_that_cannot_be_written_is_said_before_any_run(
 
 
 def test_lines_survive_a_writer_that_was_cut_off(run_of: Callable[..., Any], tmp_path: Path) -> None:
-    """Tests that half a line, of whatever bytes, is cut away by the next writer, and damage elsewhere is named."""
+    """Tests that half a line is cut away by the next writer, a whole one is kept, and other damage is named."""
     path = tmp_path / "runs.jsonl"
     records = [run_of("a", "m", seed, [1.0 + seed, 2.0], bounds=(0.5, None), baselines=("fcfs",)) for seed in range(3)]
     with RunFile(path) as file:
         for record in records[:2]:
             file.add(record)
-    for rubbish in (b'{"instance": "a"', b"\xff\xfe", b'{"instance": 1}'):
+    for rubbish in (b'{"instance": "a"', b"{", b'{"instance": 1}'):
         path.write_bytes(path.read_bytes() + rubbish)
         assert read_records(path) == records[:2]
         with RunFile(path):
@@ -195,9 +196,39 @@ def test_lines_survive_a_writer_that_was_cut_off(run_of: Callable[..., Any], tmp
     with RunFile(path) as file:
         file.add(records[2])
     assert read_records(path) == records
+    path.write_bytes(path.read_bytes()[:-1])  # all but the line feed
+    with RunFile(path) as file:
+        file.add(records[0])
+    assert read_records(path) == [*records, records[0]]
     path.write_bytes(b"\xff\n" + path.read_bytes())
     with pytest.raises(FedschedError, match="line 1"):
         read_records(path)
+
+
+def test_a_file_of_something_else_is_left_alone(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that a text without line feeds that is no run is an error, and not cut away."""
+    path = tmp_path / "mine.txt"
+    path.write_text("my notes")
+    with pytest.raises(FedschedError, match="line 1: not a run"):
+        compare(tiny, [fixed("mine")], [0], BUDGET, path=path)
+    assert path.read_text() == "my notes"
+
+
+def test_numbers_of_numpy_are_kept(tiny: list[Instance], tmp_path: Path) -> None:
+    """Tests that seeds and outcomes of numpy's types get into the file and back."""
+
+    class Array:
+        name = "array"
+
+        def run(self, _instance: Instance, seed: int, _budget: Budget) -> Outcome:
+            value = np.float64(seed + 1)
+            return Outcome(np.array([[value]]), (np.nan,), evaluations=np.int64(5), seconds=np.float32(0.5))
+
+    path = tmp_path / "runs.jsonl"
+    found = compare(tiny[:1], [Array()], np.arange(2), BUDGET, path=path)
+    assert not found.failed
+    assert [record.front for record in read_records(path)] == [((1.0,),), ((2.0,),)]
+    assert (found.records[0].bounds, found.records[0].seconds) == ((None,), 0.5)
 
 
 def test_rows_of_an_older_file_are_read(run_of: Callable[..., Any], tmp_path: Path) -> None:

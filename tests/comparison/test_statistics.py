@@ -195,13 +195,15 @@ def test_too_few_runs_are_an_error_that_says_how_many_it_takes() -> None:
 
 
 def test_friedman_at_both_ends() -> None:
-    """Tests all level (nothing shown) and all ranked alike (F without bound)."""
+    """Tests all level (nothing shown) and all ranked alike: F without bound, p by counting orders."""
     level = statistics.friedman(scores(np.ones((6, 3))))
     assert (level.chi_square, level.p) == (0.0, 1.0)
     alike = statistics.friedman(scores(np.tile([1.0, 2.0, 3.0], (6, 1))))
     assert alike.f == np.inf
-    assert alike.p == 0.0
+    assert alike.p == pytest.approx(6.0**-5)
     assert alike.chi_square == pytest.approx(12.0)
+    tied = statistics.friedman(scores(np.tile([1.0, 1.0, 2.0], (6, 1))))
+    assert tied.p == pytest.approx(3.0**-5)
 
 
 @settings(derandomize=True, deadline=None, max_examples=25)

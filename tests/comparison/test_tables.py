@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fedsched.comparison import Comparison
 from fedsched.comparison.fronts import best_known_front, indicator_values
-from fedsched.comparison.scores import FIRST, measures_of
+from fedsched.comparison.scores import FIRST, levelled, measures_of
 from fedsched.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -79,6 +79,18 @@ def test_ranks_are_averaged_over_runs_or_instances(makespans: Callable[..., Comp
     assert found.ranks(by="instance") == {"a": 1.25, "b": 1.75}
     with pytest.raises(ValueError, match="by='seed'"):
         found.scores(by="seed")
+
+
+def test_rounding_makes_no_winner(makespans: Callable[..., Comparison]) -> None:
+    """Tests that values that differ in their last bits alone are ties, in ranks, tests and among the best."""
+    third = 1e6 / 3
+    found = makespans({("x", "a"): [third] * 8, ("x", "b"): [third * (1 + 1e-14 * (k - 4)) for k in range(8)]})
+    assert found.ranks() == {"a": 1.5, "b": 1.5}
+    assert found.pairs().pairs[0].ties == 8
+    assert [row.best for row in found.table().rows] == [True, True]
+    levels = levelled(np.array([[0.0, 1e-12, 5.0], [5.0 + 1e-12, 5.1, np.inf]]))
+    assert levels.tolist() == [[0.0, 0.0, 5.0], [5.0, 5.1, np.inf]]
+    assert levelled(np.array([np.inf, np.inf])).tolist() == [np.inf, np.inf]
 
 
 def test_runs_that_are_missing_or_twice_are_refused(makespans: Callable[..., Comparison]) -> None:
