@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"), (0.0, "negligible"))  # Vargha and Delaney's limits of A12
 
+EXACT = 50  # differences of which all ways to give them signs are counted; above, the normal approximation is as good
+
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
@@ -190,8 +192,25 @@ def wilcoxon(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[f
         return 1.0, 0
     difference = first[differs] - second[differs]
     signed = np.sign(difference) * rankdata(np.abs(difference))  # the same test, and finite
-    leaning = -np.sign(signed.sum())
-    return float(signed_rank(signed).pvalue), int(leaning)
+    leaning = -int(np.sign(signed.sum()))
+    if len(signed) <= EXACT:
+        return exact_signed_rank(signed), leaning
+    return float(signed_rank(signed, method="approx").pvalue), leaning
+
+
+def exact_signed_rank(signed: NDArray[np.float64]) -> float:
+    """Return the two-sided p of signed ranks by counting all 2^n ways to give them signs; ties keep their mean ranks.
+
+    scipy counts so only without ties or for very few ranks; deterministic policies tie often.
+    """
+    doubled = np.round(2.0 * np.abs(signed)).astype(np.int64)  # mean ranks are halves at the finest
+    ways = np.zeros(int(doubled.sum()) + 1)  # ways[s]: so many choices of positive ranks have the sum s
+    ways[0] = 1.0
+    for rank in doubled.tolist():
+        ways[rank:] += ways[: len(ways) - rank].copy()
+    positive = int(doubled[signed > 0].sum())
+    tail = min(ways[: positive + 1].sum(), ways[positive:].sum())
+    return float(min(1.0, 2.0 * tail / 2.0 ** len(doubled)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
