@@ -41,6 +41,17 @@ def optional_log(name: str) -> Path | None:
     return None
 
 
+class Comparison:
+    """A table of what a paper says and what comes out here, as Markdown."""
+
+    def __init__(self, title: str) -> None:
+        print(f"\n{title}\n\n| what | paper | ours | verdict |\n|---|---|---|---|", flush=True)
+
+    def row(self, what: str, paper: str, ours: str, reached: bool | None = None) -> None:
+        """Print one line; None: nothing to reach."""
+        print(f"| {what} | {paper} | {ours} | {({True: 'reached', False: 'MISSED', None: ''})[reached]} |", flush=True)
+
+
 class Report:
     """A table of what was aimed at and what came out."""
 

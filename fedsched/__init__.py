@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fedsched import bounds as bounds
     from fedsched import errors as errors
+    from fedsched import gang as gang
     from fedsched import generate as generate
     from fedsched import market as market
     from fedsched import search as search
@@ -51,6 +52,7 @@ _HOME: dict[str, str | None] = {
     "bounds": None,
     "compare": "compare",
     "errors": None,
+    "gang": None,
     "generate": None,
     "market": None,
     "optimize": "optimize",
@@ -78,6 +80,7 @@ __all__ = [
     "bounds",
     "compare",
     "errors",
+    "gang",
     "generate",
     "market",
     "optimize",

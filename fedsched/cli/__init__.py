@@ -22,6 +22,7 @@ COMMANDS = {
     "plot": "Draw a saved search result: front, progress, Gantt chart.",
     "market": "Give a batch of jobs priced slots on nodes with local load: AEP, CSS, batch-slicer, BSF.",
     "info": "Say what is in a log or a federation.",
+    "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",
     "verify": "Recompute the known schedules of a log on your copy of it.",
     "demo": "Compare policies on the shipped trace; writes a report.",

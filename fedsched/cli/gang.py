@@ -1,0 +1,227 @@
+"""`fedsched gang`: gangs and local jobs on sites whose every processor has its own queue."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fedsched.cli.shared import (
+    CHART_FORMATS,
+    announce_compiling,
+    check_output,
+    load_workload,
+    number_text,
+    print_json,
+    print_table,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fedsched.gang import GangSchedule, GangSystem
+    from fedsched.gang.presets import Preset
+    from fedsched.workload import Workload
+
+
+def command(
+    what: str = "dimitriadou-karatza-1",
+    /,
+    *,
+    scheduler: str | None = None,
+    approach: int | None = None,
+    local_rate: float | None = None,
+    gang_rate: float | None = None,
+    overhead: float | None = None,
+    threshold: float | None = None,
+    routing: str | None = None,
+    processors: str | None = None,
+    grid: str | None = None,
+    dispatch: str | None = None,
+    discipline: str | None = None,
+    order: str | None = None,
+    claim: str | None = None,
+    migration: Literal["none", "local", "external", "both"] | None = None,
+    aging: int | None = None,
+    preempts: bool | None = None,
+    preempted: str | None = None,
+    load: float | None = None,
+    completions: int | None = None,
+    time_limit: float | None = None,
+    head: int | None = None,
+    warmup: float = 0.0,
+    replications: int = 10,
+    seed: int = 0,
+    gantt: Path | None = None,
+    json: bool = False,
+) -> int:
+    """Run a published experiment of gang scheduling, or a log of yours, on sites with a queue per processor.
+
+    Example: fedsched gang pinto-2019-s1 --scheduler LJFSm
+    Example: fedsched gang sample --processors 128,256 --discipline afcfs --migration both
+
+    Parameters
+    ----------
+    what
+        dimitriadou-karatza-1, -2, -3 (the approaches), pinto-2014-s1, -s2, -s3, pinto-2019-s1, -s2 (the scenarios); or
+        a workload file (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
+    scheduler
+        Of the Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS, with an m for migration (2019).
+    approach
+        1: a gang stays on one site; 2: it may take idle processors of all; 3: it may wait in empty queues of all.
+    local_rate
+        Local arrivals at each of the two sites of 16 processors in a unit of time (a mean service time).
+    gang_rate
+        Gang arrivals at the grid in a unit of time.
+    overhead
+        What a gang that spans sites takes longer: 0.1 = 10 %.
+    threshold
+        How long a local job that overtakes a waiting gang may delay it.
+    routing
+        Where local jobs go: shortest_waiting, idle_first, fastest or dispatch.
+    processors
+        For a log: how many processors each site has, like 128,256. Default: the log's machine as one site.
+    grid
+        For a log: multi_site, load (default) or random.
+    dispatch
+        For a log: least_remaining, olb, jsq, ald or jseq (default).
+    discipline
+        For a log: fcfs (default), afcfs, ljfs or lxf.
+    order
+        Under afcfs: sort or head.
+    claim
+        What a gang does that cannot start: hold its idle processors, or let others skip it.
+    migration
+        For a log: none (default), local, external or both.
+    aging
+        A job that so many later arrivals have overtaken by migration goes first.
+    preempts
+        For a log: local jobs stop gangs when their site is busy.
+    preempted
+        What a stopped gang does: restart or resume.
+    load
+        Of the Pinto experiments: the work that arrives, per processor.
+    completions
+        A run ends after so many completed jobs.
+    time_limit
+        For a log: the run ends at this time.
+    head
+        For a log: only the first so many jobs.
+    warmup
+        So many seconds from the first arrival are left out of the figures.
+    replications
+        How many runs with seeds of their own; a log is run once.
+    seed
+        The first run's seed.
+    gantt
+        Draw the first run: .svg, .png or .pdf.
+    json
+        Print JSON instead of a table.
+    """
+    from fedsched.gang import GangSystem, presets, simulate
+
+    check_output(gantt, CHART_FORMATS, what="a chart")
+    of_experiment: dict[str, Any] = {
+        "scheduler": scheduler, "approach": approach, "local_rate": local_rate, "gang_rate": gang_rate,
+        "overhead": overhead, "threshold": threshold, "routing": routing, "completions": completions,
+        "preempted": preempted, "aging": aging, "load": load,
+    }  # fmt: skip
+    of_system: dict[str, Any] = {
+        "approach": approach, "overhead": overhead, "threshold": threshold, "routing": routing, "grid": grid,
+        "dispatch": dispatch, "discipline": discipline, "order": order, "claim": claim, "aging": aging,
+        "preempts": preempts, "preempted": preempted,
+    }  # fmt: skip
+    of_log: dict[str, Any] = {"processors": processors, "migration": migration, "time_limit": time_limit, "head": head}
+    announce_compiling()
+    if _is_log(what):
+        _refuse(what, of_experiment, (*of_system, "completions"))
+        workload = load_workload(what, head)
+        defaults: dict[str, Any] = {"grid": "load", "dispatch": "jseq", "routing": "fastest"}
+        chosen = defaults | {name: value for name, value in of_system.items() if value is not None}
+        if chosen["grid"] == "multi_site" and dispatch is None:
+            chosen["dispatch"] = "least_remaining"
+        for kind in ("local", "external"):
+            chosen[f"{kind}_migration"] = migration in (kind, "both")
+        system = GangSystem(processors=_sites(processors, workload), **chosen)
+        limit = math.inf if time_limit is None else time_limit
+        schedule = simulate(workload, system, max_completions=completions, time_limit=limit, seed=seed)
+        _draw(schedule, gantt)
+        return _print_run(what, schedule, warmup, json)
+    preset = presets.named(what)
+    names = [field.name for field in fields(preset)]  # type: ignore[arg-type]
+    _refuse(what, of_system | of_experiment | of_log, names)
+    preset = replace(preset, **{name: value for name, value in of_experiment.items() if value is not None})  # type: ignore[type-var]
+    if gantt is not None:
+        _draw(preset.run(seed), gantt)
+    return _print_replications(what, preset, replications, seed, warmup, json)
+
+
+def _is_log(what: str) -> bool:
+    return what == "sample" or Path(what).exists() or Path(what).suffix != ""
+
+
+def _refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None:
+    for name, value in given.items():
+        if value is not None and name not in known:
+            options = ", ".join(f"--{one.replace('_', '-')}" for one in known if one in given)
+            raise ValueError(f"{what} takes no --{name.replace('_', '-')}; it takes {options}.")
+
+
+def _sites(processors: str | None, workload: Workload) -> tuple[int, ...]:
+    if processors is None:
+        if not workload.nodes:
+            raise ValueError(
+                f"{workload.name}: the log does not say how many nodes its machine has; give --processors."
+            )
+        return (workload.nodes,)
+    try:
+        return tuple(int(count) for count in processors.split(","))
+    except ValueError:
+        raise ValueError(f"--processors {processors!r} must be whole numbers with commas, like 128,256.") from None
+
+
+def _draw(schedule: GangSchedule, path: Path | None) -> None:
+    if path is not None:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10, 5), layout="constrained")
+        schedule.gantt(figure.add_subplot())
+        figure.savefig(path)
+
+
+def _print_run(what: str, schedule: GangSchedule, warmup: float, json: bool) -> int:
+    classes = ("all", "gangs", "locals")
+    rows = {jobs: asdict(schedule.metrics(jobs, warmup=warmup)) for jobs in classes}
+    if json:
+        print_json({jobs: _plain(row) for jobs, row in rows.items()} | {"notes": list(schedule.notes)})
+        return 0
+    table = [(name, *(number_text(rows[jobs][name]) for jobs in classes)) for name in rows["all"]]
+    print_table(what, ("metric", *classes), table, align="lrrr")
+    for note in (_words(schedule.system), *schedule.notes):
+        print(f"note: {note}")
+    return 0
+
+
+def _plain(values: Mapping[str, float]) -> dict[str, float | None]:
+    """Return the values as JSON knows them, which has no NaN."""
+    return {name: None if value != value else value for name, value in values.items()}
+
+
+def _words(system: GangSystem) -> str:
+    moves = [kind for kind in ("local", "external") if getattr(system, f"{kind}_migration")]
+    sites = " + ".join(str(count) for count in system.processors)
+    return f"{sites} processors, {system.discipline}, {system.dispatch}, migration {' and '.join(moves) or 'none'}"
+
+
+def _print_replications(what: str, preset: Preset, replications: int, seed: int, warmup: float, json: bool) -> int:
+    from fedsched.gang import replicate
+
+    answer = replicate(preset, replications=replications, seed=seed, warmup=warmup)
+    if json:
+        plain = {jobs: {name: _plain(asdict(value)) for name, value in row.items()} for jobs, row in answer.items()}
+        print_json(plain)
+        return 0
+    rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
+    print_table(f"{what}, {replications} runs, 95 % intervals", ("metric", *answer), rows, align="lrrr")
+    return 0

@@ -1,0 +1,212 @@
+"""Gangs over several sites: the allocation approaches 1 to 3 at the grid, first come, first served with backfilling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import flag, part
+from fedsched.gang.dispatching import (
+    ANY,
+    choose_processor,
+    gang_wait,
+    local_range,
+    may_start_at_once,
+    sort_processors,
+    weight_of,
+)
+from fedsched.gang.state import NONE, Counter, begin_run, enqueue, note_gone, note_waiting, unlink
+
+if TYPE_CHECKING:
+    from fedsched.gang.state import Inputs, State
+
+YES, NO = flag(True), flag(False)
+
+
+# ---- local level --------------------------------------------------------------------------------------------------
+
+
+@part
+def _start(inputs: Inputs, state: State, job: int) -> None:
+    note_gone(state, state.site[job], inputs.size[job])
+    begin_run(inputs, state, job)
+
+
+@part
+def _start_if_idle(inputs: Inputs, state: State, job: int) -> bool:
+    """Return whether the gang has started: it does when all its processors are idle."""
+    for task in range(inputs.offset[job], inputs.offset[job + 1]):
+        if state.running[state.placed[task]] != NONE:
+            return False
+    for task in range(inputs.offset[job], inputs.offset[job + 1]):  # a dispatched gang stands first in its queues
+        unlink(inputs, state, state.placed[task], -1, task)
+    _start(inputs, state, job)
+    return True
+
+
+@part
+def _serve(inputs: Inputs, state: State, p: int) -> None:
+    """Start what an idle processor's queue allows: its first job, or the first local that may overtake a gang."""
+    first = state.head[p]
+    if first == NONE:
+        return
+    job = inputs.job_of[first]
+    if inputs.local[job] == 1:
+        unlink(inputs, state, p, -1, first)
+        _start(inputs, state, job)
+        return
+    if _start_if_idle(inputs, state, job):
+        return
+    longest = gang_wait(inputs, state, job) + inputs.rules.threshold  # eq. 1
+    before, task = first, state.next_task[first]
+    while task != NONE:
+        local = inputs.job_of[task]
+        if state.left[local] * inputs.slow[p] <= longest:
+            unlink(inputs, state, p, before, task)
+            state.counter[Counter.BACKFILLED] += 1
+            _start(inputs, state, local)
+            return
+        before, task = task, state.next_task[task]
+
+
+@part
+def _local_arrives(inputs: Inputs, state: State, job: int) -> None:
+    first, last = local_range(inputs, state, job)
+    p = choose_processor(inputs, state, job, first, last, ANY)
+    task = inputs.offset[job]
+    state.placed[task] = p
+    state.site[job] = inputs.site_of[p]
+    note_waiting(state, state.site[job], inputs.size[job])
+    if may_start_at_once(inputs, state, job, p):
+        if state.head[p] != NONE:
+            state.counter[Counter.BACKFILLED] += 1
+        _start(inputs, state, job)
+    else:
+        enqueue(inputs, state, p, task)
+
+
+# ---- grid level ---------------------------------------------------------------------------------------------------
+
+
+@part
+def _list_open(state: State, first: int, last: int, only_idle: bool) -> int:
+    """Return how many processors of a range have an empty queue (and are idle), having listed them."""
+    count = 0
+    for p in range(first, last):
+        if state.queued[p] == 0 and (not only_idle or state.running[p] == NONE):
+            state.order[count] = p
+            count += 1
+    return count
+
+
+@part
+def _dispatch(inputs: Inputs, state: State, job: int, count: int) -> None:
+    """Put a gang's tasks into the first of the listed queues by the local dispatcher's rule, and start it if it can."""
+    for k in range(count):
+        p = state.order[k]
+        state.weight[p] = weight_of(inputs, state, job, p)
+    sort_processors(state, count)
+    begin = inputs.offset[job]
+    for k in range(inputs.size[job]):
+        state.placed[begin + k] = state.order[k]
+        enqueue(inputs, state, state.order[k], begin + k)
+    _start_if_idle(inputs, state, job)
+
+
+@part
+def _gang_arrives(inputs: Inputs, state: State, job: int) -> bool:
+    """Return whether an arriving gang was dispatched: approaches 1 to 3, each extending the one before."""
+    size, sites = inputs.size[job], inputs.site_first.size - 1
+    for stage in range(2):  # idle processors of each site first, then empty queues of each site
+        for s in range(sites):
+            count = _list_open(state, inputs.site_first[s], inputs.site_first[s + 1], stage == 0)
+            if count >= size:
+                _dispatch(inputs, state, job, count)
+                return True
+    for stage in range(inputs.rules.approach - 1):  # approach 2: idle processors of all; 3: empty queues of all
+        count = _list_open(state, inputs.site_first[0], inputs.site_first[sites], stage == 0)
+        if count >= size:
+            _dispatch(inputs, state, job, count)
+            return True
+    return False
+
+
+@part
+def _dispatch_largest(inputs: Inputs, state: State, first: int, last: int, only_idle: bool) -> bool:
+    """Return whether a waiting gang went into the range: the largest that fits, the oldest of equals."""
+    if state.grid_ends[0] == NONE:
+        return False
+    room = _list_open(state, first, last, only_idle)
+    if room < state.smallest[inputs.site_first.size - 1]:  # of the gangs that wait, here or in queues
+        return False
+    best = NONE
+    job = state.grid_ends[0]
+    while job != NONE:
+        if inputs.size[job] <= room and (best == NONE or inputs.size[job] > inputs.size[best]):
+            best = job
+        job = state.next_job[0, job]
+    if best == NONE:
+        return False
+    before, after = state.previous_job[0, best], state.next_job[0, best]
+    if before == NONE:
+        state.grid_ends[0] = after
+    else:
+        state.next_job[0, before] = after
+    if after == NONE:
+        state.grid_ends[1] = before
+    else:
+        state.previous_job[0, after] = before
+    _dispatch(inputs, state, best, room)
+    return True
+
+
+@part
+def _scan_grid(inputs: Inputs, state: State) -> None:
+    """Dispatch waiting gangs, steps (i) to (v), until none can be chosen."""
+    sites = inputs.site_first.size - 1
+    found = True
+    while found:
+        found = False
+        for s in range(sites):  # (i), (ii)
+            if _dispatch_largest(inputs, state, inputs.site_first[s], inputs.site_first[s + 1], NO):
+                found = True
+        for stage in range(inputs.rules.approach - 1):  # (iii), (iv)
+            if not found:
+                only_idle = YES if stage == 0 else NO
+                found = _dispatch_largest(inputs, state, inputs.site_first[0], inputs.site_first[sites], only_idle)
+
+
+# ---- events -------------------------------------------------------------------------------------------------------
+
+
+@part
+def arrive_multisite(inputs: Inputs, state: State, job: int) -> None:
+    """Route a local job that arrives at its site; dispatch an arriving gang, or let it wait at the grid."""
+    if inputs.local[job] == 1:
+        _local_arrives(inputs, state, job)
+        return
+    sites = inputs.site_first.size - 1
+    state.site[job] = sites
+    note_waiting(state, sites, inputs.size[job])
+    if _gang_arrives(inputs, state, job):
+        return
+    last = state.grid_ends[1]
+    state.next_job[0, job] = NONE
+    state.previous_job[0, job] = last
+    if last == NONE:
+        state.grid_ends[0] = job
+    else:
+        state.next_job[0, last] = job
+    state.grid_ends[1] = job
+
+
+@part
+def freed_multisite(inputs: Inputs, state: State, job: int) -> None:
+    """Serve the queues of the processors that a job has freed, then the grid's queue if one of them is empty."""
+    tasks = range(inputs.offset[job], inputs.offset[job + 1])
+    for task in tasks:
+        if state.running[state.placed[task]] == NONE:
+            _serve(inputs, state, state.placed[task])
+    for task in tasks:
+        if state.queued[state.placed[task]] == 0:
+            _scan_grid(inputs, state)
+            return

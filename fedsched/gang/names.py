@@ -1,0 +1,12 @@
+"""The names of the rules, in the order of the numbers that the kernel knows them by."""
+
+from __future__ import annotations
+
+GRIDS = ("multi_site", "load", "random")
+DISPATCHES = ("least_remaining", "olb", "jsq", "ald", "jseq")
+ROUTINGS = ("shortest_waiting", "idle_first", "fastest", "dispatch")
+LOCAL_SITES = ("grid", "random", "any")
+DISCIPLINES = ("fcfs", "afcfs", "ljfs", "lxf")
+ORDERS = ("sort", "head")
+CLAIMS = ("hold", "skip")
+PREEMPTED = ("restart", "resume")

@@ -1,0 +1,297 @@
+"""The configurations of the published experiments, by the names of their authors.
+
+What the papers leave out (run times and arrivals of the two by Pinto et al., which come from unnamed parts of logs) is
+chosen here, and docs/gang.md says how.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from fedsched.errors import unknown_name
+from fedsched.gang.run import simulate
+from fedsched.gang.schedule import GangSchedule  # noqa: TC001 a public type of this module's functions
+from fedsched.gang.system import GangSystem
+from fedsched.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+# Pinto et al. 2019, section 8.1: how many of the 3000 jobs need how many processors. The list has 139,170 tasks; the
+# text says 140,441. Section 3: the clocks.
+SIZES_2019 = {1: 30, 2: 90, 4: 60, 8: 60, 32: 1860, 64: 570, 128: 330}
+CLOCKS_2019 = (1500, 1600, 1700, 1800, 1900, 2000, 2500, 3000, 3500)
+# Pinto et al. 2014, section VII: 1500 jobs, 24,152 tasks, sizes of 1 to 64; nothing else is said.
+JOBS_2014, TASKS_2014, SEQUENTIAL_2014, LARGEST_2014, DENSITY_2014 = 1500, 24_152, 450, 64, 0.69
+LEAST_SECONDS, MOST_SECONDS = 10.0, 64_800.0
+
+
+class Preset(Protocol):
+    """What replicate() takes: anything that makes a run from a seed."""
+
+    def run(self, seed: int = 0) -> GangSchedule:
+        """Return one run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DimitriadouKaratza:
+    """Two sites of 16 processors, Poisson arrivals, exponential service: "Multi-Site Allocation Policies on a Grid".
+
+    Parameters
+    ----------
+    approach, overhead, threshold, routing
+        See GangSystem.
+    local_rate
+        λ: the arrivals of local jobs at each site in a unit of time.
+    gang_rate
+        λ3: the arrivals of gangs at the grid.
+    completions
+        A run ends after so many completed jobs.
+    """
+
+    approach: int = 1
+    local_rate: float = 12.5
+    gang_rate: float = 0.5
+    overhead: float = 0.1
+    threshold: float = 0.0
+    routing: str = "shortest_waiting"
+    completions: int = 40_000
+
+    def __post_init__(self) -> None:
+        for name in ("local_rate", "gang_rate"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0):
+                raise ValueError(f"DimitriadouKaratza: {name}={value!r} must be finite and above 0.")
+        if isinstance(self.completions, bool) or operator.index(self.completions) < 1:
+            raise ValueError(f"DimitriadouKaratza: completions={self.completions!r} must be at least 1.")
+        self.system()
+
+    def system(self, seed: int = 0) -> GangSystem:
+        """Return the system of this experiment; it is the same for every seed."""
+        return GangSystem(
+            processors=(16, 16),
+            approach=self.approach,
+            overhead=self.overhead,
+            threshold=self.threshold,
+            routing=self.routing,
+        )
+
+    def workload(self, seed: int = 0) -> Workload:
+        """Return local jobs of both sites and gangs of 2, 4, 8 or 16 tasks, enough for the completions and the tail."""
+        rng = np.random.default_rng(seed)
+        streams = []
+        total = 2 * self.local_rate + self.gang_rate
+        # Jobs go on arriving until the last completion, so more are drawn than will be completed.
+        horizon = 1.25 * self.completions / total + 50.0
+        for site, rate in ((0, self.local_rate), (1, self.local_rate), (-1, self.gang_rate)):
+            count = int(horizon * rate + 10.0 * np.sqrt(horizon * rate) + 10)
+            submit = np.cumsum(rng.exponential(1.0 / rate, count))
+            tasks = np.ones(count, dtype=np.int64) if site >= 0 else rng.choice([2, 4, 8, 16], count)
+            streams.append((submit, tasks, rng.exponential(1.0, count), np.full(count, site)))
+        submit, tasks, service, origin = (np.concatenate(columns) for columns in zip(*streams, strict=True))
+        early = submit <= min(stream[0][-1] for stream in streams)
+        order = np.flatnonzero(early)[np.argsort(submit[early], kind="stable")]
+        return Workload(
+            submit=submit[order],
+            tasks=tasks[order],
+            runtime=service[order],
+            origin=origin[order],
+            sites=("site1", "site2"),
+            name=f"locals {self.local_rate:g}, gangs {self.gang_rate:g}",
+        )
+
+    def run(self, seed: int = 0) -> GangSchedule:
+        """Return one run of the experiment."""
+        return simulate(self.workload(seed), self.system(), max_completions=self.completions, seed=seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinto2019:
+    """Two sites of 128 and 256 processors, 3000 jobs: "Efficient Methods for Scheduling Jobs in a Simulation Model".
+
+    F. A. P. Pinto, H. J. A. Holanda, C. K. de M. Marques and G. C. Barroso, "Efficient Methods for Scheduling Jobs in a
+    Simulation Model Using a Multicore Multicluster Architecture", Computing and Informatics 38, 2019.
+
+    Parameters
+    ----------
+    scheduler
+        AFCFS, LXF or LJFS; with an m behind, local and external migration.
+    scenario
+        1: tasks go to processors by OLB; 2: by JSEQ.
+    runtime, power, spread
+        Run times are lognormal with mean runtime · (size/32)^power and coefficient of variation `spread`.
+    load
+        Work that arrives in a second, per processor at the reference clock; arrivals are uniform.
+    """
+
+    scheduler: str = "AFCFSm"
+    scenario: int = 1
+    runtime: float = 1715.0
+    power: float = 0.5
+    spread: float = 0.3
+    load: float = 0.9
+
+    def __post_init__(self) -> None:
+        names = ("AFCFS", "AFCFSm", "LXF", "LXFm", "LJFS", "LJFSm")
+        if self.scheduler not in names:
+            raise unknown_name("scheduler", self.scheduler, names)
+        _check_scenario(self, 2)
+        _check_work(self)
+
+    def system(self, seed: int = 0) -> GangSystem:
+        """Return the system, whose clocks the seed draws."""
+        migrates = self.scheduler.endswith("m")
+        rng = np.random.default_rng([seed, 2])
+        return GangSystem(
+            processors=(128, 256),
+            clocks=tuple(rng.choice(CLOCKS_2019, 384).tolist()),
+            grid="load",
+            dispatch=("olb", "jseq")[self.scenario - 1],
+            routing="fastest",
+            local_site="any",
+            discipline=self.scheduler.removesuffix("m").lower(),
+            claim="hold" if migrates else "skip",
+            local_migration=migrates,
+            external_migration=migrates,
+        )
+
+    def workload(self, seed: int = 0) -> Workload:
+        """Return the 3000 jobs: the published sizes, shuffled, with drawn run times and arrivals."""
+        sizes = np.repeat(list(SIZES_2019), list(SIZES_2019.values()))
+        return _drawn_jobs(sizes, 32, self, processors=384, seed=seed)
+
+    def run(self, seed: int = 0) -> GangSchedule:
+        """Return one run of the experiment."""
+        return simulate(self.workload(seed), self.system(seed), seed=seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinto2014:
+    """Two sites of 32 and 64 processors, 1500 jobs: "Analysis of Scheduling Algorithms with Migration Strategies".
+
+    F. A. P. Pinto, C. B. Chaves, L. G. de M. Leite, F. H. L. Vasconcelos and G. C. Barroso, "Analysis of Scheduling
+    Algorithms with Migration Strategies in Distributed Systems", ICNS 2014. Sequential jobs stop gangs.
+
+    Parameters
+    ----------
+    scheduler
+        AFCFS or LGFS.
+    scenario
+        1: without migration; 2: with it; 3: with it, and tasks go by aLD instead of JSQ.
+    runtime, power, spread
+        Run times are lognormal with mean runtime · (size/16)^power and coefficient of variation `spread`.
+    load
+        Work that arrives in a second, per processor at the reference clock; arrivals are uniform.
+    preempted
+        Whether a stopped gang will `restart` or `resume`.
+    aging
+        See GangSystem; 0 = never.
+    """
+
+    scheduler: str = "AFCFS"
+    scenario: int = 2
+    runtime: float = 3000.0
+    power: float = 0.25
+    spread: float = 0.5
+    load: float = 0.8
+    preempted: str = "restart"
+    aging: int = 0
+
+    def __post_init__(self) -> None:
+        if self.scheduler not in ("AFCFS", "LGFS"):
+            raise unknown_name("scheduler", self.scheduler, ("AFCFS", "LGFS"))
+        _check_scenario(self, 3)
+        _check_work(self)
+
+    def system(self, seed: int = 0) -> GangSystem:
+        """Return the system, whose clocks the seed draws between 1500 and 3000 MHz."""
+        rng = np.random.default_rng([seed, 2])
+        return GangSystem(
+            processors=(32, 64),
+            clocks=tuple(rng.uniform(1500, 3000, 96).tolist()),
+            grid="load",
+            dispatch="ald" if self.scenario == 3 else "jsq",
+            routing="dispatch",
+            discipline=self.scheduler.lower(),
+            claim="hold",
+            local_migration=self.scenario > 1,
+            external_migration=self.scenario > 1,
+            preempts=True,
+            preempted=self.preempted,
+            aging=self.aging,
+        )
+
+    def workload(self, seed: int = 0) -> Workload:
+        """Return 1500 jobs of 24,152 tasks with drawn run times and arrivals."""
+        return _drawn_jobs(_sizes_2014(), 16, self, processors=96, seed=seed)
+
+    def run(self, seed: int = 0) -> GangSchedule:
+        """Return one run of the experiment."""
+        return simulate(self.workload(seed), self.system(seed), seed=seed)
+
+
+def _check_scenario(preset: Pinto2014 | Pinto2019, scenarios: int) -> None:
+    if isinstance(preset.scenario, bool) or preset.scenario not in range(1, scenarios + 1):
+        raise ValueError(f"{type(preset).__name__}: scenario={preset.scenario!r} must be 1 to {scenarios}.")
+
+
+def _check_work(preset: Pinto2014 | Pinto2019) -> None:
+    for name, least in (("runtime", "above"), ("load", "above"), ("spread", "at least"), ("power", "any")):
+        value = getattr(preset, name)
+        fits = {"above": value > 0, "at least": value >= 0, "any": True}[least]
+        if not (np.isfinite(value) and fits):
+            rule = "finite" if least == "any" else f"finite and {least} 0"
+            raise ValueError(f"{type(preset).__name__}: {name}={value!r} must be {rule}.")
+
+
+def _drawn_jobs(
+    sizes: NDArray[np.int64], typical: int, preset: Pinto2014 | Pinto2019, *, processors: int, seed: int
+) -> Workload:
+    """Return jobs of these sizes, shuffled; lognormal run times, uniform arrivals over work / (processors · load)."""
+    rng = np.random.default_rng([seed, 1])
+    sizes = rng.permutation(sizes)
+    variance = np.log1p(preset.spread**2)
+    factor = np.exp(rng.normal(-variance / 2.0, np.sqrt(variance), sizes.size))
+    seconds = np.clip(preset.runtime * (sizes / typical) ** preset.power * factor, LEAST_SECONDS, MOST_SECONDS)
+    span = float((sizes * seconds).sum()) / (processors * preset.load)
+    return Workload(
+        submit=np.sort(rng.uniform(0.0, span, sizes.size)),
+        tasks=sizes,
+        runtime=seconds,
+        name=f"{sizes.size} jobs, {int(sizes.sum()):,} tasks, load {preset.load:g}",
+    )
+
+
+def _sizes_2014() -> NDArray[np.int64]:
+    """Return 450 sequential jobs, and gangs of 2 to 64 tasks whose numbers fall as size^−0.69, 24,152 tasks in all."""
+    gangs, rest = JOBS_2014 - SEQUENTIAL_2014, 1.0 - DENSITY_2014
+    share = (np.arange(gangs) + 0.5) / gangs
+    low, high = 2.0**rest, (LARGEST_2014 + 1.0) ** rest
+    sizes = np.floor((low + share * (high - low)) ** (1.0 / rest)).astype(np.int64)
+    lacking = TASKS_2014 - SEQUENTIAL_2014 - int(sizes.sum())
+    middle = np.linspace(gangs // 4, 3 * gangs // 4, abs(lacking)).astype(np.int64)
+    sizes[middle] += np.sign(lacking)
+    return np.concatenate((np.ones(SEQUENTIAL_2014, dtype=np.int64), sizes))
+
+
+NAMED: Mapping[str, Preset] = MappingProxyType(
+    {
+        **{f"dimitriadou-karatza-{k}": DimitriadouKaratza(approach=k) for k in (1, 2, 3)},
+        **{f"pinto-2014-s{k}": Pinto2014(scenario=k) for k in (1, 2, 3)},
+        **{f"pinto-2019-s{k}": Pinto2019(scenario=k) for k in (1, 2)},
+    }
+)
+
+
+def named(name: str) -> Preset:
+    """Return the published scenario of this name; dataclasses.replace() changes what it leaves open."""
+    if name not in NAMED:
+        raise unknown_name("scenario", name, NAMED)
+    return NAMED[name]

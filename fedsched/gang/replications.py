@@ -1,0 +1,76 @@
+"""Independent replications of a preset, with confidence intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.gang.schedule import CLASSES, GangMetrics
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from fedsched.gang.presets import Preset
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean over replications and half the width of its confidence interval."""
+
+    mean: float
+    half_width: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.5g} ± {self.half_width:.2g}"
+
+
+def replicate(
+    preset: Preset,
+    *,
+    replications: int = 10,
+    seed: int = 0,
+    confidence: float = 0.95,
+    warmup: float = 0.0,
+    executor: Executor | None = None,
+) -> dict[str, dict[str, Interval]]:
+    """Return mean and confidence interval of every metric of every class, over runs with independent seeds.
+
+    Parameters
+    ----------
+    preset
+        A published experiment of `presets`, or anything whose `run(seed)` returns a GangSchedule.
+    replications, seed
+        The runs take the seeds seed, seed + 1, ….
+    confidence
+        The level of the intervals (Student's t).
+    warmup
+        See GangSchedule.metrics.
+    executor
+        Any concurrent.futures executor; default: one run after the other.
+    """
+    from scipy.stats import t
+
+    if replications < 2:
+        raise ValueError(f"replicate: replications={replications} must be at least 2 for an interval.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"replicate: confidence={confidence} must lie between 0 and 1.")
+    run = partial(_metrics_of_run, preset, warmup)
+    seeds = range(seed, seed + replications)
+    rows = np.array(list(map(run, seeds) if executor is None else executor.map(run, seeds)))
+    mean, deviation = rows.mean(axis=0), rows.std(axis=0, ddof=1)
+    half = t.ppf(0.5 + confidence / 2.0, replications - 1) * deviation / np.sqrt(replications)
+    names = [field.name for field in fields(GangMetrics)]
+    return {
+        jobs: {name: Interval(float(mean[c, k]), float(half[c, k])) for k, name in enumerate(names)}
+        for c, jobs in enumerate(CLASSES)
+    }
+
+
+def _metrics_of_run(preset: Preset, warmup: float, seed: int) -> list[list[float]]:
+    schedule = preset.run(seed)
+    names = [field.name for field in fields(GangMetrics)]
+    of_classes = [schedule.metrics(jobs, warmup=warmup) for jobs in CLASSES]
+    return [[float(getattr(metrics, name)) for name in names] for metrics in of_classes]

@@ -1,0 +1,252 @@
+"""GangSchedule: when and on which processors every gang and local job runs, with metrics, check and series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.errors import ScheduleError, unknown_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.gang.system import GangSystem
+    from fedsched.workload import Workload
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
+CLASSES = ("all", "gangs", "locals")
+
+
+@dataclass(frozen=True, slots=True)
+class GangMetrics:
+    """The figures of one class of jobs; times are means over its completed jobs, NaN where there are none.
+
+    `mean_wait` (AWT) is the response less the run that counted: a gang that was stopped waits on from its arrival.
+    `mean_response` is RT and ART, `weighted_response` WRT; `mean_slowdown` SLD and `weighted_slowdown` WSLD divide by
+    the run that counted, clock and overhead included; weights are sizes. `utilisation` counts completed jobs only,
+    `wasted` what restarted gangs had run before, both as shares of all processors' time; `loss_of_capacity` is LoC over
+    all processors, `loss_by_site` the same site by site.
+    """
+
+    completed: int
+    completed_share: float
+    mean_wait: float
+    mean_response: float
+    weighted_response: float
+    mean_slowdown: float
+    weighted_slowdown: float
+    utilisation: float
+    wasted: float
+    loss_of_capacity: float
+    loss_by_site: float
+    preemptions: int
+    migrations: int
+
+
+class Series(NamedTuple):
+    """What the system looks like at given times."""
+
+    waiting: Ints
+    working: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GangSchedule:
+    """The answer to a gang simulation: every stretch of running, every event, and what they add up to.
+
+    Stretch k is of job `segment_job[k]` (a row of the workload), from `segment_start[k]` to `segment_end[k]`, on the
+    processors `segment_processor[segment_first[k]:segment_first[k + 1]]`, counted through the sites. A job has one
+    stretch unless local jobs have stopped it. `finish` is NaN for what a limit cut off or what was turned away.
+    Event k, at `event_time[k]`, is the end (`event_ends[k]`) or the arrival of job `event_job[k]`. After it `idle[k]`
+    processors and `waiting[k]` jobs are left; before it `lost[k]` processor seconds were lost, over all processors and
+    site by site. The last row of `lost` stands at the end of the run.
+    """
+
+    workload: Workload
+    system: GangSystem
+    finish: Floats
+    segment_job: Ints
+    segment_start: Floats
+    segment_end: Floats
+    segment_first: Ints
+    segment_processor: Ints
+    local: Flags
+    rejected: Flags
+    preemptions: Ints
+    migrations: Ints
+    end: float
+    event_time: Floats
+    event_job: Ints
+    event_ends: Flags
+    idle: Ints
+    waiting: Ints
+    lost: Floats
+    backfilled: int
+    local_migrations: int
+    external_migrations: int
+    moved_tasks: int
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.workload)
+
+    @property
+    def events(self) -> int:
+        """Return how many arrivals and ends the run had."""
+        return self.event_time.size
+
+    @property
+    def start(self) -> Floats:
+        """Return when each job first ran; NaN: never."""
+        first = np.full(len(self), np.nan)
+        order = np.argsort(-self.segment_start, kind="stable")  # the earliest is written last
+        first[self.segment_job[order]] = self.segment_start[order]
+        return first
+
+    @property
+    def completed(self) -> Flags:
+        """Return which jobs are done."""
+        return ~np.isnan(self.finish)
+
+    @property
+    def complete(self) -> bool:
+        """Return whether every job that was not turned away is done."""
+        return bool((self.completed | self.rejected).all())
+
+    @property
+    def t0(self) -> float:
+        """Return the first arrival."""
+        return float(self.workload.submit[~self.rejected].min(initial=self.end))
+
+    def processors_of(self, job: int) -> Ints:
+        """Return where a job ran, or runs, in its last stretch; empty if it never did."""
+        stretches = np.flatnonzero(self.segment_job == job)
+        if stretches.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        k = stretches[np.argmax(self.segment_end[stretches])]
+        return self.segment_processor[self.segment_first[k] : self.segment_first[k + 1]]
+
+    def metrics(self, jobs: str = "all", *, warmup: float = 0.0) -> GangMetrics:
+        """Return the figures of `all` jobs, the `gangs` or the `locals`.
+
+        Parameters
+        ----------
+        jobs
+            Which class.
+        warmup
+            So many seconds from the first arrival are left out: the jobs submitted in them, the work and the losses.
+        """
+        if jobs not in CLASSES:
+            raise unknown_name("class of jobs", jobs, CLASSES)
+        if not warmup >= 0:
+            raise ValueError(f"metrics: warmup={warmup} must be at least 0 seconds.")
+        begin = self.t0 + warmup
+        of_class = np.ones(len(self), dtype=bool) if jobs == "all" else self.local == (jobs == "locals")
+        arrived = of_class & (self.workload.submit <= self.end) & (self.workload.submit >= begin)
+        done = arrived & self.completed
+        size, ran = self.workload.tasks[done], self._counted()[done]
+        response = self.finish[done] - self.workload.submit[done]
+        # A run too short for the clock's digits leaves no difference of two times.
+        slowdown = response / np.where(ran > 0, ran, self.workload.runtime[done])
+        useful, wasted = self._areas(of_class, begin)
+        span = self.system.total * max(self.end - begin, 0.0)
+        lost = self.lost[-1] - self._lost_before(begin)
+        none = not done.any()
+        return GangMetrics(
+            completed=int(done.sum()),
+            completed_share=float(done.sum() / arrived.sum()) if arrived.any() else np.nan,
+            mean_wait=np.nan if none else float((response - ran).mean()),
+            mean_response=np.nan if none else float(response.mean()),
+            weighted_response=np.nan if none else float((size * response).sum() / size.sum()),
+            mean_slowdown=np.nan if none else float(slowdown.mean()),
+            weighted_slowdown=np.nan if none else float((size * slowdown).sum() / size.sum()),
+            utilisation=useful / span if span > 0 else np.nan,
+            wasted=wasted / span if span > 0 else np.nan,
+            loss_of_capacity=float(lost[0] / span) if span > 0 else np.nan,
+            loss_by_site=float(lost[1] / span) if span > 0 else np.nan,
+            preemptions=int(self.preemptions[arrived].sum()),
+            migrations=int(self.migrations[arrived].sum()),
+        )
+
+    def _counts(self) -> Flags:
+        """Return which stretches belong to the run that completed their job: all if it resumed, the last if not."""
+        counts = self.completed[self.segment_job]
+        if self.system.preempted == "restart":
+            counts &= self.segment_end == self.finish[self.segment_job]
+        return counts
+
+    def _counted(self) -> Floats:
+        """Return how long each completed job ran in the stretches that count."""
+        counts = self._counts()
+        length = self.segment_end - self.segment_start
+        ran = np.bincount(self.segment_job[counts], weights=length[counts], minlength=len(self))
+        return ran.astype(np.float64)
+
+    def _areas(self, of_class: Flags, begin: float) -> tuple[float, float]:
+        """Return the processor seconds of completed jobs' runs, and those of the runs that had to start again."""
+        length = np.maximum(self.segment_end - np.maximum(self.segment_start, begin), 0.0)
+        area = length * self.workload.tasks[self.segment_job]
+        of_these, counts = of_class[self.segment_job], self._counts()
+        stopped = of_these & ~counts & (self.system.preempted == "restart")
+        stopped &= ~self._cut_off()
+        return float(area[of_these & counts].sum()), float(area[stopped].sum())
+
+    def _cut_off(self) -> Flags:
+        """Return which stretches still went on when the run was stopped; they stand last in the record."""
+        cut = np.zeros(self.segment_job.size, dtype=bool)
+        cut[self.segment_job.size - self._running_at_end() :] = True
+        return cut
+
+    def _running_at_end(self) -> int:
+        ended = int(self.event_ends.sum()) + int(self.preemptions.sum())
+        return self.segment_job.size - ended
+
+    def _lost_before(self, time: float) -> Floats:
+        """Return what was lost before an instant; between two events it is lost evenly."""
+        times = np.append(self.event_time, self.end)
+        if times.size < 2 or time <= times[0]:
+            return np.zeros(2)
+        return np.array([np.interp(time, times, self.lost[:, k]) for k in range(2)])
+
+    def verify(self) -> None:
+        """Raise ScheduleError at the first thing that breaks the model: a gang, its processors, or its times."""
+        from fedsched.gang.checking import violations
+
+        for line in violations(self):
+            raise ScheduleError(line)
+
+    def series(self, times: ArrayLike) -> Series:
+        """Return, at each of these times, how many jobs wait and how many processors work."""
+        place = np.searchsorted(self.event_time, np.asarray(times, dtype=np.float64), side="right")
+        waiting = np.concatenate(([0], self.waiting))[place]
+        working = self.system.total - np.concatenate(([self.system.total], self.idle))[place]
+        return Series(waiting, working)
+
+    def gantt(self, ax: Axes | None = None) -> Axes:
+        """Return the axes with a row a processor: gangs in colour, local jobs in grey."""
+        from fedsched.gang.pictures import draw_gantt
+
+        return draw_gantt(self, ax)
+
+    def plot_load(self, ax: Axes | None = None) -> Axes:
+        """Return the axes with the working processors and the waiting jobs over time."""
+        from fedsched.gang.pictures import draw_load
+
+        return draw_load(self, ax)
+
+    def __str__(self) -> str:
+        where = f"approach {self.system.approach}" if self.system.grid == "multi_site" else self.system.discipline
+        done = f"{int(self.completed.sum())} of {len(self)} jobs done by {self.end:g}"
+        return "; ".join((f"GangSchedule: {where}, {done}", *self.notes))

@@ -1,0 +1,194 @@
+"""GangSystem: sites of processors with a queue each, and the rules by which gangs and local jobs share them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from fedsched.errors import unknown_name
+from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, ORDERS, PREEMPTED, ROUTINGS
+
+_NAMES = {
+    "grid": GRIDS,
+    "dispatch": DISPATCHES,
+    "routing": ROUTINGS,
+    "local_site": LOCAL_SITES,
+    "discipline": DISCIPLINES,
+    "order": ORDERS,
+    "claim": CLAIMS,
+    "preempted": PREEMPTED,
+}
+_AMOUNTS = ("overhead", "threshold", "latency", "megabytes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangSystem:
+    """Sites whose every processor has its own queue, and the rules of the grid and local schedulers.
+
+    Parameters
+    ----------
+    processors
+        How many processors each site has.
+    clocks
+        The clock of every processor in MHz, site by site; default: all run at the reference clock.
+    reference_clock
+        The clock at which a job takes its run time pt; elsewhere it takes pt · reference_clock/clock, and a gang the
+        time of its slowest processor.
+    grid
+        Where a gang goes: `multi_site` (the approaches of Dimitriadou and Karatza), `load` (the site with the least
+        tasks a processor, ties at random) or `random`.
+    approach
+        Under multi_site, 1: a gang stays on one site; 2: it may also take the idle processors of all sites; 3: it may
+        also wait in the empty queues of all sites.
+    overhead
+        What a gang that spans sites takes longer, as a share of its service time.
+    dispatch
+        Which processors of its site a gang's tasks go to: `least_remaining` (until the running job ends), `olb` (idle
+        ones, then busy ones, both shuffled), `jsq` (fewest waiting tasks), `ald` (fewest waiting and running) or
+        `jseq` (least remaining and waiting execution time); ties by number.
+    routing
+        Where a local job goes: `shortest_waiting` (the fewest waiting tasks, the running one not counted, ties at
+        random), `idle_first` (a processor where it starts at once, if there is one, else shortest_waiting), `fastest`
+        (the fastest idle processor with an empty queue, else the least remaining and waiting time) or `dispatch` (as
+        a gang of one).
+    local_site
+        The site of a local job that names none: chosen as for a gang (`grid`), at `random`, or all sites (`any`).
+    discipline
+        Which waiting job goes first: `fcfs`, `afcfs` (the smallest), `ljfs` (the largest; also called `lgfs`) or `lxf`
+        (the largest expansion factor (pt + wait)/pt).
+    order
+        Under afcfs: `sort` the queues by size, or look at the `head` in order of arrival first and, where none starts,
+        by size.
+    claim
+        What a gang does that cannot start: `hold` its idle processors from later ones, or let them `skip` it.
+    threshold
+        T of backfilling under fcfs: how long a local job that overtakes a waiting gang may delay it.
+    local_migration, external_migration
+        Whether a waiting gang may move tasks to idle processors of its site, or as a whole to another site.
+    aging
+        A job that so many migrated starts of later arrivals have overtaken goes first; 0 = never.
+    preempts
+        Whether a local job that finds its site busy stops a gang and takes a processor of it.
+    preempted
+        Whether a stopped gang will `restart` from nothing or `resume` where it was.
+    latency, megabytes, bandwidth
+        α, z per task and ρ of T(z) = α + z/ρ, which every gang's run time has on top.
+    """
+
+    processors: tuple[int, ...] = (16, 16)
+    clocks: tuple[float, ...] | None = None
+    reference_clock: float = 2000.0
+    grid: str = "multi_site"
+    approach: int = 1
+    overhead: float = 0.1
+    dispatch: str = "least_remaining"
+    routing: str = "shortest_waiting"
+    local_site: str = "grid"
+    discipline: str = "fcfs"
+    order: str = "sort"
+    claim: str = "hold"
+    threshold: float = 0.0
+    local_migration: bool = False
+    external_migration: bool = False
+    aging: int = 0
+    preempts: bool = False
+    preempted: str = "restart"
+    latency: float = 0.0
+    megabytes: float = 0.0
+    bandwidth: float = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "processors", tuple(_whole("processors", count) for count in _listed(self)))
+        if not self.processors or min(self.processors) < 1:
+            raise ValueError(f"GangSystem: processors={self.processors!r} must give every site at least 1.")
+        if self.discipline == "lgfs":  # the same rule under the name of gangs
+            object.__setattr__(self, "discipline", "ljfs")
+        for name, known in _NAMES.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(name.replace("_", " "), getattr(self, name), known)
+        if _whole("approach", self.approach) not in (1, 2, 3):
+            raise ValueError(f"GangSystem: approach={self.approach!r} must be 1, 2 or 3.")
+        if _whole("aging", self.aging) < 0:
+            raise ValueError(f"GangSystem: aging={self.aging!r} must be at least 0; 0 = never.")
+        for name in _AMOUNTS:
+            if not _is_number(getattr(self, name), least=0.0):
+                value = getattr(self, name)
+                raise ValueError(f"GangSystem: {name}={value!r} must be a finite number of at least 0.")
+        if not (isinstance(self.bandwidth, int | float) and self.bandwidth > 0):
+            raise ValueError(f"GangSystem: bandwidth={self.bandwidth!r} must be above 0 MB a second; inf = no limit.")
+        self._check_clocks()
+        self._check_combination()
+
+    def _check_clocks(self) -> None:
+        if not _is_number(self.reference_clock, least=0.0) or self.reference_clock == 0:
+            raise ValueError(f"GangSystem: reference_clock={self.reference_clock!r} must be a number of MHz above 0.")
+        if self.clocks is None:
+            return
+        clocks = tuple(self.clocks)
+        if len(clocks) != self.total:
+            raise ValueError(
+                f"GangSystem: clocks has {len(clocks)} entries; the sites have {self.total} processors, and each needs "
+                "one."
+            )
+        for p, clock in enumerate(clocks):
+            if not _is_number(clock, least=0.0) or clock == 0:
+                raise ValueError(f"GangSystem: clocks[{p}]={clock!r} must be a number of MHz above 0.")
+        object.__setattr__(self, "clocks", tuple(float(clock) for clock in clocks))
+
+    def _check_combination(self) -> None:
+        if self.grid != "multi_site":
+            return
+        foreign = {
+            "discipline": self.discipline != "fcfs",
+            "claim": self.claim != "hold",
+            "local_migration": self.local_migration,
+            "external_migration": self.external_migration,
+            "preempts": self.preempts,
+            "local_site": self.local_site != "grid",
+        }
+        for name, wrong in foreign.items():
+            if wrong:
+                raise ValueError(
+                    f"GangSystem: {name}={getattr(self, name)!r} does not go with grid='multi_site', whose gangs take "
+                    "only empty queues; choose grid='load' or 'random'."
+                )
+
+    @property
+    def total(self) -> int:
+        """Return how many processors all sites have."""
+        return sum(self.processors)
+
+    @property
+    def largest(self) -> int:
+        """Return the size of the largest gang that can ever start."""
+        return self.total if self.grid == "multi_site" and self.approach > 1 else max(self.processors)
+
+
+def _listed(system: GangSystem) -> Iterable[Any]:
+    if not isinstance(system.processors, Iterable) or isinstance(system.processors, str):
+        raise TypeError(
+            f"GangSystem: processors={system.processors!r} must list a number for every site, like (16, 16)."
+        )
+    return system.processors
+
+
+def _is_number(value: Any, *, least: float) -> bool:
+    if isinstance(value, bool):
+        return False
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return False
+    return math.isfinite(number) and number >= least and not isinstance(value, str)
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool):
+        raise TypeError(f"GangSystem: {name}={value!r} must be a whole number.")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"GangSystem: {name}={value!r} must be a whole number.") from None
