@@ -1,22 +1,25 @@
 """How good the searches are: gaps to planted optima and best known values, method by method at equal evaluations.
 
 The memetic search is then given ten seconds on one core for each planted optimum; and fronts of makespan and energy are
-compared by the share of the box up to FCFS that they dominate. Runs go to out/search.jsonl; a rerun does only what is
-missing. --full takes ten seeds and more sizes.
+compared by hypervolume. Tests say which methods memetic is ahead of or behind. Runs go to out/search.jsonl (a rerun
+does only what is missing), reports to out/search-*.html. --full takes ten seeds and more sizes.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from instances import hungry_federation, packages, planted_instances, thesis_packages
 from measuring import ROOT, Report
 
-import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, compare
+from fedsched.errors import TooFewRunsError
 from fedsched.search.methods import METHODS
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 RUNS = ROOT / "out" / "search.jsonl"
 NOISE = 0.005  # a median this much above the best other one's is called behind
@@ -34,7 +37,23 @@ def best_known(instance: Instance, comparison: Comparison) -> float:
     """Return the planted optimum, or the best value that any run has found."""
     if instance.optimum is not None:
         return instance.optimum
-    return min(record.best() for record in comparison.records if record.instance == instance.name and record.front)
+    return min(float(np.nanmin(values)) for values in comparison.values()[instance.name].values())
+
+
+def standing(comparison: Comparison, measure: str, report: Report, page: Path | None) -> None:
+    """Print average ranks and where memetic stands by Wilcoxon's test with Holm's correction; write the report."""
+    if page is not None:
+        comparison.report(page, repeat="python benchmarks/bench_search.py")
+    print("average ranks: " + ", ".join(f"{name} {rank:.2f}" for name, rank in comparison.ranks(measure).items()))
+    try:
+        print(comparison.friedman(measure))
+        pairs = comparison.pairs(measure, against="memetic")
+    except TooFewRunsError as error:
+        print(error)
+        return
+    print(pairs)
+    behind = sum(pair.verdict == "behind" for pair in pairs.pairs)
+    report.row(f"methods that memetic is behind by {measure}, after Holm", behind, "", 0, at_most=True)
 
 
 def two_objectives(jobs: int, count: int) -> list[Instance]:
@@ -46,41 +65,20 @@ def two_objectives(jobs: int, count: int) -> list[Instance]:
     return contended + packages((jobs,), objectives=both)
 
 
-def shares(comparison: Comparison, instance: Instance) -> dict[str, float]:
-    """Return each method's median share of the box between the best known values and FCFS's."""
-    from moocore import hypervolume
-
-    fcfs = fs.simulate(at_once(instance.workload), instance.federation, "fcfs", knowledge="runtime").metrics().as_dict()
-    corner = np.array([fcfs[name] for name in instance.objectives])
-    fronts = [(r.method, np.array(r.front)) for r in comparison.records if r.instance == instance.name and r.front]
-    ideal = np.min([front.min(axis=0) for _, front in fronts], axis=0)
-    found: dict[str, list[float]] = {}
-    for method, front in fronts:
-        inside = front[(front < corner).all(axis=1)]
-        volume = hypervolume((inside - ideal) / (corner - ideal), ref=np.ones(2)) if len(inside) else 0.0
-        found.setdefault(method, []).append(float(volume))
-    return {method: float(np.median(volumes)) for method, volumes in found.items()}
-
-
-def at_once(workload: fs.Workload) -> fs.Workload:
-    """Return the jobs, all waiting at the time of the first."""
-    return replace(workload, submit=np.full(len(workload), workload.submit.min()))
-
-
 def fronts(seeds: range, *, smoke: bool, report: Report) -> None:
     """Print the shares of all methods that find fronts."""
     methods = ["random", "mpso-fga", "moga", "memetic"]
     instances = two_objectives(12, 1)[:2] if smoke else two_objectives(100, 3)
     budget = Budget(200 if smoke else 30_000)
     comparison = compare(instances, methods, seeds, budget, path=None if smoke else RUNS)
-    print(f"share of the box between FCFS and the best known values, {budget}")
+    found = comparison.medians("hypervolume")
+    print(f"hypervolume as a share of the best known front's, median of {len(seeds)} seeds, {budget}")
     print(f"{'instance':<32}" + "".join(f"{name:>13}" for name in methods))
-    behind = 0
     for instance in instances:
-        found = shares(comparison, instance)
-        behind += found["memetic"] < max(found.values()) - NOISE
-        print(f"{instance.name:<32}" + "".join(f"{found[name]:>13.4f}" for name in methods), flush=True)
+        print(f"{instance.name:<32}" + "".join(f"{found[instance.name][name]:>13.4f}" for name in methods), flush=True)
+    behind = sum(row["memetic"] < max(row.values()) - NOISE for row in found.values())
     report.row("fronts on which another method is better by more than 0.005", behind, "", 0, at_most=True)
+    standing(comparison, "hypervolume", report, None if smoke else ROOT / "out" / "search-fronts.html")
 
 
 def main() -> None:
@@ -116,6 +114,7 @@ def main() -> None:
         report.row(f"{instance.name}: above the optimum", 100 * gap, "%", 2.0, at_most=True)
     behind = int((ours > others.min(axis=1) + NOISE).sum())
     report.row("instances on which another method is better by more than 0.5 %", behind, "", 0, at_most=True)
+    standing(comparison, "makespan", report, None if options.smoke else ROOT / "out" / "search-makespan.html")
     fronts(seeds, smoke=options.smoke, report=report)
 
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fedsched import generate as generate
     from fedsched import market as market
     from fedsched import search as search
+    from fedsched.compare import Budget as Budget
+    from fedsched.compare import Instance as Instance
+    from fedsched.compare import compare as compare
     from fedsched.federation import Cluster as Cluster
     from fedsched.federation import Federation as Federation
     from fedsched.federation import NodeGroup as NodeGroup
@@ -34,8 +37,10 @@ __version__ = "0.1.0"
 
 # Public name -> the module that holds it, imported when the name is first used; None: the name is a module itself.
 _HOME: dict[str, str | None] = {
+    "Budget": "compare",
     "Cluster": "federation",
     "Federation": "federation",
+    "Instance": "compare",
     "Job": "workload",
     "ListHeuristic": "policies",
     "NodeGroup": "federation",
@@ -45,6 +50,7 @@ _HOME: dict[str, str | None] = {
     "Schedule": "schedule",
     "Workload": "workload",
     "bounds": None,
+    "compare": "compare",
     "errors": None,
     "gang": None,
     "generate": None,
@@ -58,8 +64,10 @@ _HOME: dict[str, str | None] = {
 }
 
 __all__ = [
+    "Budget",
     "Cluster",
     "Federation",
+    "Instance",
     "Job",
     "ListHeuristic",
     "NodeGroup",
@@ -70,6 +78,7 @@ __all__ = [
     "Workload",
     "__version__",
     "bounds",
+    "compare",
     "errors",
     "gang",
     "generate",

@@ -2,129 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import time
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import as_completed
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from itertools import product
+from math import isfinite
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedsched.baselines import baseline_schedules, values_of
-from fedsched.errors import FedschedError, InfeasibleError, unknown_name
-from fedsched.optimize import bounds_of, optimize, versions
-from fedsched.policies import POLICIES
-from fedsched.search.methods import ALIASES, METHODS
-from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
+from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant, entrant_of
+from fedsched.comparison.files import RunFile, read_records
+from fedsched.comparison.instances import Budget, Instance
+from fedsched.comparison.record import Comparison, RunRecord
+from fedsched.errors import FedschedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from concurrent.futures import Executor
+    from collections.abc import Callable, Generator, Iterable, Sequence
+    from concurrent.futures import Executor, Future
     from os import PathLike
 
-    from numpy.typing import NDArray
-
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A problem to compare methods on; `optimum` is the first objective's best value where it is known."""
-
-    name: str
-    workload: Workload
-    federation: Federation
-    objectives: tuple[str, ...] = ("makespan",)
-    optimum: float | None = None
-
-    def fingerprint(self) -> str:
-        """Return a short name of everything that makes the problem."""
-        digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
-        w = self.workload
-        for column in (w.submit, w.tasks, w.runtime, w.estimate, w.compute_fraction, w.task_bandwidth, w.origin):
-            digest.update(column.tobytes())
-        return digest.hexdigest()[:12]
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """What each run may use."""
-
-    evaluations: int | None = None
-    seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.evaluations is None and self.seconds is None:
-            raise ValueError("Budget: give evaluations, seconds or both.")
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """One run: what it was, and what came out. A run that failed says why and has no values."""
-
-    instance: str
-    fingerprint: str
-    method: str
-    seed: int
-    evaluations_allowed: int | None
-    seconds_allowed: float | None
-    objectives: tuple[str, ...]
-    front: tuple[tuple[float, ...], ...] = ()
-    bounds: tuple[float | None, ...] = ()
-    evaluations: int = 0
-    seconds: float = 0.0
-    stop_reason: str = ""
-    error: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Return what makes this run the same as another."""
-        return (
-            self.instance, self.fingerprint, self.method, self.seed, self.evaluations_allowed, self.seconds_allowed,
-        )  # fmt: skip
-
-    def best(self, objective: str | None = None) -> float:
-        """Return the least value of an objective, by default the first; NaN where the run failed."""
-        k = 0 if objective is None else self.objectives.index(objective)
-        return min((values[k] for values in self.front), default=float("nan"))
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """All runs asked for, in the order asked: instances, methods, seeds."""
-
-    records: tuple[RunRecord, ...]
-
-    def values(self, objective: str | None = None) -> dict[str, dict[str, NDArray[np.float64]]]:
-        """Return the best values of every instance and method, one a seed."""
-        table: dict[str, dict[str, list[float]]] = {}
-        for record in self.records:
-            table.setdefault(record.instance, {}).setdefault(record.method, []).append(record.best(objective))
-        return {name: {m: np.array(v) for m, v in methods.items()} for name, methods in table.items()}
-
-    def medians(self, objective: str | None = None) -> dict[str, dict[str, float]]:
-        """Return the median over the seeds of the best values, failed runs left out."""
-
-        def median(values: NDArray[np.float64]) -> float:
-            good = values[~np.isnan(values)]
-            return float(np.median(good)) if good.size else float("nan")
-
-        return {name: {m: median(v) for m, v in row.items()} for name, row in self.values(objective).items()}
+__all__ = ["Budget", "Comparison", "Entrant", "Instance", "Outcome", "RunRecord", "compare", "read_records"]
 
 
 def compare(
     instances: Iterable[Instance],
-    methods: Sequence[str],
+    methods: Sequence[str | Entrant],
     seeds: Iterable[int],
     budget: Budget,
     *,
     path: str | PathLike[str] | None = None,
     executor: Executor | None = None,
     baselines: Sequence[str] | None = None,
+    retry: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Return every method's runs on every instance with every seed.
@@ -133,7 +41,8 @@ def compare(
     ----------
     instances, methods, seeds, budget
         What is run: all combinations. A method is a search (a name of `fedsched.search.METHODS`), or a policy (of
-        `fedsched.simulate.POLICIES`), which is simulated with what a search knows: all jobs wait, run times are known.
+        `fedsched.simulate.POLICIES`), which is simulated with what a search knows: all jobs wait, run times are known;
+        or an `Entrant`, any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`.
     path
         A file to which each run is added as it ends, one line of JSON. Called again, only what is missing is run; a
         line that a kill left half-written is run anew.
@@ -141,134 +50,129 @@ def compare(
         Any `concurrent.futures.Executor`; runs are its tasks. None: one after the other, here.
     baselines
         Policies whose schedules every search starts with; by default those of `optimize`.
+    retry
+        Run again what the file says has failed.
     progress
         Called with (runs done, runs in all).
     """
-    known = {record.key: record for record in read_records(path)} if path is not None else {}
-    wanted = [
-        (instance, _blank(instance, method, seed, budget))
-        for instance in instances
-        for method in methods
-        for seed in seeds
-    ]
-    missing = [(instance, blank, baselines) for instance, blank in wanted if blank.key not in known]
-    done = len(wanted) - len(missing)
+    tasks = _tasks(list(instances), list(methods), [int(seed) for seed in seeds], budget, baselines)
+    known = {} if path is None else {record.key: record for record in read_records(path)}
+    if retry:
+        known = {key: record for key, record in known.items() if not record.error}
+    missing = [task for task in tasks if task.blank.key not in known]
+    done = len(tasks) - len(missing)
     if progress is not None:
-        progress(done, len(wanted))
-    for record in executor.map(_run, missing) if executor is not None else map(_run, missing):
-        known[record.key] = record
-        if path is not None:
-            _add_line(Path(path), record)
-        done += 1
-        if progress is not None:
-            progress(done, len(wanted))
-    return Comparison(tuple(known[blank.key] for _, blank in wanted))
+        progress(done, len(tasks))
+    ended = _here(missing) if executor is None else _on_executor(executor, missing)
+    with RunFile(path) if path is not None and missing else nullcontext() as file, closing(ended) as records:
+        for record in records:
+            if file is not None:
+                file.add(record)
+            known[record.key] = record
+            done += 1
+            if progress is not None:
+                progress(done, len(tasks))
+    # An optimum is what is known today, not what was when the run was made.
+    return Comparison(tuple(replace(known[task.blank.key], optimum=task.instance.optimum) for task in tasks))
 
 
-def read_records(path: str | PathLike[str]) -> list[RunRecord]:
-    """Return the runs in a file; a last line that was cut off is left out, any other damage is an error."""
-    if not Path(path).exists():
-        return []
-    lines = Path(path).read_text(encoding="utf-8").split("\n")
-    records = []
-    for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        try:
-            records.append(_record_of(json.loads(line)))
-        except (ValueError, TypeError, KeyError):
-            if number == len(lines):  # no line feed behind it: the writer was killed
-                break
-            raise FedschedError(f"{path}, line {number}: not a run of a comparison; mend or delete the line.") from None
-    return records
+@dataclass(frozen=True, slots=True)
+class _Task:
+    instance: Instance
+    entrant: Entrant
+    budget: Budget
+    blank: RunRecord
 
 
-def _blank(instance: Instance, method: str, seed: int, budget: Budget) -> RunRecord:
-    return RunRecord(
-        instance=instance.name,
-        fingerprint=instance.fingerprint(),
-        method=method,
-        seed=seed,
-        evaluations_allowed=budget.evaluations,
-        seconds_allowed=budget.seconds,
-        objectives=instance.objectives,
-    )
-
-
-def _run(task: tuple[Instance, RunRecord, Sequence[str] | None]) -> RunRecord:
-    instance, blank, baselines = task
-    data = asdict(blank)
-    name = blank.method.lower()
-    try:
-        if name not in METHODS and name not in ALIASES:
-            return RunRecord(**{**data, **_simulated(instance, name)})
-        result = optimize(
-            instance.workload,
-            instance.federation,
-            objectives=instance.objectives,
-            method=blank.method,
-            seed=blank.seed,
-            evaluations=blank.evaluations_allowed,
-            seconds=blank.seconds_allowed,
-            baselines=baselines,
+def _tasks(
+    instances: Sequence[Instance],
+    methods: Sequence[str | Entrant],
+    seeds: Sequence[int],
+    budget: Budget,
+    baselines: Sequence[str] | None,
+) -> list[_Task]:
+    entrants = [entrant_of(method, baselines) for method in methods]
+    names = ([one.name for one in instances], [one.name for one in entrants], [*map(str, seeds)])
+    for what, given in zip(("instance", "method", "seed"), names, strict=True):
+        if not given:
+            raise ValueError(f"compare: there is no {what}; give at least one.")
+        twice = next((name for name in given if given.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"compare: {what} {twice!r} is given twice; each must have a name of its own.")
+    fingerprints = {instance.name: instance.fingerprint() for instance in instances}
+    return [
+        _Task(
+            instance,
+            entrant,
+            budget,
+            RunRecord(
+                instance=instance.name,
+                fingerprint=fingerprints[instance.name],
+                method=entrant.name,
+                seed=seed,
+                evaluations_allowed=budget.evaluations,
+                seconds_allowed=budget.seconds,
+                objectives=instance.objectives,
+                baselines=_baselines_of(entrant),
+            ),
         )
+        for instance, entrant, seed in product(instances, entrants, seeds)
+    ]
+
+
+def _baselines_of(entrant: Entrant) -> tuple[str, ...] | None:
+    # Other baselines make another search, but nothing else of whatever has none.
+    given = entrant.baselines if isinstance(entrant, SearchEntrant) else None
+    return None if given is None else tuple(given)
+
+
+_OUTCOME = ("front", "bounds", "evaluations", "seconds", "stop_reason", "versions")
+
+
+def _run(task: _Task) -> RunRecord:
+    wanted = len(task.instance.objectives)
+    try:
+        outcome = task.entrant.run(task.instance, task.blank.seed, task.budget)
+        if not outcome.front or any(len(row) != wanted or not all(map(isfinite, row)) for row in outcome.front):
+            raise ValueError(f"{task.blank.method} gave {outcome.front}, not rows of {wanted} finite values.")
+        return replace(task.blank, **{name: getattr(outcome, name) for name in _OUTCOME})
     except Exception as error:  # a method that fails is a finding; the others go on
-        return RunRecord(**{**data, "error": f"{type(error).__name__}: {error}"})
-    if result.stop_reason == "interrupted":
-        raise KeyboardInterrupt
-    bounds = [result.lower_bounds[name] for name in result.objectives]
-    return RunRecord(
-        **{
-            **data,
-            "front": tuple(tuple(values) for values in result.front.values.tolist()),
-            "bounds": tuple(None if bound != bound else bound for bound in bounds),
-            "evaluations": result.evaluations,
-            "seconds": result.seconds,
-            "stop_reason": result.stop_reason,
-            "versions": result.versions,
-        }
-    )
+        return replace(task.blank, error=f"{type(error).__name__}: {error}")
 
 
-def _simulated(instance: Instance, policy: str) -> dict[str, Any]:
-    # What a record says of a policy's one schedule.
-    if policy not in POLICIES:
-        raise unknown_name("method or policy", policy, [*METHODS, *ALIASES, *POLICIES])
-    began = time.perf_counter()
-    problem = SearchProblem(instance.workload, instance.federation, Objectives.of(instance.objectives))
-    schedules = baseline_schedules(problem, (policy,))
-    values = values_of(problem, schedules.values())
-    seconds = time.perf_counter() - began
-    if not schedules:
-        raise InfeasibleError(f"Policy {policy!r} cannot place every job of {instance.name!r}; leave one of them out.")
-    bounds = [bounds_of(problem).of(name) for name in problem.objectives.names]
-    return {
-        "front": tuple(tuple(row) for row in (values * problem.objectives.signs).tolist()),
-        "bounds": tuple(None if bound != bound else bound for bound in bounds),
-        "evaluations": 1,
-        "seconds": seconds,
-        "stop_reason": "policy",
-        "versions": versions(),
-    }
+def _here(tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
+    for task in tasks:
+        yield _run(task)
 
 
-def _add_line(path: Path, record: RunRecord) -> None:
-    # A line that a kill left half-written is cut away first, or the new one would be glued to it.
-    with path.open("ab+") as stream:
-        stream.seek(0)
-        content = stream.read()
-        whole = content.rfind(b"\n") + 1
-        if whole < len(content):
-            stream.truncate(whole)
-        stream.write(json.dumps(asdict(record)).encode() + b"\n")
-
-
-def _record_of(data: dict[str, Any]) -> RunRecord:
-    return RunRecord(
-        **{
-            **data,
-            "objectives": tuple(data["objectives"]),
-            "front": tuple(tuple(values) for values in data["front"]),
-            "bounds": tuple(data["bounds"]),
-        }
-    )
+def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
+    # Runs come as they end, not as they were asked for: what is done does not wait behind a slow one.
+    futures: dict[Future[RunRecord], int] = {}
+    lost: dict[int, Exception] = {}
+    kept = 0
+    try:
+        for k, task in enumerate(tasks):
+            try:
+                futures[executor.submit(_run, task)] = k
+            except Exception as error:  # it is broken or shut down, and takes no more
+                lost[k] = error
+                break
+        for future in as_completed(futures):
+            try:
+                record = future.result()
+            except Exception as error:  # a run's own failure is in its record: this is the executor's
+                lost[futures[future]] = error
+                continue
+            kept += 1
+            yield record
+    finally:
+        for future in futures:
+            future.cancel()
+    if lost:
+        first = min(lost)
+        cause = lost[first]
+        others = len(tasks) - kept - 1
+        raise FedschedError(
+            f"The executor failed at {tasks[first].blank}{f' and {others} others' if others else ''} "
+            f"({type(cause).__name__}: {cause}); what ended before is kept: call again with the same path for the rest."
+        ) from cause

@@ -37,6 +37,10 @@ class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 
 
+class TooFewRunsError(FedschedError, ValueError):
+    """A statistical test can show nothing with so few runs; the message says how many it needs."""
+
+
 class MissingExtraError(FedschedError, ImportError):
     """What was asked for needs an optional dependency; the message names the extra to install."""
 

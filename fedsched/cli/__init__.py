@@ -17,6 +17,7 @@ EPILOGUE = "Every command: --json for machines, --debug for the traceback behind
 COMMANDS = {
     "simulate": "Run a policy on a log and print what it costs.",
     "optimize": "Search the best plan for a package of jobs, beside baselines and bounds.",
+    "compare": "Compare methods and policies on logs over seeds: medians, gaps, ranks, who is ahead.",
     "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",
     "plot": "Draw a saved search result: front, progress, Gantt chart.",
     "market": "Give a batch of jobs priced slots on nodes with local load: AEP, CSS, batch-slicer, BSF.",

@@ -99,7 +99,7 @@ def announce_compiling() -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(label: str, *, unit: str = "jobs") -> Iterator[Callable[[int, int], None] | None]:
     """Return a callback that moves a bar on a terminal's stderr; None where there is no terminal."""
     announce_compiling()
     if not sys.stderr.isatty():
@@ -108,7 +108,7 @@ def progress_bar(label: str) -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn("jobs"), TimeRemainingColumn())
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,252 @@
+"""`fedsched compare`: methods and policies on logs over seeds, with tests of who is ahead; resumable."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fedsched.cli.shared import check_output, load_federation, load_workload, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Executor
+    from contextlib import AbstractContextManager
+
+    from fedsched.comparison import Comparison, Instance
+    from fedsched.comparison.record import Blocks
+    from fedsched.comparison.statistics import Friedman, Pairs
+
+FAILED_RUNS = 1
+INTERRUPTED = 130
+
+
+def command(
+    *traces: str,
+    federation: tuple[str, ...] = (),
+    nodes: int | None = None,
+    head: int | None = None,
+    package: int | None = None,
+    method: tuple[str, ...] = ("memetic", "ga", "easy", "fcfs"),
+    objective: tuple[str, ...] = ("makespan",),
+    seeds: int = 10,
+    evaluations: int | None = None,
+    seconds: float | None = None,
+    baseline: tuple[str, ...] = (),
+    workers: int = 1,
+    against: str | None = None,
+    by: Literal["run", "instance"] = "run",
+    alpha: float = 0.05,
+    out: Path | None = None,
+    retry: bool = False,
+    report: Path | None = None,
+    json: bool = False,
+) -> int:
+    """Compare methods and policies on logs over seeds: medians, gaps to proven bounds, ranks, and who is ahead.
+
+    Example: fedsched compare sample --federation example --head 200 --package 40 --method memetic --method ga
+    --seeds 5 --evaluations 2000 --out runs.jsonl --report report.html
+
+    Parameters
+    ----------
+    traces
+        Workload files (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
+    federation
+        A federation file (.toml), or the name of a shipped one; several make an instance of each with each log.
+    nodes
+        Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
+    head
+        Only the first so many jobs of each log.
+    package
+        Cut each log into successive packages of so many jobs, each an instance; an incomplete last one is left out.
+    method
+        A search or a policy; give several.
+    objective
+        A metric; several make fronts, which are compared by hypervolume, IGD+ and epsilon too.
+    seeds
+        Run every method with the seeds 0, 1, … so many.
+    evaluations
+        Each run searches so many plans.
+    seconds
+        Each run searches so long.
+    baseline
+        A policy whose schedule every search starts with; several. Default: the usual ones.
+    workers
+        Processes that run at the same time.
+    against
+        Test this method against each other one, instead of all pairs.
+    by
+        Whether every run is a block of the tests (what is shown holds for these instances), or the medians over the
+        seeds are (it holds for instances like these; needs many of them).
+    alpha
+        The chance that is accepted of one or more false statements.
+    out
+        Keep the runs here, a line of JSON each (.jsonl); called again, only what is missing is run.
+    retry
+        Run again what --out says has failed.
+    report
+        Write the whole comparison as one page: .html.
+    json
+        Print JSON instead of tables.
+    """
+    from fedsched.compare import Budget, compare
+    from fedsched.comparison.entrants import check_names
+    from fedsched.comparison.statistics import check_alpha
+    from fedsched.errors import unknown_name
+    from fedsched.search.objectives import Objectives
+
+    check_output(out, (".jsonl",), what="a list of runs")
+    check_output(report, (".html",), what="a report")
+    check_names(method)
+    check_alpha(alpha)
+    Objectives.of(objective)
+    for name, value in (("seeds", seeds), ("workers", workers)):
+        if value < 1:
+            raise ValueError(f"--{name}={value} must be at least 1.")
+    if against is not None and against not in method:
+        raise unknown_name("method", against, method)
+    budget = Budget(evaluations, seconds)
+    instances = instances_of(traces, federation, nodes, head, package, objective)
+    total = len(instances) * len(method) * seeds
+    done = 0
+    with progress_bar("compare", unit="runs") as bar, _executor(workers) as executor:
+
+        def progress(so_far: int, of: int) -> None:
+            nonlocal done
+            done = so_far
+            if bar is not None:
+                bar(so_far, of)
+
+        try:
+            found = compare(
+                instances,
+                method,
+                range(seeds),
+                budget,
+                path=out,
+                executor=executor,
+                baselines=baseline or None,
+                retry=retry,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            kept = f"{done} of {total} runs are in {out}; the same command goes on" if out else "nothing was kept"
+            print(f"fedsched: interrupted; {kept}.", file=sys.stderr)
+            return INTERRUPTED
+    if report is not None:
+        found.report(report, by=by, repeat=f"fedsched {shlex.join(_arguments())}", alpha=alpha)
+    if json:
+        print_json(as_json(found, against, by, alpha, [str(path) for path in (out, report) if path]))
+    else:
+        print(summary(found, against, by, alpha))
+        if report is not None:
+            print(f"Report: {report}")
+    for record in found.failed:
+        print(f"fedsched: {record} failed: {record.error}", file=sys.stderr)
+    return FAILED_RUNS if found.failed else 0
+
+
+def instances_of(
+    traces: Sequence[str],
+    federations: Sequence[str],
+    nodes: int | None,
+    head: int | None,
+    package: int | None,
+    objectives: tuple[str, ...],
+) -> list[Instance]:
+    """Return an instance for every log, or package of it, and federation."""
+    from fedsched.compare import Instance
+
+    if not traces:
+        raise ValueError("compare: name at least one log, e.g. sample.")
+    if package is not None and package < 1:
+        raise ValueError(f"--package={package} must be at least 1.")
+    found = []
+    labels = _labels(traces)
+    one = [(federations[0] if federations else None, "")]
+    for trace, label in zip(traces, labels, strict=True):
+        workload = load_workload(trace, head)
+        size = len(workload) if package is None else package
+        if len(workload) < size:
+            raise ValueError(f"{trace}: its {len(workload)} jobs do not fill one package of {package}.")
+        parts = [workload.take(range(begin, begin + size)) for begin in range(0, len(workload) - size + 1, size)]
+        for where, where_label in zip(federations, _labels(federations), strict=True) if federations[1:] else one:
+            machine = load_federation(where, nodes, workload)
+            base = f"{label} on {where_label}" if where_label else label
+            for k, part in enumerate(parts, 1):
+                name = f"{base} {size} #{k}" if len(parts) > 1 else f"{base} {size}"
+                found.append(Instance(name, part, machine, tuple(objectives)))
+    return found
+
+
+def _labels(paths: Sequence[str]) -> list[str]:
+    # A file's name says enough, unless two have the same.
+    names = [re.sub(r"\.(swf|csv|toml)(\.(gz|xz|bz2))?$", "", Path(path).name, flags=re.IGNORECASE) for path in paths]
+    return names if len(set(names)) == len(names) else [*paths]
+
+
+def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) -> str:
+    """Return the table of the first measure, the ranks, and what the tests say."""
+    ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in found.ranks(by=by).items())
+    overall, pairs = _tests(found, against, by, alpha)
+    lines = [str(found.table()), "", f"average ranks: {ranks}", str(overall), str(pairs)]
+    return "\n".join(lines)
+
+
+def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, written: list[str]) -> dict[str, object]:
+    """Return the comparison as a machine reads it."""
+    from dataclasses import asdict
+
+    from fedsched.comparison.scores import measures_of
+
+    overall, pairs = _tests(found, against, by, alpha)
+    return {
+        "measures": {
+            measure: [_plain(asdict(row)) for row in found.table(measure).rows] for measure in measures_of(found)
+        },
+        "measure": measures_of(found)[0],
+        "ranks": found.ranks(by=by),
+        "friedman": overall if isinstance(overall, str) else _plain(asdict(overall)),
+        "pairs": pairs
+        if isinstance(pairs, str)
+        else [_plain(asdict(pair)) | {"verdict": pair.verdict, "size": pair.size} for pair in pairs.pairs],
+        "failed": [{"run": str(record), "error": record.error} for record in found.failed],
+        "written": written,
+    }
+
+
+def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> tuple[Friedman | str, Pairs | str]:
+    from fedsched.errors import TooFewRunsError
+
+    overall: Friedman | str
+    pairs: Pairs | str
+    try:
+        overall = found.friedman(by=by)
+    except TooFewRunsError as error:
+        overall = str(error)
+    try:
+        pairs = found.pairs(by=by, against=against, alpha=alpha)
+    except TooFewRunsError as error:
+        pairs = str(error)
+    return overall, pairs
+
+
+def _plain(row: dict[str, object]) -> dict[str, object]:
+    # JSON knows neither NaN nor infinity.
+    return {k: None if isinstance(v, float) and not abs(v) < float("inf") else v for k, v in row.items()}
+
+
+def _executor(workers: int) -> AbstractContextManager[Executor | None]:
+    if workers == 1:
+        return nullcontext()
+    from multiprocessing import get_context
+
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+
+
+def _arguments() -> list[str]:
+    return sys.argv[1:]

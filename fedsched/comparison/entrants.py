@@ -1,0 +1,141 @@
+"""What takes part in a comparison: searches and policies by name, or anything that answers the same call."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from fedsched.baselines import baseline_schedules, values_of
+from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.optimize import bounds_of, optimize, versions
+from fedsched.policies import POLICIES
+from fedsched.search.methods import ALIASES, METHODS
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fedsched.comparison.instances import Budget, Instance
+    from fedsched.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run gave: the rows of a front in the instance's objectives, and what proves how good they are."""
+
+    front: tuple[tuple[float, ...], ...]
+    bounds: tuple[float | None, ...] = ()
+    evaluations: int = 0
+    seconds: float = 0.0
+    stop_reason: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "front", tuple(tuple(float(value) for value in row) for row in self.front))
+        object.__setattr__(self, "bounds", tuple(_known(value) for value in self.bounds))
+        # A file of runs takes Python's numbers, not numpy's.
+        object.__setattr__(self, "evaluations", int(self.evaluations))
+        object.__setattr__(self, "seconds", float(self.seconds))
+
+    @classmethod
+    def of(cls, result: Result) -> Outcome:
+        """Return what a search's result says of its run."""
+        return cls(
+            front=result.front.values.tolist(),
+            bounds=tuple(result.lower_bounds[name] for name in result.objectives),
+            evaluations=result.evaluations,
+            seconds=result.seconds,
+            stop_reason=result.stop_reason,
+            versions=result.versions,
+        )
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or value != value else float(value)
+
+
+@runtime_checkable
+class Entrant(Protocol):
+    """Whatever can be run on an instance with a seed and a budget; what it raises is recorded as a failed run."""
+
+    @property
+    def name(self) -> str:
+        """Return what tables call it; runs in a file are found by it."""
+        ...
+
+    def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
+        """Return what came out."""
+        ...
+
+
+def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entrant:
+    """Return the search or policy of that name; an entrant is what it is."""
+    if not isinstance(method, str):
+        if isinstance(method, Entrant):
+            return method
+        raise TypeError(f"compare: {method!r} is no method; give a name, or an object with `name` and `run`.")
+    known = ALIASES.get(method.lower(), method.lower())
+    return SearchEntrant(method, baselines) if known in METHODS else PolicyEntrant(method)
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise for the first name that is neither a search nor a policy."""
+    for name in names:
+        if name.lower() not in {*METHODS, *ALIASES, *POLICIES}:
+            raise unknown_name("method or policy", name, [*METHODS, *ALIASES, *POLICIES])
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEntrant:
+    """A search of `fedsched.search.METHODS`."""
+
+    name: str
+    baselines: Sequence[str] | None = None
+
+    def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
+        """Return the front that `optimize` finds."""
+        result = optimize(
+            instance.workload,
+            instance.federation,
+            objectives=instance.objectives,
+            method=self.name,
+            seed=seed,
+            evaluations=budget.evaluations,
+            seconds=budget.seconds,
+            baselines=self.baselines,
+        )
+        if result.stop_reason == "interrupted":
+            raise KeyboardInterrupt
+        return Outcome.of(result)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEntrant:
+    """A policy of `fedsched.policies.POLICIES`, with what a search knows: all jobs wait, run times are known."""
+
+    name: str
+
+    def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
+        """Return the values of the policy's one schedule."""
+        policy = self.name.lower()
+        check_names([policy])
+        began = time.perf_counter()
+        problem = SearchProblem(instance.workload, instance.federation, Objectives.of(instance.objectives))
+        schedules = baseline_schedules(problem, (policy,))
+        values = values_of(problem, schedules.values())
+        seconds = time.perf_counter() - began
+        if not schedules:
+            raise InfeasibleError(
+                f"Policy {policy!r} cannot place every job of {instance.name!r}; leave one of them out."
+            )
+        bounds = bounds_of(problem)
+        return Outcome(
+            front=(values * problem.objectives.signs).tolist(),
+            bounds=tuple(bounds.of(name) for name in problem.objectives.names),
+            evaluations=1,
+            seconds=seconds,
+            stop_reason="policy",
+            versions=versions(),
+        )

@@ -1,0 +1,108 @@
+"""Runs as lines of a file: each whole or not there, whatever happens to the writer or the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedsched.comparison.record import RunRecord
+from fedsched.errors import FedschedError, OutputError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+BEGINNING = b'{"instance": '
+
+
+def read_records(path: str | PathLike[str]) -> list[RunRecord]:
+    """Return the runs in a file; a last line that was cut off is left out, any other damage is an error."""
+    if not Path(path).exists():
+        return []
+    try:
+        lines = Path(path).read_bytes().split(b"\n")
+    except OSError as error:
+        raise FedschedError(f"Cannot read {path}: {error.strerror or error}; name a file of runs.") from error
+    records = []
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            records.append(_record_of(json.loads(line)))
+        except (ValueError, TypeError, KeyError):
+            if number == len(lines) and _is_ours(line):  # no line feed behind it: the writer was killed
+                break
+            raise FedschedError(f"{path}, line {number}: not a run of a comparison; mend or delete the line.") from None
+    return records
+
+
+def _record_of(data: dict[str, Any]) -> RunRecord:
+    baselines = data.get("baselines")
+    return RunRecord(
+        **{
+            **data,
+            "objectives": tuple(data["objectives"]),
+            "baselines": None if baselines is None else tuple(baselines),
+            "front": tuple(tuple(values) for values in data["front"]),
+            "bounds": tuple(data["bounds"]),
+        }
+    )
+
+
+def _is_run(line: bytes) -> bool:
+    try:
+        _record_of(json.loads(line))
+    except (ValueError, TypeError, KeyError):
+        return False
+    return True
+
+
+def _is_ours(line: bytes) -> bool:
+    # Whether a broken line is the beginning of a run: nothing of anybody else's file is cut away.
+    return line.startswith(BEGINNING[: len(line)])
+
+
+class RunFile:
+    """A file of runs that is added to, a line a run, by one comparison at a time; `read_records` has found it sound."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+        self.added = 0
+        try:
+            self._stream = self.path.open("ab+", buffering=0)
+            # A line that a kill left half-written is cut away first, or the next one would be glued to it.
+            content = self.path.read_bytes()
+            whole = content.rfind(b"\n") + 1
+            if _is_run(content[whole:]):
+                self._stream.write(b"\n")
+            else:
+                self._stream.truncate(whole)
+        except OSError as error:
+            raise OutputError(
+                f"Cannot write {path}: {error.strerror or error}; choose a file in a folder that you may write to."
+            ) from error
+
+    def __enter__(self) -> RunFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def add(self, record: RunRecord) -> None:
+        """Write a run's line, or nothing of it where the disk does not take it whole."""
+        line = json.dumps(asdict(record)).encode() + b"\n"
+        before = os.fstat(self._stream.fileno()).st_size
+        try:
+            while line:
+                line = line[self._stream.write(line) :]
+        except OSError as error:
+            with suppress(OSError):
+                self._stream.truncate(before)
+            raise OutputError(
+                f"Cannot add {record} to {self.path}: {error.strerror or error}; the runs before it are there "
+                f"({self.added} of this call): make room, then call again for the rest."
+            ) from error
+        self.added += 1

@@ -1,0 +1,117 @@
+"""How good fronts are: hypervolume, IGD+ and both epsilons against the best front that is known.
+
+The best known front of an instance is what no point of any of its runs dominates. Objectives are scaled so that this
+front's best and worst values are 0 and 1, and volumes are measured up to 1.1 in each, so that its ends count too. A run
+that comes nowhere near the front has no volume, and its badness changes nobody else's figures. Where the front is
+nearly a point (idle power dominates), its worst value is taken to lie a twentieth above its best. The multiplicative
+epsilon takes the objectives as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.search.objectives import MAXIMISED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.comparison.record import RunRecord
+
+CORNER = 1.1
+LEAST_WIDTH = 0.05  # of an objective's range on the best known front, as a share of its best value
+
+
+@dataclass(frozen=True, slots=True)
+class Indicator:
+    """What an indicator says of a front, and whether more is better."""
+
+    about: str
+    maximised: bool = False
+
+
+INDICATORS: Mapping[str, Indicator] = MappingProxyType(
+    {
+        "hypervolume": Indicator("share of the best known front's hypervolume", maximised=True),
+        "igd_plus": Indicator("mean distance from the best known front to what the run dominates (IGD+)"),
+        "epsilon": Indicator("least shift that lets the run dominate the best known front (additive epsilon)"),
+        "epsilon_ratio": Indicator("least factor that lets the run dominate the best known front (multiplicative)"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The best known front of an instance, all objectives minimised, and the scale of its objectives."""
+
+    front: NDArray[np.float64]
+    best: NDArray[np.float64]
+    width: NDArray[np.float64]
+
+    def scaled(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the rows with the front's best values at 0 and its worst at 1."""
+        return np.asarray((rows - self.best) / self.width)
+
+    def measure(self, rows: NDArray[np.float64], indicator: str) -> float:
+        """Return an indicator of a front."""
+        import moocore
+
+        scaled, ideal = self.scaled(rows), self.scaled(self.front)
+        match indicator:
+            case "hypervolume":
+                corner = np.full(rows.shape[1], CORNER)
+                return float(moocore.hypervolume(scaled, ref=corner) / moocore.hypervolume(ideal, ref=corner))
+            case "igd_plus":
+                return float(moocore.igd_plus(scaled, ref=ideal))
+            case "epsilon":
+                return float(moocore.epsilon_additive(scaled, ref=ideal))
+            case _:
+                if (rows <= 0).any() or (self.front <= 0).any():
+                    return float("nan")  # a factor means nothing across zero
+                return float(moocore.epsilon_mult(rows, ref=self.front))
+
+
+def minimised(record: RunRecord) -> NDArray[np.float64]:
+    """Return a run's front with the sign of what is maximised turned."""
+    signs = np.array([-1.0 if name in MAXIMISED else 1.0 for name in record.objectives])
+    return np.asarray(np.array(record.front, dtype=np.float64).reshape(-1, len(signs)) * signs)
+
+
+def reference_of(records: Sequence[RunRecord]) -> Reference:
+    """Return the best known front of one instance's runs, of which at least one has a front."""
+    import moocore
+
+    rows = np.concatenate([minimised(record) for record in records])
+    front = rows[np.asarray(moocore.is_nondominated(rows))]
+    best = front.min(axis=0)
+    width = np.maximum(np.ptp(front, axis=0), LEAST_WIDTH * np.abs(best))
+    return Reference(front, best, np.where(width > 0.0, width, 1.0))
+
+
+def indicator_values(records: Sequence[RunRecord], indicator: str) -> list[float]:
+    """Return an indicator of every run, each against the best known front of its instance; NaN where it failed."""
+    of_instance: dict[str, list[RunRecord]] = {}
+    for record in records:
+        if record.front:
+            of_instance.setdefault(record.instance, []).append(record)
+    references = {name: reference_of(runs) for name, runs in of_instance.items()}
+    return [
+        references[record.instance].measure(minimised(record), indicator) if record.front else float("nan")
+        for record in records
+    ]
+
+
+def best_known_front(records: Sequence[RunRecord], instance: str) -> NDArray[np.float64]:
+    """Return the rows, in the objectives' own signs, that no point of any run of an instance dominates."""
+    runs = [record for record in records if record.instance == instance and record.front]
+    if not runs:
+        raise ValueError(f"Comparison: no run on {instance!r} has a front.")
+    signs = np.array([-1.0 if name in MAXIMISED else 1.0 for name in runs[0].objectives])
+    front = reference_of(runs).front
+    return np.asarray(front[np.lexsort(front.T[::-1])] * signs)

@@ -1,0 +1,60 @@
+"""What methods are compared on, and what each run may use."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fedsched.federation import Federation
+    from fedsched.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A problem to compare methods on; `optimum` is the first objective's best value where it is known."""
+
+    name: str
+    workload: Workload
+    federation: Federation
+    objectives: tuple[str, ...] = ("makespan",)
+    optimum: float | None = None
+
+    def __post_init__(self) -> None:
+        named = not isinstance(self.objectives, str) and all(isinstance(name, str) for name in self.objectives)
+        if not named or not self.objectives:
+            raise ValueError(f"Instance {self.name!r}: objectives={self.objectives!r} must be a tuple of names.")
+        object.__setattr__(self, "objectives", tuple(self.objectives))
+
+    def fingerprint(self) -> str:
+        """Return a short name of everything that makes the problem."""
+        digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
+        w = self.workload
+        for column in (w.submit, w.tasks, w.runtime, w.estimate, w.compute_fraction, w.task_bandwidth, w.origin):
+            digest.update(column.tobytes())
+        if w.allowed is not None:
+            digest.update(w.allowed.tobytes() + repr(w.sites).encode())
+        return digest.hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What each run may use."""
+
+    evaluations: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.evaluations is None and self.seconds is None:
+            raise ValueError("Budget: give evaluations, seconds or both.")
+        for name, value in (("evaluations", self.evaluations), ("seconds", self.seconds)):
+            if value is not None and not value > 0:
+                raise ValueError(f"Budget: {name}={value} must be above 0.")
+
+    def __str__(self) -> str:
+        parts = [
+            f"{self.evaluations:,} evaluations" if self.evaluations is not None else "",
+            f"{self.seconds:g} s" if self.seconds is not None else "",
+        ]
+        return " and ".join(part for part in parts if part) + " a run"

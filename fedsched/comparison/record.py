@@ -1,0 +1,193 @@
+"""The runs of a comparison, and the faces of what can be said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from fedsched.search.objectives import MAXIMISED
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.comparison.scores import Scores
+    from fedsched.comparison.statistics import Friedman, Pairs
+    from fedsched.comparison.table import Table
+
+Blocks = Literal["run", "instance"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One run: what it was, and what came out. A run that failed says why and has no values."""
+
+    instance: str
+    fingerprint: str
+    method: str
+    seed: int
+    evaluations_allowed: int | None
+    seconds_allowed: float | None
+    objectives: tuple[str, ...]
+    baselines: tuple[str, ...] | None = None
+    optimum: float | None = None
+    front: tuple[tuple[float, ...], ...] = ()
+    bounds: tuple[float | None, ...] = ()
+    evaluations: int = 0
+    seconds: float = 0.0
+    stop_reason: str = ""
+    error: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"the run of {self.method} on {self.instance}, seed {self.seed}"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return what makes this run the same as another."""
+        return (
+            self.instance, self.fingerprint, self.method, self.seed, self.evaluations_allowed, self.seconds_allowed,
+            self.baselines,
+        )  # fmt: skip
+
+    def best(self, objective: str | None = None) -> float:
+        """Return the best value of an objective, by default the first; NaN where the run failed."""
+        name = self.objectives[0] if objective is None else objective
+        if name not in self.objectives:
+            raise ValueError(f"{name!r} is no objective of {self.instance!r}, which has {', '.join(self.objectives)}.")
+        values = [row[self.objectives.index(name)] for row in self.front]
+        return (max if name in MAXIMISED else min)(values, default=float("nan"))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All runs asked for, in the order asked: instances, methods, seeds.
+
+    A *measure* below is the name of an objective that all instances share, or of an indicator of fronts where all have
+    several objectives (`fedsched.comparison.fronts.INDICATORS`). By default it is the first objective, or the
+    hypervolume where all instances have several.
+    """
+
+    records: tuple[RunRecord, ...]
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        """Return the instances' names, in the order of the records."""
+        return tuple(dict.fromkeys(record.instance for record in self.records))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Return the methods' names, in the order of the records."""
+        return tuple(dict.fromkeys(record.method for record in self.records))
+
+    @property
+    def failed(self) -> tuple[RunRecord, ...]:
+        """Return the runs that failed."""
+        return tuple(record for record in self.records if record.error)
+
+    def values(self, objective: str | None = None) -> dict[str, dict[str, NDArray[np.float64]]]:
+        """Return the best values of every instance and method, one a seed."""
+        table: dict[str, dict[str, list[float]]] = {}
+        for record in self.records:
+            table.setdefault(record.instance, {}).setdefault(record.method, []).append(record.best(objective))
+        return {name: {m: np.array(v) for m, v in methods.items()} for name, methods in table.items()}
+
+    def medians(self, measure: str | None = None) -> dict[str, dict[str, float]]:
+        """Return the median over the seeds, failed runs left out; by default of the first objective's best values."""
+        from fedsched.comparison.scores import FIRST
+        from fedsched.comparison.table import table_of
+
+        found: dict[str, dict[str, float]] = {}
+        for row in table_of(self, measure or FIRST).rows:
+            found.setdefault(row.instance, {})[row.method] = row.median
+        return found
+
+    def table(self, measure: str | None = None) -> Table:
+        """Return, for every instance and method, median, quartiles and the gap to the optimum or the proven bound."""
+        from fedsched.comparison.table import table_of
+
+        return table_of(self, measure)
+
+    def scores(self, measure: str | None = None, *, by: Blocks = "run") -> Scores:
+        """Return the matrix that ranks and tests are made of: a row a run (instance and seed), a column a method."""
+        from fedsched.comparison.scores import scores_of
+
+        return scores_of(self, measure, by=by)
+
+    def ranks(self, measure: str | None = None, *, by: Blocks = "run") -> dict[str, float]:
+        """Return each method's average rank, the best (1 is the least possible) first; ties share their ranks' mean."""
+        return self.scores(measure, by=by).average_ranks()
+
+    def friedman(self, measure: str | None = None, *, by: Blocks = "run") -> Friedman:
+        """Return the test of whether any two methods differ."""
+        from fedsched.comparison.statistics import friedman
+
+        return friedman(self.scores(measure, by=by))
+
+    def pairs(
+        self, measure: str | None = None, *, by: Blocks = "run", against: str | None = None, alpha: float = 0.05
+    ) -> Pairs:
+        """Return who is ahead of whom: all pairs, or one method against each other one.
+
+        Parameters
+        ----------
+        measure
+            What is compared.
+        by
+            "run": every pair of instance and seed is a block, and what is shown holds for these instances; "instance":
+            the medians over the seeds are, and what is shown holds for instances like these.
+        against
+            The one method that is compared with the others: fewer pairs, so that smaller differences show.
+        alpha
+            The chance that is accepted of one or more false statements among all.
+        """
+        from fedsched.comparison.statistics import pairs
+
+        return pairs(self.scores(measure, by=by), against=against, alpha=alpha)
+
+    def plot_ranks(self, measure: str | None = None, *, by: Blocks = "run", alpha: float = 0.05, ax: Any = None) -> Any:
+        """Return the axes with the critical-difference diagram."""
+        from fedsched.comparison.statistics import critical_difference
+        from fedsched.plot import ranks
+
+        scores = self.scores(measure, by=by)
+        difference = critical_difference(len(scores.methods), len(scores.blocks), alpha)
+        return ranks.draw(scores.average_ranks(), difference=difference, alpha=alpha, ax=ax)
+
+    def plot_profile(
+        self, measure: str | None = None, *, by: Blocks = "run", most: float | None = None, ax: Any = None
+    ) -> Any:
+        """Return the axes with the performance profile, up to the factor `most` of the best."""
+        from fedsched.plot import profile
+
+        scores = self.scores(measure, by=by)
+        return profile.draw(scores.costs(), value=scores.measure, most=most, ax=ax)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        repeat: str = "",
+        by: Blocks = "run",
+        alpha: float = 0.05,
+    ) -> None:
+        """Write one HTML page that needs no network and no script: tables, tests, both pictures, how to repeat it.
+
+        Parameters
+        ----------
+        path
+            The page.
+        title
+            Its heading.
+        repeat
+            The command or code that made the comparison, quoted in the page; the runs' data otherwise.
+        by, alpha
+            As in `pairs`.
+        """
+        from fedsched.comparison.report import write
+
+        write(self, path, title=title, repeat=repeat, by=by, alpha=alpha)

@@ -1,0 +1,190 @@
+"""The report of a comparison: one HTML page with tables, tests and pictures, that needs no network and no script."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from fedsched.comparison.instances import Budget
+from fedsched.comparison.scores import is_maximised, measures_of
+from fedsched.comparison.statistics import check_alpha, probability
+from fedsched.io.atomic import atomic_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from os import PathLike
+
+    from fedsched.comparison.record import Blocks, Comparison, RunRecord
+    from fedsched.comparison.statistics import Pairs
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #111; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
+caption { text-align: left; padding: .3rem 0; font-weight: 600; }
+th, td { padding: .25rem .7rem; border-bottom: 1px solid #ccc; text-align: right; font-variant-numeric: tabular-nums; }
+th:first-child, td:first-child, th:nth-child(2), td:nth-child(2), td:last-child { text-align: left; }
+tr.best td { font-weight: 600; } svg { max-width: 100%; height: auto; }
+pre { background: #f4f4f4; padding: .7rem; overflow-x: auto; } .failed { color: #8a1c00; }
+"""
+
+
+def write(
+    comparison: Comparison, path: str | PathLike[str], *, title: str, repeat: str, by: Blocks, alpha: float
+) -> None:
+    """Write the page; after an error the path is as it was."""
+    text = page(comparison, title=title, repeat=repeat, by=by, alpha=alpha)
+    with atomic_text(path) as out:
+        out.write(text)
+
+
+def page(comparison: Comparison, *, title: str = "", repeat: str = "", by: Blocks = "run", alpha: float = 0.05) -> str:
+    """Return the whole page."""
+    check_alpha(alpha)
+    if by not in ("run", "instance"):
+        raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
+    heading = html.escape(title or f"{len(comparison.methods)} methods on {len(comparison.instances)} instances")
+    parts = [_summary(comparison), _failures(comparison)]
+    parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
+    parts.append(_repeat(comparison, repeat))
+    body = "\n".join(parts)
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{heading}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>{STYLE}</style></head><body>
+<h1>{heading}</h1>
+{body}
+</body></html>
+"""
+
+
+def _summary(comparison: Comparison) -> str:
+    records = comparison.records
+    seeds = sorted({record.seed for record in records})
+    budgets = {Budget(r.evaluations_allowed, r.seconds_allowed) for r in records}
+    objectives = dict.fromkeys(", ".join(record.objectives) for record in records)
+    rows = [
+        ("methods", ", ".join(comparison.methods)),
+        ("instances", ", ".join(comparison.instances)),
+        ("objectives", " | ".join(objectives)),
+        ("seeds", ", ".join(map(str, seeds))),
+        ("budget", " | ".join(sorted(map(str, budgets))) + "; a policy takes what its one schedule takes"),
+        ("runs", f"{len(records)}, of which {len(comparison.failed)} failed"),
+    ]
+    return _table("What was compared", ("", ""), rows)
+
+
+def _failures(comparison: Comparison) -> str:
+    if not comparison.failed:
+        return ""
+    reasons = Counter((record.method, record.instance, record.error) for record in comparison.failed)
+    rows = [(method, instance, str(count), error) for (method, instance, error), count in reasons.items()]
+    head = ("method", "instance", "runs", "why")
+    return f'<div class="failed">{_table("Failed runs: worse than any that did not", head, rows)}</div>'
+
+
+def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> str:
+    from fedsched.comparison.fronts import INDICATORS
+
+    name = html.escape(measure)
+    about = INDICATORS[measure].about if measure in INDICATORS else ""
+    return "\n".join(
+        [
+            f"<h2>{name.replace('_', ' ')}</h2>",
+            f"<p>{html.escape(about)}; {'more' if is_maximised(measure) else 'less'} is better.</p>" if about else "",
+            comparison.table(measure)._repr_html_(),
+            "<h3>Ranks</h3>",
+            _attempt(lambda: f"<p>{html.escape(str(comparison.friedman(measure, by=by)))}.</p>"),
+            _attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),
+            "<h3>Pairs</h3>",
+            _attempt(lambda: _pairs(comparison.pairs(measure, by=by, alpha=alpha), by)),
+            "<h3>Performance profile</h3>",
+            _attempt(lambda: svg(comparison.plot_profile(measure, by=by), f"{measure}: profile")),
+        ]
+    )
+
+
+def _attempt(part: Callable[[], str]) -> str:
+    # What cannot be tested or drawn with these runs says so in its place; the rest of the page stands.
+    try:
+        return part()
+    except ValueError as error:
+        return f"<p>Not shown: {html.escape(str(error))}</p>"
+
+
+def _pairs(found: Pairs, by: Blocks) -> str:
+    rows = [
+        (
+            pair.first,
+            pair.second,
+            f"{pair.wins} / {pair.ties} / {pair.losses}",
+            probability(pair.p).removeprefix("p = ").removeprefix("p "),
+            probability(pair.adjusted).removeprefix("p = ").removeprefix("p "),
+            f"{pair.a12:.2f} ({pair.size})",
+            pair.verdict,
+        )
+        for pair in found.pairs
+    ]
+    head = ("first", "second", "better / equal / worse", "p", "p after Holm", "A12", "the first is")
+    blocks = "runs" if by == "run" else "instances' medians"
+    holds = "these instances, an instance and a seed being a run" if by == "run" else "instances like these"
+    about = f"Wilcoxon's signed-rank test over {found.blocks} {blocks}, Holm's correction, α = {found.alpha:g}"
+    return _table(about, head, rows) + (
+        f"<p>What is shown holds for {holds}. A12 is the chance that the first is better than the second on the same "
+        "instance; ½ is level.</p>"
+    )
+
+
+def _repeat(comparison: Comparison, repeat: str) -> str:
+    records = comparison.records
+    versions = [text for text in dict.fromkeys(_versions(record) for record in records) if text]
+    mixed = "<p>The runs were made by more than one version; compare with care.</p>" if len(versions) > 1 else ""
+    same = "the same runs" if records[0].seconds_allowed is None else "runs alike, as far as seconds can be repeated"
+    made = html.escape("; ".join(versions)) or "unknown versions"
+    fingerprints = {record.instance: record.fingerprint for record in records}
+    return "\n".join(
+        [
+            f"<h2>How to repeat it</h2>\n<pre>{html.escape(repeat or _code(comparison))}</pre>",
+            f"<p>Same versions, seeds and evaluations give {same}. Made with {made}.</p>",
+            mixed,
+            _table("Instances", ("instance", "fingerprint"), list(fingerprints.items())),
+        ]
+    )
+
+
+def _versions(record: RunRecord) -> str:
+    return ", ".join(f"{name} {version}" for name, version in record.versions.items())
+
+
+def _code(comparison: Comparison) -> str:
+    first = comparison.records[0]
+    baselines = next((record.baselines for record in comparison.records if record.baselines is not None), None)
+    return f"""compare(
+    instances,  # those of the fingerprints below
+    {comparison.methods!r},
+    {tuple(sorted({record.seed for record in comparison.records}))!r},
+    {Budget(first.evaluations_allowed, first.seconds_allowed)!r},
+    baselines={baselines!r},
+    path="runs.jsonl",
+)"""
+
+
+def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    heads = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    top = f"<thead><tr>{heads}</tr></thead>" if any(head) else ""
+    return f"<table><caption>{html.escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
+
+
+def svg(ax: Any, label: str) -> str:
+    """Return a picture's SVG element; the same picture gives the same text, and two share no names on a page."""
+    import matplotlib as mpl
+
+    text = io.StringIO()
+    # Letters stay letters: they can be searched and read aloud, and fonts leave no names that would be there twice.
+    with mpl.rc_context({"svg.hashsalt": label, "svg.fonttype": "none"}):
+        ax.figure.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    drawn = re.sub(r' id="[A-Za-z0-9.]+_\d+"', "", text.getvalue())
+    return drawn[drawn.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"', 1)

@@ -1,0 +1,146 @@
+"""Scores: one number for every method in every block, less is better, ready to be ranked and tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.comparison.fronts import INDICATORS, indicator_values
+from fedsched.errors import unknown_name
+from fedsched.search.objectives import MAXIMISED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.comparison.record import Blocks, Comparison, RunRecord
+
+SAME = 1e-9  # of an instance's largest value: what differs by less differs by rounding
+FIRST = "first objective"  # the measure of instances whose objectives differ
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Rows are blocks (an instance and a seed, or an instance), columns methods; a failed run is infinitely bad."""
+
+    measure: str
+    methods: tuple[str, ...]
+    blocks: tuple[tuple[str, int | None], ...]
+    values: NDArray[np.float64]
+
+    def ranks(self) -> NDArray[np.float64]:
+        """Return the ranks within each block, 1 the best, ties averaged."""
+        from scipy.stats import rankdata
+
+        return np.asarray(rankdata(self.values, axis=1), dtype=np.float64)
+
+    def average_ranks(self) -> dict[str, float]:
+        """Return each method's average rank, the best first."""
+        average = dict(zip(self.methods, self.ranks().mean(axis=0).tolist(), strict=True))
+        return dict(sorted(average.items(), key=lambda item: item[1]))
+
+    def relative(self) -> NDArray[np.float64]:
+        """Return how far each value is above the instance's best, as a share of it: comparable between instances."""
+        found = np.full_like(self.values, np.inf)
+        for rows in self.rows_of_instances():
+            values = self.values[rows]
+            finite = values[np.isfinite(values)]
+            if finite.size:
+                best = finite.min()
+                scale = abs(best) or np.ptp(finite) or 1.0
+                found[rows] = (values - best) / scale
+        return found
+
+    def rows_of_instances(self) -> list[NDArray[np.int64]]:
+        """Return the rows of each instance."""
+        names = np.array([name for name, _ in self.blocks])
+        return [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
+
+    def costs(self) -> dict[str, NDArray[np.float64]]:
+        """Return each method's values as positive costs, for ratios: what is maximised becomes its inverse."""
+        with np.errstate(divide="ignore"):
+            costs = -1.0 / self.values if is_maximised(self.measure) else self.values
+        return {name: np.where(np.isfinite(self.values), costs, np.inf)[:, k] for k, name in enumerate(self.methods)}
+
+
+def is_maximised(measure: str) -> bool:
+    """Return whether more of it is better."""
+    return measure in MAXIMISED or (measure in INDICATORS and INDICATORS[measure].maximised)
+
+
+def measures_of(comparison: Comparison) -> tuple[str, ...]:
+    """Return what all instances can be measured by: indicators of fronts, then the objectives that they share."""
+    objectives = [record.objectives for record in comparison.records]
+    if not objectives:
+        raise ValueError("Comparison: it has no runs; give instances, methods and seeds.")
+    shared = [name for name in objectives[0] if all(name in names for names in objectives)] or [FIRST]
+    indicators = list(INDICATORS) if all(len(names) > 1 for names in objectives) else []
+    return (*indicators, *shared)
+
+
+def measured(comparison: Comparison, measure: str | None) -> tuple[str, list[float]]:
+    """Return the measure's name, and its value in every run; NaN where the run failed."""
+    known = measures_of(comparison)
+    name = known[0] if measure is None else measure
+    if name == FIRST:
+        return name, [record.best() for record in comparison.records]
+    if name not in known:
+        raise unknown_name("measure", name, known)
+    if name in INDICATORS:
+        return name, indicator_values(comparison.records, name)
+    return name, [record.best(name) for record in comparison.records]
+
+
+def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks = "run") -> Scores:
+    """Return the scores of a comparison in which every method has a run in every block."""
+    name, values = measured(comparison, measure)
+    methods, seeds = comparison.methods, _seeds_of(comparison.records)
+    place = {block: k for k, block in enumerate(seeds)}
+    matrix = np.full((len(seeds), len(methods)), np.nan)
+    seen = np.zeros(matrix.shape, dtype=np.int64)
+    for record, value in zip(comparison.records, values, strict=True):
+        at = place[record.instance, record.seed], methods.index(record.method)
+        matrix[at] = -value if is_maximised(_objective(name, record)) else value
+        seen[at] += 1
+    if (seen != 1).any():
+        row, column = np.argwhere(seen != 1)[0]
+        instance, seed = seeds[row]
+        raise ValueError(
+            f"Comparison: {methods[column]!r} has {seen[row, column]} runs on {instance!r} with seed {seed}; ranks and "
+            "tests need one run of every method on every instance with every seed, all with the same budget."
+        )
+    matrix[np.isnan(matrix)] = np.inf
+    whole = Scores(name, methods, tuple(seeds), matrix)
+    rows = whole.rows_of_instances()
+    for of in rows:
+        matrix[of] = levelled(matrix[of])
+    if by == "run":
+        return whole
+    if by != "instance":
+        raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
+    return Scores(
+        name,
+        methods,
+        tuple((seeds[of[0]][0], None) for of in rows),
+        np.array([np.median(matrix[of], axis=0) for of in rows]),
+    )
+
+
+def levelled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values with those made equal that differ by rounding alone: two sums of the same energy are a tie."""
+    rising, places = np.unique(values, return_inverse=True)
+    finite = np.abs(rising[np.isfinite(rising)])
+    near = np.diff(rising, prepend=-np.inf) <= SAME * finite.max(initial=0.0)
+    first = np.maximum.accumulate(np.where(near, 0, np.arange(len(rising))))
+    return rising[first][places].reshape(values.shape)
+
+
+def _seeds_of(records: Sequence[RunRecord]) -> list[tuple[str, int]]:
+    return list(dict.fromkeys((record.instance, record.seed) for record in records))
+
+
+def _objective(measure: str, record: RunRecord) -> str:
+    return record.objectives[0] if measure == FIRST else measure

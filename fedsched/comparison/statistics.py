@@ -1,0 +1,253 @@
+"""Tests of whether methods differ: Friedman with Iman and Davenport's F, Wilcoxon with Holm's correction, A12.
+
+After J. Demšar, *Statistical Comparisons of Classifiers over Multiple Data Sets*, JMLR 7 (2006); A. Vargha and
+H. D. Delaney, *A Critique and Improvement of the CL Common Language Effect Size Statistics* (2000).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import TooFewRunsError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.comparison.scores import Scores
+
+SIZES = ((0.71, "large"), (0.64, "medium"), (0.56, "small"), (0.0, "negligible"))  # Vargha and Delaney's limits of A12
+
+EXACT = 50  # differences of which all ways to give them signs are counted; above, the normal approximation is as good
+
+
+@dataclass(frozen=True, slots=True)
+class Friedman:
+    """Friedman's test over blocks and methods, ties corrected, and the F of Iman and Davenport, which is sharper."""
+
+    methods: int
+    blocks: int
+    chi_square: float
+    chi_square_p: float
+    f: float
+    p: float
+
+    def __str__(self) -> str:
+        return (
+            f"Friedman over {self.blocks} blocks and {self.methods} methods: chi² = {self.chi_square:.4g} "
+            f"({probability(self.chi_square_p)}), Iman-Davenport F = {self.f:.4g} ({probability(self.p)})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two methods: how often each was better, Wilcoxon's p before and after Holm, A12 (above ½: `first` is better)."""
+
+    first: str
+    second: str
+    wins: int
+    ties: int
+    losses: int
+    p: float
+    adjusted: float
+    a12: float
+    leading: str  # the method with the better signed ranks, "" where they are level
+    shown: bool
+
+    @property
+    def verdict(self) -> str:
+        """Return "ahead", "behind" or "no difference shown", of the first method."""
+        if not self.shown:
+            return "no difference shown"
+        return "ahead" if self.leading == self.first else "behind"
+
+    @property
+    def size(self) -> str:
+        """Return how large the effect is in words."""
+        away = 0.5 + abs(self.a12 - 0.5)
+        return next(name for limit, name in SIZES if away >= limit - 1e-12)
+
+    def __str__(self) -> str:
+        what = {"ahead": "ahead of", "behind": "behind"}.get(self.verdict)
+        said = f"{self.first} {what} {self.second}" if what else f"{self.first} and {self.second}: no difference shown"
+        return (
+            f"{said} (better {self.wins}, equal {self.ties}, worse {self.losses}; "
+            f"{probability(self.adjusted)} after Holm; A12 = {self.a12:.2f}, {self.size})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Every pair that was tested; at most `alpha` is the chance that any of the differences shown is none."""
+
+    measure: str
+    alpha: float
+    blocks: int
+    pairs: tuple[Pair, ...]
+
+    def __str__(self) -> str:
+        pairs = f"{len(self.pairs)} pair{'s' * (len(self.pairs) > 1)}"
+        head = f"{self.measure}: Wilcoxon over {self.blocks} blocks, {pairs}, alpha = {self.alpha:g}"
+        return "\n".join([head, *(f"  {pair}" for pair in self.pairs)])
+
+    def verdict(self, first: str, second: str) -> str:
+        """Return "ahead", "behind" or "no difference shown" of the first method against the second."""
+        for pair in self.pairs:
+            if (pair.first, pair.second) == (first, second):
+                return pair.verdict
+            if (pair.first, pair.second) == (second, first):
+                return {"ahead": "behind", "behind": "ahead"}.get(pair.verdict, pair.verdict)
+        raise ValueError(f"Pairs: {first!r} and {second!r} were not compared.")
+
+
+def friedman(scores: Scores) -> Friedman:
+    """Return Friedman's test, or raise where there are too few methods or blocks for any answer."""
+    from scipy.stats import f as f_distribution
+    from scipy.stats import friedmanchisquare
+
+    n, k = scores.values.shape
+    if k < 3:
+        raise TooFewRunsError(f"Friedman's test needs at least 3 methods, not {k}; two are compared by pairs().")
+    if n < 20 and math.factorial(k) ** (n - 1) < 20:  # the least p that any ranking can have is above 0.05
+        raise TooFewRunsError(
+            f"Friedman's test over {n} block{'s' * (n > 1)} of {k} methods can show nothing at 0.05; add seeds or "
+            "instances."
+        )
+    ranks = scores.ranks()
+    if (ranks == ranks[0, 0]).all():  # all methods level in every block
+        return Friedman(k, n, 0.0, 1.0, 0.0, 1.0)
+    found = friedmanchisquare(*ranks.T)
+    chi_square = float(found.statistic)
+    if (ranks == ranks[0]).all():  # F has no bound, but the chance that all blocks follow the first one is known
+        ties = np.unique(ranks[0], return_counts=True)[1].tolist()
+        orders = math.factorial(k) // math.prod(math.factorial(tied) for tied in ties)
+        return Friedman(k, n, chi_square, float(found.pvalue), math.inf, float(orders) ** (1 - n))
+    f = (n - 1) * chi_square / (n * (k - 1) - chi_square)  # Demšar's F_F, after Iman & Davenport 1980
+    p = float(f_distribution.sf(f, k - 1, (k - 1) * (n - 1)))
+    return Friedman(k, n, chi_square, float(found.pvalue), f, p)
+
+
+def pairs(scores: Scores, *, against: str | None = None, alpha: float = 0.05) -> Pairs:
+    """Return Wilcoxon's signed-rank test of the pairs, p-values corrected by Holm, and the size of each effect."""
+    check_alpha(alpha)
+    if against is not None and against not in scores.methods:
+        raise unknown_name("method", against, scores.methods)
+    chosen = [
+        pair if against in (None, pair[0]) else pair[::-1]
+        for pair in combinations(scores.methods, 2)
+        if against is None or against in pair
+    ]
+    if not chosen:
+        raise TooFewRunsError("Wilcoxon's test needs at least 2 methods, not 1.")
+    n, needed = len(scores.blocks), blocks_needed(len(chosen), alpha)
+    if n < needed:
+        raise TooFewRunsError(
+            f"Wilcoxon's test over {n} block{'s' * (n > 1)} cannot give p below {2.0 ** (1 - n):.2g}, so after Holm "
+            f"over {len(chosen)} pair{'s' * (len(chosen) > 1)} nothing can be shown at {alpha:g}; {needed} blocks can: "
+            "add seeds or instances."
+        )
+    relative = scores.relative()
+    column = {name: k for k, name in enumerate(scores.methods)}
+    values = [(relative[:, column[first]], relative[:, column[second]]) for first, second in chosen]
+    tested = [wilcoxon(a, b) for a, b in values]
+    adjusted = holm([p for p, _ in tested])
+    instances = scores.rows_of_instances()
+    found = []
+    for (first, second), (a, b), (p, leaning), corrected in zip(chosen, values, tested, adjusted, strict=True):
+        found.append(
+            Pair(
+                first, second, int((a < b).sum()), int((a == b).sum()), int((a > b).sum()), p, corrected,
+                a12=float(np.mean([vargha_delaney(a[rows], b[rows]) for rows in instances])),
+                leading={1: first, 0: "", -1: second}[leaning],
+                shown=corrected < alpha and leaning != 0,
+            )
+        )  # fmt: skip
+    return Pairs(scores.measure, alpha, n, tuple(found))
+
+
+def blocks_needed(comparisons: int, alpha: float) -> int:
+    """Return the least number of blocks n for which Wilcoxon's least p, 2^(1−n), passes Holm's sharpest step."""
+    n = 2
+    while comparisons * 2.0 ** (1 - n) >= alpha:
+        n += 1
+    return n
+
+
+def wilcoxon(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[float, int]:
+    """Return the two-sided p of the signed-rank test, equal pairs left out, and 1, 0 or −1: who leads.
+
+    Infinite values (failed runs) are the worst there are, and two of them are equal.
+    """
+    from scipy.stats import rankdata
+    from scipy.stats import wilcoxon as signed_rank
+
+    differs = first != second
+    if not differs.any():
+        return 1.0, 0
+    difference = first[differs] - second[differs]
+    signed = np.sign(difference) * rankdata(np.abs(difference))  # the same test, and finite
+    leaning = -int(np.sign(signed.sum()))
+    if len(signed) <= EXACT:
+        return exact_signed_rank(signed), leaning
+    return float(signed_rank(signed, method="approx").pvalue), leaning
+
+
+def exact_signed_rank(signed: NDArray[np.float64]) -> float:
+    """Return the two-sided p of signed ranks by counting all 2^n ways to give them signs; ties keep their mean ranks.
+
+    scipy counts so only without ties or for very few ranks; deterministic policies tie often.
+    """
+    doubled = np.round(2.0 * np.abs(signed)).astype(np.int64)  # mean ranks are halves at the finest
+    ways = np.zeros(int(doubled.sum()) + 1)  # ways[s]: so many choices of positive ranks have the sum s
+    ways[0] = 1.0
+    for rank in doubled.tolist():
+        ways[rank:] += ways[: len(ways) - rank].copy()
+    positive = int(doubled[signed > 0].sum())
+    tail = min(ways[: positive + 1].sum(), ways[positive:].sum())
+    return float(min(1.0, 2.0 * tail / 2.0 ** len(doubled)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values of which those below alpha may be called shown together (Holm 1979)."""
+    adjusted, largest = [1.0] * len(p_values), 0.0
+    for step, k in enumerate(np.argsort(p_values, kind="stable").tolist()):
+        largest = max(largest, min(1.0, (len(p_values) - step) * p_values[k]))
+        adjusted[k] = largest
+    return adjusted
+
+
+def vargha_delaney(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """Return A12: the chance that a run of the first is below (better than) one of the second, ties counted half."""
+    below = (first[:, None] < second[None, :]).mean()
+    equal = (first[:, None] == second[None, :]).mean()
+    return float(below + 0.5 * equal)
+
+
+def critical_difference(methods: int, blocks: int, alpha: float = 0.05) -> float:
+    """Return how far two average ranks must lie apart to differ by Nemenyi's test: q_α √(k(k+1)/(6N))."""
+    from scipy.stats import studentized_range
+
+    check_alpha(alpha)
+    if methods < 2 or blocks < 2:
+        raise TooFewRunsError(
+            f"Nemenyi's test needs at least 2 methods and 2 blocks, not {methods} and {blocks}; add seeds or instances."
+        )
+    q = float(studentized_range.ppf(1.0 - alpha, methods, np.inf)) / math.sqrt(2.0)
+    return q * math.sqrt(methods * (methods + 1) / (6.0 * blocks))
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise unless alpha is a chance that somebody may accept."""
+    if not 0.0 < alpha < 1.0:
+        raise ValueError(f"alpha={alpha} must lie between 0 and 1, e.g. 0.05.")
+
+
+def probability(p: float) -> str:
+    """Return a p-value as a sentence shows it."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.995 else "p = 1"

@@ -1,0 +1,139 @@
+"""The table of a comparison: for every instance and method the median, the quartiles, and how far it is from proof."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
+from fedsched.errors import MissingExtraError
+from fedsched.result.faces import UNITS, number, share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.comparison.record import Comparison, RunRecord
+
+HEADS = ("instance", "method", "runs", "failed", "median", "quartiles", "gap", "to")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One method on one instance. `gap` is the median's distance to `reference`, as a share of it; NaN without one."""
+
+    instance: str
+    method: str
+    runs: int
+    failed: int
+    median: float
+    low: float
+    high: float
+    gap: float
+    reference: float
+    kind: str  # of the reference: "optimum", "bound" or ""
+    best: bool  # no method has a better median on this instance
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the row as text."""
+        failed = str(self.failed) if self.failed else ""
+        quartiles = "" if self.median != self.median else f"{number(self.low)} – {number(self.high)}"
+        gap = share(self.gap) if self.kind else ""
+        median = number(self.median) + (" *" if self.best else "  ")
+        return (self.instance, self.method, str(self.runs), failed, median, quartiles, gap, self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All rows, in the comparison's order; prints as text, shows as HTML in a notebook."""
+
+    measure: str
+    rows: tuple[Row, ...]
+
+    def __str__(self) -> str:
+        lines = [HEADS, *(row.cells() for row in self.rows)]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(HEADS))]
+        left = (0, 1, len(HEADS) - 1)
+
+        def text(cells: Sequence[str]) -> str:
+            sides = [str.ljust if k in left else str.rjust for k in range(len(HEADS))]
+            return "  ".join(side(c, w) for side, c, w in zip(sides, cells, widths, strict=True)).rstrip()
+
+        return "\n".join([f"{self.title()}; * = best median of the instance", *(text(line) for line in lines)])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
+        body = "".join(
+            f"<tr{' class=best' if row.best else ''}>"
+            + "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in row.cells())
+            + "</tr>"
+            for row in self.rows
+        )
+        caption = html.escape(f"{self.title()}; * = best median of the instance")
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def title(self) -> str:
+        """Return what the numbers are."""
+        unit = f", {UNITS[self.measure]}" if UNITS.get(self.measure) else ""
+        return f"{self.measure}{unit} ({'more' if is_maximised(self.measure) else 'less'} is better)"
+
+    def to_pandas(self) -> Any:
+        """Return the table as a DataFrame, a row an instance and method."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("to_pandas needs pandas: pip install 'fedsched[notebook]'.") from error
+        return pd.DataFrame([asdict(row) for row in self.rows])
+
+
+def table_of(comparison: Comparison, measure: str | None = None) -> Table:
+    """Return the table of a measure."""
+    name, values = measured(comparison, measure)
+    cells: dict[tuple[str, str], list[tuple[RunRecord, float]]] = {}
+    for record, value in zip(comparison.records, values, strict=True):
+        cells.setdefault((record.instance, record.method), []).append((record, value))
+    medians = {key: _quartiles([value for _, value in runs])[1] for key, runs in cells.items()}
+    rows = []
+    for (instance, method), runs in cells.items():
+        low, middle, high = _quartiles([value for _, value in runs])
+        of_instance = [record for record in comparison.records if record.instance == instance]
+        kind, reference = _reference(of_instance, name)
+        more = is_maximised(of_instance[0].objectives[0] if name == FIRST else name)
+        others = [median for (where, _), median in medians.items() if where == instance and median == median]
+        rows.append(
+            Row(
+                instance, method, len(runs), sum(bool(record.error) for record, _ in runs), middle, low, high,
+                gap=(reference - middle if more else middle - reference) / abs(reference) if kind else float("nan"),
+                reference=reference, kind=kind,
+                best=middle == middle and math.isclose(middle, (max if more else min)(others), rel_tol=SAME),
+            )
+        )  # fmt: skip
+    return Table(name, tuple(rows))
+
+
+def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    good = [value for value in values if value == value]
+    if not good:
+        return (float("nan"),) * 3
+    low, middle, high = np.quantile(good, (0.25, 0.5, 0.75)).tolist()
+    return low, middle, high
+
+
+def _reference(records: Sequence[RunRecord], measure: str) -> tuple[str, float]:
+    # What the gap is to. An optimum is of the first objective; of several bounds that were proven the tightest holds.
+    names = records[0].objectives
+    objective = names[0] if measure == FIRST else measure
+    if objective not in names:
+        return "", float("nan")
+    k = names.index(objective)
+    optimum = records[0].optimum
+    if k == 0 and optimum:
+        return "optimum", optimum
+    proven = [record.bounds[k] for record in records if len(record.bounds) > k]
+    bounds = [bound for bound in proven if bound]
+    if not bounds:
+        return "", float("nan")
+    return "bound", (min if is_maximised(objective) else max)(bounds)

@@ -1,0 +1,84 @@
+"""Performance profiles: on what share of problems a method is within a factor of the best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.plot import style
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+def draw(
+    costs: Mapping[str, ArrayLike], *, value: str = "", most: float | None = None, title: str = "", ax: Any = None
+) -> Any:
+    """Return the axes with each method's profile (Dolan & Moré, Mathematical Programming 2002).
+
+    Parameters
+    ----------
+    costs
+        Method -> its cost on each problem, less is better, at least 0; what is not finite was not solved.
+    value
+        What the costs are.
+    most
+        The largest factor shown; by default so large that every profile has risen to its end.
+    title
+        Written above the axes.
+    ax
+        Matplotlib axes; those of a new figure when not given.
+    """
+    factors = ratios(costs)
+    ax = style.axes(ax)
+    finite = np.concatenate([values[np.isfinite(values)] for values in factors.values()])
+    largest = float(finite.max(initial=1.0))
+    if most is not None and not most > 1.0:
+        raise ValueError(f"profile: most={most} must be above 1, the factor of the best.")
+    end = most if most is not None else 1.0 + 1.05 * max(largest - 1.0, 1e-6)
+    for k, (name, values) in enumerate(factors.items()):
+        at, share = steps(values)
+        inside = at <= end
+        at, share = np.append(at[inside], end), np.append(share[inside], share[inside][-1])
+        ax.plot(at, share, drawstyle="steps-post", color=style.LINES[k % len(style.LINES)],
+                linestyle=style.DASHES[k % len(style.DASHES)], linewidth=1.5, label=name)  # fmt: skip
+    if end > 10.0:
+        ax.set_xscale("log")
+    ax.set_xlim(1.0, end)
+    ax.set_ylim(0.0, 1.02)
+    problems = len(next(iter(factors.values())))
+    what = f"{value.replace('_', ' ')}, times the best".lstrip(", ")
+    style.dress(ax, x=what, y=f"share of {problems} problems", title=title)
+    ax.ticklabel_format(axis="x", useOffset=False) if end <= 10.0 else None
+    style.legend(ax, len(factors))
+    return ax
+
+
+def ratios(costs: Mapping[str, ArrayLike]) -> dict[str, NDArray[np.float64]]:
+    """Return each method's cost on each problem over the least there; infinite where it was not solved."""
+    if not costs:
+        raise ValueError("profile: there are no methods; give at least one.")
+    columns = [np.asarray(values, dtype=np.float64) for values in costs.values()]
+    lengths = {name: column.shape for name, column in zip(costs, columns, strict=True)}
+    if len(set(lengths.values())) != 1 or columns[0].ndim != 1 or not len(columns[0]):
+        raise ValueError(f"profile: every method needs a cost on each problem, but they have {lengths}.")
+    table = np.column_stack(columns)
+    table[~np.isfinite(table)] = np.inf
+    if (table < 0).any():
+        raise ValueError("profile: a factor of the best means nothing for costs below 0; draw them as they are.")
+    best = table.min(axis=1, keepdims=True)
+    level = table == best
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = np.where(level & np.isfinite(table), 1.0, table / best)
+    factors[~np.isfinite(factors)] = np.inf
+    return dict(zip(costs, factors.T, strict=True))
+
+
+def steps(factors: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the factors at which the profile rises, from 1 on, and its height from there on."""
+    solved = np.sort(factors[np.isfinite(factors)])
+    at = np.unique(np.append(1.0, solved))
+    return at, np.searchsorted(solved, at, side="right") / len(factors)

@@ -1,0 +1,160 @@
+"""`fedsched compare`: instances from logs, tables and JSON, resuming, and errors of one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fedsched import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parents[2]
+LOG = ("sample", "--federation", "example", "--head", "45", "--package", "20", "--evaluations", "60")
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Return a function that runs `fedsched compare` in this process: exit status, output, errors."""
+    monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: True)  # it says no word of compiling
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        status = cli.run(["compare", *(str(argument) for argument in arguments)])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def options(*methods: str) -> tuple[str, ...]:
+    """Return the options that name these methods."""
+    return tuple(word for method in methods for word in ("--method", method))
+
+
+@pytest.mark.compiled
+def test_methods_and_policies_side_by_side(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests the printed table and tests, the file of runs that makes a second call short, and the report."""
+    out, report = tmp_path / "runs.jsonl", tmp_path / "report.html"
+    words = (*LOG, *options("hc", "easy", "fcfs"), "--seeds", 4, "--out", out, "--report", report)
+    status, said, err = call(*words)
+    assert (status, err) == (0, "")
+    assert "sample 20 #1  hc" in said
+    assert "average ranks: hc 1.00" in said
+    assert "hc ahead of easy" in said
+    assert f"Report: {report}" in said
+    assert len(out.read_text().splitlines()) == 2 * 3 * 4
+    assert "Friedman over 8 blocks" in report.read_text(encoding="utf-8")
+    before = out.read_bytes()
+    assert call(*words)[1] == said
+    assert out.read_bytes() == before
+
+
+@pytest.mark.compiled
+def test_json_holds_every_measure(call: Callable[..., Any]) -> None:
+    """Tests that two objectives give indicators too, and that statements are words and numbers."""
+    objectives = ("--objective", "makespan", "--objective", "energy")
+    words = (*LOG[:-1], "200", *options("random", "fcfs"), *objectives, "--seeds", 4)
+    status, said, _ = call(*words, "--json", "--by", "run", "--against", "random")
+    found = json.loads(said)
+    assert status == 0
+    assert set(found["measures"]) == {"hypervolume", "igd_plus", "epsilon", "epsilon_ratio", "makespan", "energy"}
+    assert found["measure"] == "hypervolume"
+    assert [(pair["first"], pair["second"], pair["verdict"]) for pair in found["pairs"]] == [
+        ("random", "fcfs", "ahead")
+    ]
+    assert "at least 3 methods" in found["friedman"]
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_processes_change_nothing(call: Callable[..., Any]) -> None:
+    """Tests that two worker processes give the same table as none."""
+    words = (*LOG, *options("hc", "easy"), "--seeds", 2, "--json")
+    alone, together = (json.loads(call(*words, "--workers", count)[1]) for count in (1, 2))
+    assert alone == together
+
+
+def test_policies_alone_need_no_search(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests several federations without a search, each an instance, and that few runs say so."""
+    other = tmp_path / "other.toml"
+    shipped = (ROOT / "fedsched/data/federations/example.toml").read_text(encoding="utf-8")
+    other.write_text(shipped.replace('name = "example"', 'name = "other"', 1), encoding="utf-8")
+    words = ("sample", "--federation", "example", "--federation", other, "--head", 10, "--evaluations", 1)
+    status, said, _ = call(*words, *options("fcfs", "easy"), "--seeds", 1)
+    assert status == 0
+    assert "sample on example 10" in said
+    assert "sample on other 10" in said
+    assert "6 blocks can: add seeds or instances" in said
+
+
+def test_a_failed_run_is_told(call: Callable[..., Any]) -> None:
+    """Tests that a method that cannot do the objective is named on stderr, with exit status 1, beside the table."""
+    status, said, err = call(*LOG, *options("mpso-fga", "fcfs"), "--seeds", 1)
+    assert status == 1
+    assert "fedsched: the run of mpso-fga on sample 20 #1, seed 0 failed: ValueError" in err
+    assert "fcfs" in said
+
+
+def test_logs_of_the_same_name_are_told_apart(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that two files of one name, with dots in it, are instances by their paths, and else by their names."""
+    logs = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        logs.append(tmp_path / folder / "log-2.2.csv")
+        logs[-1].write_text("submit,tasks,runtime\n0,1,5\n1,2,7\n", encoding="utf-8")
+    words = ("--nodes", 4, "--evaluations", 1, *options("fcfs"), "--seeds", 1)
+    assert "\nlog-2.2 2  " in call(logs[0], *words)[1]
+    said = call(*logs, *words)[1]
+    assert all(f"{log} 2  " in said for log in logs)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--evaluations", "1"), "name at least one log"),
+        (("sample", "--nodes", "64"), "Budget: give evaluations, seconds or both"),
+        ((*LOG, "--method", "memetik"), "Did you mean 'memetic'?"),
+        ((*LOG, "--objective", "makespann"), "Did you mean 'makespan'?"),
+        ((*LOG, "--seeds", "0"), "--seeds=0 must be at least 1"),
+        ((*LOG, "--workers", "0"), "--workers=0 must be at least 1"),
+        (("sample", "--nodes", "64", "--evaluations", "1", "--package", "0"), "--package=0 must be at least 1"),
+        (("sample", "--nodes", "64", "--head", "5", "--package", "9", "--evaluations", "1"), "do not fill one package"),
+        ((*LOG, "--alpha", "2"), "alpha=2.0 must lie between 0 and 1"),
+        ((*LOG, "--against", "moga"), "Unknown method 'moga'"),
+        ((*LOG, "--out", "runs.txt"), "a list of runs is"),
+        ((*LOG, "--report", "no/report.html"), "the folder no does not exist"),
+        (("none.swf", "--evaluations", "1"), "there is no such file"),
+    ],
+)
+def test_errors_are_one_line(words: tuple[str, ...], message: str, call: Callable[..., Any]) -> None:
+    """Tests that a mistake is said in one line on stderr before any run, with exit status 2."""
+    status, out, err = call(*words)
+    assert status == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_ctrl_c_says_what_is_kept(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests that an interrupt after some runs tells how many are in the file, and that the same command goes on."""
+    from fedsched.comparison.entrants import PolicyEntrant
+
+    words = (*LOG, *options("fcfs", "easy"), "--seeds", 1, "--out", tmp_path / "runs.jsonl")
+    whole = PolicyEntrant.run
+
+    def until_easy(self: PolicyEntrant, *task: Any) -> Any:
+        if self.name == "easy":
+            raise KeyboardInterrupt
+        return whole(self, *task)
+
+    monkeypatch.setattr(PolicyEntrant, "run", until_easy)
+    status, out, err = call(*words)
+    assert (status, out) == (130, "")
+    assert err.startswith("fedsched: interrupted; 1 of 4 runs are in")
+    monkeypatch.setattr(PolicyEntrant, "run", whole)
+    assert call(*words)[0] == 0
+    assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 4

@@ -1,0 +1,396 @@
+"""The runner under stress: entrants of all kinds, files that cannot be written, executors and processes that die."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from fedsched import cli
+from fedsched.compare import Budget, Instance, Outcome, compare, read_records
+from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant, entrant_of
+from fedsched.comparison.files import RunFile
+from fedsched.errors import FedschedError, OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+BUDGET = Budget(evaluations=10)
+
+
+def test_anything_that_runs_takes_part(tiny: list[Instance], fixed: type) -> None:
+    """Tests that an object with a name and a run is compared like any method, and what it gives is kept."""
+    found = compare(tiny, [fixed("mine", 3.0)], (0, 1), BUDGET)
+    first = found.records[0]
+    assert isinstance(fixed("mine"), Entrant)
+    assert (first.method, first.front, first.bounds, first.evaluations) == ("mine", ((3.0,),), (1.5,), 10)
+    assert first.versions == {"toy": "1"}
+    assert first.optimum == 2.0
+
+
+def test_an_instance_of_another_world_takes_part() -> None:
+    """Tests that a simulator of another kind needs no workload: a name, objectives, an optimum and a fingerprint."""
+
+    @dataclass(frozen=True)
+    class Slots:
+        name: str
+        length: float
+        objectives: tuple[str, ...] = ("cost",)
+        optimum: float | None = None
+
+        def fingerprint(self) -> str:
+            return f"{self.length}"
+
+    class Window:
+        name = "first window"
+
+        def run(self, instance: Slots, seed: int, _budget: Budget) -> Outcome:
+            return Outcome(front=[[instance.length + seed]], bounds=(instance.length,))
+
+    found = compare([Slots("a", 2.0), Slots("b", 4.0)], [Window()], (0, 1), BUDGET)
+    assert [(row.instance, row.median, row.gap) for row in found.table().rows] == [("a", 2.5, 0.25), ("b", 4.5, 0.125)]
+
+
+def test_names_are_searches_or_policies(fixed: type) -> None:
+    """Tests what a name stands for, and that what is neither a name nor can be run is refused."""
+    assert entrant_of("Auto", ("fcfs",)) == SearchEntrant("Auto", ("fcfs",))
+    assert entrant_of("easy", None) == PolicyEntrant("easy")
+    mine = fixed("mine")
+    assert entrant_of(mine, None) is mine
+    with pytest.raises(TypeError, match="3 is no method"):
+        entrant_of(3, None)
+
+
+def test_a_run_that_fails_leaves_the_others(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that one failing run is one failed record with its reason, in the file too, and is retried when asked."""
+    path, broken = tmp_path / "runs.jsonl", fixed("mine", fails=frozenset({("a", 1)}))
+    found = compare(tiny, [broken, fixed("other")], (0, 1), BUDGET, path=path)
+    assert [(r.method, r.instance, r.seed, r.error) for r in found.failed] == [
+        ("mine", "a", 1, "RuntimeError: it broke")
+    ]
+    assert len(read_records(path)) == 8
+    mended = fixed("mine")
+    assert compare(tiny, [mended, fixed("other")], (0, 1), BUDGET, path=path).failed == found.failed
+    assert mended.calls == []
+    again = compare(tiny, [mended, fixed("other")], (0, 1), BUDGET, path=path, retry=True)
+    assert mended.calls == [("a", 1)]
+    assert not again.failed
+    assert compare(tiny, [mended, fixed("other")], (0, 1), BUDGET, path=path) == again
+
+
+@pytest.mark.parametrize("front", [[], [[1.0, 2.0]], [[float("nan")]], [[float("inf")]]])
+def test_a_front_of_another_shape_is_a_failed_run(tiny: list[Instance], front: list[list[float]]) -> None:
+    """Tests that an entrant that gives nothing, or rows of other objectives, has failed."""
+
+    class Odd:
+        name = "odd"
+
+        def run(self, _instance: Instance, _seed: int, _budget: Budget) -> Outcome:
+            return Outcome(front=front)
+
+    (record,) = compare(tiny[:1], [Odd()], [0], BUDGET).records
+    assert "rows of 1 finite values" in record.error
+
+
+def test_names_must_tell_apart(tiny: list[Instance], fixed: type) -> None:
+    """Tests that an instance, method or seed given twice, or none at all, is an error before anything is run."""
+    mine = fixed("mine")
+    for instances, methods, seeds, message in (
+        ([tiny[0], tiny[0]], [mine], [0], "instance 'a' is given twice"),
+        (tiny, [mine, fixed("mine")], [0], "method 'mine' is given twice"),
+        (tiny, [mine], [0, 0], "seed '0' is given twice"),
+        ([], [mine], [0], "no instance"),
+        (tiny, [], [0], "no method"),
+        (tiny, [mine], [], "no seed"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            compare(instances, methods, seeds, BUDGET)
+    assert mine.calls == []
+    with pytest.raises(ValueError, match="evaluations=0"):
+        Budget(evaluations=0)
+    with pytest.raises(ValueError, match="tuple of names"):
+        Instance("a", tiny[0].workload, tiny[0].federation, "makespan")
+
+
+def test_other_baselines_make_other_runs(tiny: list[Instance], tmp_path: Path) -> None:
+    """Tests that a search is run again with other baselines, and a policy, which has none, is not."""
+    path = tmp_path / "runs.jsonl"
+    for baselines in (("fcfs",), ("easy",), ("fcfs",)):
+        compare(tiny[:1], ["memetik", "sufrage"], [0], BUDGET, path=path, baselines=baselines)
+    assert [record.baselines for record in read_records(path)] == [None, None]
+    blank = compare(tiny[:1], ["hc"], [0], BUDGET, baselines=["nothing"]).records[0]
+    assert blank.baselines == ("nothing",)
+    assert "nothing" in blank.error
+
+
+# ---- files --------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond the size: a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    former = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, former)
+
+
+def test_a_full_disk_keeps_the_earlier_rows(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that where the disk takes half a line the error is clear, whole lines are left, and a rerun completes."""
+    path = tmp_path / "runs.jsonl"
+    whole = compare(tiny, [fixed("mine")], (0, 1), BUDGET, path=path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.unlink()
+    with (
+        largest_file(len(lines[0]) + len(lines[1]) + 30),
+        pytest.raises(OutputError, match=r"the run of mine on b, seed 0 to .*\(2 of this call\): make room"),
+    ):
+        compare(tiny, [fixed("mine")], (0, 1), BUDGET, path=path)
+    assert path.read_bytes() == lines[0] + lines[1]
+    rest = fixed("mine")
+    assert compare(tiny, [rest], (0, 1), BUDGET, path=path) == whole
+    assert rest.calls == [("b", 0), ("b", 1)]
+
+
+def test_a_file_that_cannot_be_written_is_said_before_any_run(
+    tiny: list[Instance], fixed: type, tmp_path: Path
+) -> None:
+    """Tests that a folder that is not there, or a folder itself, is an error that costs no run."""
+    mine = fixed("mine")
+    for path in (tmp_path / "no" / "runs.jsonl", tmp_path):
+        with pytest.raises(FedschedError, match="Cannot"):
+            compare(tiny, [mine], [0], BUDGET, path=path)
+    assert mine.calls == []
+
+
+def test_lines_survive_a_writer_that_was_cut_off(run_of: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that half a line is cut away by the next writer, a whole one is kept, and other damage is named."""
+    path = tmp_path / "runs.jsonl"
+    records = [run_of("a", "m", seed, [1.0 + seed, 2.0], bounds=(0.5, None), baselines=("fcfs",)) for seed in range(3)]
+    with RunFile(path) as file:
+        for record in records[:2]:
+            file.add(record)
+    for rubbish in (b'{"instance": "a"', b"{", b'{"instance": 1}'):
+        path.write_bytes(path.read_bytes() + rubbish)
+        assert read_records(path) == records[:2]
+        with RunFile(path):
+            pass
+        assert path.read_bytes().endswith(b"}\n")
+    with RunFile(path) as file:
+        file.add(records[2])
+    assert read_records(path) == records
+    path.write_bytes(path.read_bytes()[:-1])  # all but the line feed
+    with RunFile(path) as file:
+        file.add(records[0])
+    assert read_records(path) == [*records, records[0]]
+    path.write_bytes(b"\xff\n" + path.read_bytes())
+    with pytest.raises(FedschedError, match="line 1"):
+        read_records(path)
+
+
+def test_a_file_of_something_else_is_left_alone(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that a text without line feeds that is no run is an error, and not cut away."""
+    path = tmp_path / "mine.txt"
+    path.write_text("my notes")
+    with pytest.raises(FedschedError, match="line 1: not a run"):
+        compare(tiny, [fixed("mine")], [0], BUDGET, path=path)
+    assert path.read_text() == "my notes"
+
+
+def test_numbers_of_numpy_are_kept(tiny: list[Instance], tmp_path: Path) -> None:
+    """Tests that seeds and outcomes of numpy's types get into the file and back."""
+
+    class Array:
+        name = "array"
+
+        def run(self, _instance: Instance, seed: int, _budget: Budget) -> Outcome:
+            value = np.float64(seed + 1)
+            return Outcome(np.array([[value]]), (np.nan,), evaluations=np.int64(5), seconds=np.float32(0.5))
+
+    path = tmp_path / "runs.jsonl"
+    found = compare(tiny[:1], [Array()], np.arange(2), BUDGET, path=path)
+    assert not found.failed
+    assert [record.front for record in read_records(path)] == [((1.0,),), ((2.0,),)]
+    assert (found.records[0].bounds, found.records[0].seconds) == ((None,), 0.5)
+
+
+def test_rows_of_an_older_file_are_read(run_of: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that lines that know nothing of baselines and optima are runs with the usual baselines."""
+    path = tmp_path / "runs.jsonl"
+    with RunFile(path) as file:
+        file.add(run_of("a", "m", 0, [1.0]))
+    row = json.loads(path.read_text())
+    del row["baselines"], row["optimum"]
+    path.write_text(json.dumps(row) + "\n")
+    assert read_records(path) == [run_of("a", "m", 0, [1.0])]
+
+
+# ---- executors ----------------------------------------------------------------------------------------------------
+
+
+class Dying(Executor):
+    """An executor that does some tasks, last first, and then breaks; or refuses further ones."""
+
+    def __init__(self, does: int, *, refuses: bool = False) -> None:
+        self.left, self.refuses, self.futures = does, refuses, []
+
+    def submit(self, function: Any, /, *args: Any, **options: Any) -> Future[Any]:
+        """Do it at once, or never."""
+        future: Future[Any] = Future()
+        if self.left > 0:
+            self.left -= 1
+            future.set_result(function(*args, **options))
+        elif self.refuses:
+            raise BrokenProcessPool("cannot take more")
+        else:
+            future.set_exception(BrokenProcessPool("a worker died"))
+        self.futures.append(future)
+        return future
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_an_executor_that_dies_names_the_run(refuses: bool, tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that the error says which run was lost, what ended is on disk, and a rerun does only what is missing."""
+    path = tmp_path / "runs.jsonl"
+    message = r"failed at the run of mine on b, seed 0 and 1 others \(BrokenProcessPool: .*\); .* call again"
+    with pytest.raises(FedschedError, match=message):
+        compare(tiny, [fixed("mine")], (0, 1), BUDGET, path=path, executor=Dying(2, refuses=refuses))
+    assert sorted((r.instance, r.seed) for r in read_records(path)) == [("a", 0), ("a", 1)]
+    rest = fixed("mine")
+    compare(tiny, [rest], (0, 1), BUDGET, path=path)
+    assert rest.calls == [("b", 0), ("b", 1)]
+
+
+def test_what_was_asked_of_an_executor_is_taken_back(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that when the file cannot be written the runs that have not begun are cancelled."""
+
+    class Waiting(Dying):
+        def submit(self, function: Any, /, *args: Any, **options: Any) -> Future[Any]:
+            if len(self.futures) == 1:
+                self.futures.append(Future())
+                return self.futures[-1]
+            return super().submit(function, *args, **options)
+
+    pool = Waiting(9)
+    with largest_file(10), pytest.raises(OutputError, match="make room"):
+        compare(tiny[:1], [fixed("mine")], (0, 1), BUDGET, path=tmp_path / "runs.jsonl", executor=pool)
+    with pytest.raises(CancelledError):
+        pool.futures[1].result()
+
+
+def test_ctrl_c_in_a_worker_ends_the_comparison(tiny: list[Instance], tmp_path: Path) -> None:
+    """Tests that an interrupted run is no failed run: the interrupt goes up, earlier runs are kept."""
+
+    class Interrupted:
+        name = "mine"
+
+        def run(self, instance: Instance, _seed: int, _budget: Budget) -> Outcome:
+            if instance.name == "b":
+                raise KeyboardInterrupt
+            return Outcome(front=[[1.0]])
+
+    for executor in (None, ThreadPoolExecutor(1)):
+        path = tmp_path / f"{executor is None}.jsonl"
+        with pytest.raises(KeyboardInterrupt):
+            compare(tiny, [Interrupted()], [0], BUDGET, path=path, executor=executor)
+        assert [record.instance for record in read_records(path)] == ["a"]
+
+
+DEADLY = """
+import os, signal, sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+import fedsched as fs
+from fedsched import cli
+from fedsched.compare import Budget, Instance, Outcome, compare
+
+class Deadly:
+    name = "deadly"
+    def run(self, instance, seed, budget):
+        if seed == 3 and sys.argv[2] == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return Outcome(front=[[1.0 + seed]])
+
+if __name__ == "__main__":
+    jobs = fs.Workload(submit=[0.0], tasks=[1], runtime=[10.0])
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        found = compare([Instance("a", jobs, fs.Federation.of(2))], [Deadly()], range(6), Budget(evaluations=1),
+                        path=sys.argv[1], executor=pool)
+    print(found.medians()["a"]["deadly"])
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_worker_process_ends_the_comparison(tmp_path: Path) -> None:
+    """Tests with a real pool whose worker is killed in the fourth run: an error, three rows, a rerun to the end."""
+    script, path = tmp_path / "deadly.py", tmp_path / "runs.jsonl"
+    script.write_text(DEADLY)
+
+    def run(how: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, str(script), str(path), how], capture_output=True, text=True, check=False, cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+
+    done = run("die")
+    assert done.returncode != 0
+    assert "the run of deadly on a, seed 3 and 2 others (BrokenProcessPool" in done.stderr
+    assert [record.seed for record in read_records(path)] == [0, 1, 2]
+    assert run("live").stdout.strip() == "3.5"
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_a_comparison_survives_being_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that a process killed at random moments, and started again each time, ends with the undisturbed table."""
+    words = ("sample", "--federation", "example", "--head", "40", "--package", "20", "--seeds", "4", "--json")
+    words += ("--evaluations", "3000", "--method", "hc", "--method", "random", "--method", "easy")
+
+    def table(path: Path) -> dict[str, Any]:
+        assert cli.run(["compare", *words, "--out", str(path)]) == 0
+        return json.loads(capsys.readouterr().out) | {"written": None}
+
+    whole, path, draw = table(tmp_path / "whole.jsonl"), tmp_path / "runs.jsonl", random.Random(5)
+    command = [sys.executable, "-m", "fedsched.cli", "compare", *words, "--out", str(path)]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    kills, seen = 0, [0]
+    while kills < 3:
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT, env=env)
+        wanted = seen[-1] + draw.randint(1, 5)
+        try:
+            while not path.exists() or path.read_bytes().count(b"\n") < wanted:
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(timeout=0.01)
+                    raise ChildProcessError  # it was through before the kill
+            child.wait(timeout=draw.uniform(0.0, 0.05))
+            break
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            kills += 1
+        except ChildProcessError:
+            break
+        seen.append(len(read_records(path)))
+    assert kills >= 2
+    assert seen == sorted(seen)
+    assert table(path) == whole
+    keys = [record.key for record in read_records(path)]
+    assert len(keys) == len(set(keys)) == 24  # nothing was run twice
