@@ -18,9 +18,8 @@ LOG = ("sample", "--federation", "example", "--head", "45", "--package", "20", "
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs `fedsched compare` in this process: exit status, output, errors."""
-    monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: True)  # it says no word of compiling
 
     def run(*arguments: object) -> tuple[int, str, str]:
         status = cli.run(["compare", *(str(argument) for argument in arguments)])
