@@ -81,8 +81,10 @@ def cross_rows(
     """Fill a child of each pair of parents (pairs × 2 row numbers); each pair draws from a stream of its own."""
     for c in range(pairs.shape[0]):
         begin_stream(stream, seed, generation, c)
-        _cross(space, parents[pairs[c, 0]], parents[pairs[c, 1]], children[c], taken, stream)
-        _repair_for_rule(problem, space, children[c], state)
+        first, second = parents[pairs[c, 0]], parents[pairs[c, 1]]
+        _cross(space, first, second, children[c], taken, stream)
+        if first[first.size - 1] != second[second.size - 1]:  # else each job's caps are known to do under the rule
+            _repair_for_rule(problem, space, children[c], state)
 
 
 # ---- moves ----------------------------------------------------------------------------------------------------------
