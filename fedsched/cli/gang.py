@@ -224,4 +224,7 @@ def _print_replications(what: str, preset: Preset, replications: int, seed: int,
         return 0
     rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
     print_table(f"{what}, {replications} runs, 95 % intervals", ("metric", *answer), rows, align="lrrr")
+    left = 1.0 - answer["all"]["completed_share"].mean
+    if left > 0.0:
+        print(f"note: the runs ended at their limit with {left:.1%} of the jobs unfinished, which no mean above counts")
     return 0

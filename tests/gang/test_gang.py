@@ -269,7 +269,9 @@ def test_the_command_prints_a_table_and_json(capsys):
     answer = json.loads(capsys.readouterr().out)
     assert answer["all"]["utilisation"]["mean"] > 0
     assert run(["gang", "--completions", "200", "--replications", "2"]) == 0
-    assert "mean_response" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "mean_response" in out
+    assert "of the jobs unfinished" in out  # it stopped at 200, whoever still waited
     assert run(["gang", "--approach", "7"]) == 2
     assert "must be 1, 2 or 3" in capsys.readouterr().err
 
