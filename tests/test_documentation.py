@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+
+from fedsched import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -37,3 +40,20 @@ def test_code_runs_as_printed(page: Path) -> None:
     for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
         # Seconds are the reader's to spend; what is printed must run, not last.
         exec(compile(block.replace("seconds=10", "seconds=1"), str(page), "exec"), names)
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+@pytest.mark.usefixtures("beside_the_traces")
+def test_the_readmes_commands_run_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests every `fedsched` command of the README but the one that needs an archive log, in their order."""
+    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    commands = [shlex.split(line, comments=True) for line in lines if line.startswith("fedsched ")]
+    assert len(commands) > 8
+    for _, *words in commands:
+        if "KTH-SP2.swf.gz" in words:
+            continue
+        if "--seconds" in words:
+            words[words.index("--seconds") + 1] = "1"
+        assert cli.run(words) == 0, (words, capsys.readouterr().err)
