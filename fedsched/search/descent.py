@@ -9,13 +9,13 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.codes import Status
-from fedsched.search.draws import uniform
+from fedsched.draws import uniform
 from fedsched.search.genome import evaluate_row
 from fedsched.search.operators import move
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
-    from fedsched.search.draws import Stream
+    from fedsched.draws import Stream
     from fedsched.search.genome import Space
 
 

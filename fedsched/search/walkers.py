@@ -11,7 +11,7 @@ from fedsched.engine.codes import Status
 from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
 from fedsched.search.descent import Accept, Goal, Walker, descend
-from fedsched.search.draws import begin_stream
+from fedsched.draws import begin_stream
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
