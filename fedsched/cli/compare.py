@@ -94,7 +94,7 @@ def command(
         Print JSON instead of tables.
     """
     from fedsched.compare import Budget, compare
-    from fedsched.comparison.entrants import check_names
+    from fedsched.comparison.naming import check_names
     from fedsched.comparison.statistics import check_alpha
     from fedsched.errors import unknown_name
     from fedsched.search.objectives import Objectives
