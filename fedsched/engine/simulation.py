@@ -113,6 +113,8 @@ class Simulation:
         (jobs finished, jobs in all) is called; what was done until then is kept.
         """
         while True:
+            if self.planner is not None and self.state.counter[Counter.PASS_DUE] == 1:
+                self.planner.replan(self)
             began = clock.perf_counter()
             status = run(self.problem, self.plan, self.state, self._slice, float(until))
             elapsed = clock.perf_counter() - began
@@ -120,8 +122,7 @@ class Simulation:
                 progress(self.finished, self.problem.submit.size)
             if status in (Status.DONE, Status.PAUSED):
                 return self
-            if status == Status.ASKED and self.planner is not None:
-                self.planner.replan(self)
+            if status == Status.ASKED:
                 continue
             if status == Status.STUCK:
                 raise ScheduleError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
+from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
 from fedsched.rolling.instant import Instant, Workspaces
 from fedsched.search.draws import begin_stream
@@ -48,9 +49,27 @@ class RollingPlanner:
         else:
             self._placements = [int(rule) for rule in Placement]
         run.consult(self, jobs=min(policy.window, run.problem.submit.size))
+        self._file = RunFile(policy, run)
+        memory = self._file.resume(run)
+        if memory is None:
+            self._file.save(run, self._memory())  # a path that cannot be written is better known now
+        else:
+            self.replans, self.evaluations = int(memory["replans"]), int(memory["evaluations"])
+            self._due = memory["due"]
+
+    def _memory(self) -> dict[str, float]:
+        return {"replans": self.replans, "evaluations": self.evaluations, "due": self._due}
 
     def replan(self, run: Simulation) -> None:
         """Let the run follow a new plan, where one is due."""
+        self._file.save_sometimes(run, self._memory())
+        try:
+            self._replan(run)
+        except KeyboardInterrupt:
+            self._file.save(run, self._memory())
+            raise
+
+    def _replan(self, run: Simulation) -> None:
         if run.time < self._due:
             return
         queued = run.queued()
