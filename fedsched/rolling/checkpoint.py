@@ -1,4 +1,4 @@
-"""The file of a rolling run: all that the event loop and the planner know at an instant, written whole or not at all."""
+"""The file of a rolling run: all that the loop and the planner know at an instant, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class RunFile:
         content["memory"] = np.array(json.dumps(memory))
         content["format"], content["key"] = np.array(FORMAT), np.array(self._key)
         with atomic_bytes(self._path) as stream:
-            np.savez(stream, allow_pickle=False, **content)  # type: ignore[arg-type]
+            np.savez(stream, allow_pickle=False, **content)
         self._saved_at = time.monotonic()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,12 +17,11 @@ from fedsched.search.problem import PLAN_DISPATCH, SearchProblem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from fedsched.engine.arrays import Floats, Ints, Problem, State
     from fedsched.engine.simulation import Simulation
     from fedsched.search.objectives import Objectives
 
+A = TypeVar("A", bound=np.ndarray[Any, Any])
 OVERRUN_SECONDS = 60.0  # what a job that has outrun its estimate is at least expected to need yet
 
 
@@ -143,7 +142,7 @@ def _expected_end(now: float, start: Floats, planned_end: Floats) -> Floats:
     return np.where(late >= 0.0, now + np.maximum(late, OVERRUN_SECONDS), planned_end)
 
 
-def _frozen(array: NDArray[np.generic]) -> NDArray[np.generic]:
+def _frozen(array: A) -> A:
     # As in every Problem: the kernels know one type.
     array.setflags(write=False)
     return array
