@@ -43,7 +43,7 @@ class RunFile:
             return None
         anew = "delete it to begin anew"
         try:
-            with np.load(self._path, allow_pickle=False) as file:
+            with self._path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 saved = {name: file[name] for name in file.files}
             kind, key = str(saved["format"]), str(saved["key"])
         except DAMAGE as error:
