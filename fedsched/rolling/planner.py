@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 ALL_PLANS = 6  # waiting jobs, at most, all of whose orders may be tried
+ENOUGH = 100  # evaluations for each waiting job: more find next to nothing in a short queue
 
 
 class RollingPlanner:
@@ -103,7 +104,7 @@ class RollingPlanner:
         search = Run(
             problem=instant,
             seed=self._seed(),
-            stop=(MaxEvaluations(self.policy.evaluations),),
+            stop=(MaxEvaluations(min(self.policy.evaluations, ENOUGH * count)),),
             reference=np.where(reference == 0.0, 1.0, reference),
             seeds=seeds,
             bounds=np.zeros(1),
