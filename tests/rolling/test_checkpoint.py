@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MACHINE = unlike()
 WORKLOAD = crowd(90, 1, spread=450)
 POLICY = Rolling(evaluations=40)
+FEW = crowd(6, 1, spread=10)
 
 KILLER = """
 import os, signal, sys
@@ -72,6 +73,7 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert table == f"{whole.metrics().as_dict()} {whole.start_hash()}"
 
 
+@pytest.mark.compiled
 def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
     """Tests that after Ctrl-C, wherever it strikes, a second call gives the schedule of an undisturbed run."""
     whole = fs.simulate(WORKLOAD, MACHINE, POLICY)
@@ -89,6 +91,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
         assert fs.simulate(WORKLOAD, MACHINE, policy) == whole
 
 
+@pytest.mark.compiled
 def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C within a search saves the instant: the second call begins there, not at the beginning."""
     from fedsched.rolling import planner
@@ -114,7 +117,7 @@ def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pyte
     [
         {"policy": replace(POLICY, seed=1)},
         {"policy": replace(POLICY, objective="energy")},
-        {"workload": crowd(90, 2, spread=450)},
+        {"workload": crowd(6, 2, spread=10)},
         {"machine": fs.Federation.of(6, 4)},
     ],
     ids=lambda change: next(iter(change)),
@@ -122,8 +125,8 @@ def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pyte
 def test_the_file_of_another_run_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     """Tests that other jobs, another federation, seed or objective are not mixed up, and that the error says so."""
     path = tmp_path / "run.npz"
-    fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=path))
-    given = {"workload": WORKLOAD, "machine": MACHINE, "policy": POLICY} | change
+    fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
+    given = {"workload": FEW, "machine": MACHINE, "policy": POLICY} | change
     other = replace(given["policy"], checkpoint=path)  # type: ignore[type-var]
     with pytest.raises(FedschedError, match="the checkpoint of another run.*delete it to begin anew"):
         fs.simulate(given["workload"], given["machine"], other)  # type: ignore[arg-type]
@@ -147,10 +150,10 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
     """Tests that a file that is no checkpoint, or not whole, is an error with its name and the cure."""
     path = tmp_path / "run.npz"
     policy = replace(POLICY, checkpoint=path)
-    fs.simulate(WORKLOAD, MACHINE, policy)
+    fs.simulate(FEW, MACHINE, policy)
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
     with pytest.raises(FedschedError, match=r"run\.npz: not a checkpoint.*delete it to begin anew"):
-        fs.simulate(WORKLOAD, MACHINE, policy)
+        fs.simulate(FEW, MACHINE, policy)
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_another_table_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     np.savez(path, format=np.array("something 2"), key=np.array(""))
     with pytest.raises(FedschedError, match="not a checkpoint of this version, but 'something 2'"):
-        fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=path))
+        fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
 
 
 def test_a_path_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:
@@ -167,6 +170,7 @@ def test_a_path_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:
         fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "none" / "run.npz"))
 
 
+@pytest.mark.compiled
 def test_the_file_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that a run writes its file once at first, and again whenever the time has come."""
     saves: list[float] = []

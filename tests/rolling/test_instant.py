@@ -92,6 +92,7 @@ def test_a_row_is_evaluated_as_it_is_simulated(machine: fs.Federation) -> None:
     assert instants(crowd(30, 1), machine, look) > 10
 
 
+@pytest.mark.compiled
 def test_waits_count_from_the_true_submits() -> None:
     """Tests that a plan's mean wait at an instant counts what the jobs have waited already."""
 
@@ -104,6 +105,7 @@ def test_waits_count_from_the_true_submits() -> None:
     assert instants(crowd(30, 2), EIGHT, look) > 10
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("backfill", ["sjf", "saf"])
 def test_the_incumbents_are_as_good_as_easy_with_shortest_first(backfill: str) -> None:
     """Tests that on equal nodes some plan to begin with is no worse than EASY-SJBF and EASY with smallest areas."""
@@ -116,6 +118,7 @@ def test_the_incumbents_are_as_good_as_easy_with_shortest_first(backfill: str) -
     assert instants(crowd(40, 3), EIGHT, look) > 10
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("order", "dispatch"), [("fcfs", "easy"), ("saf", "easy"), ("sjf", "easy"), ("smallest", "greedy")]
 )
@@ -146,6 +149,7 @@ def test_late_jobs_are_expected_to_go_on(estimate: int, end: float) -> None:
     assert ends == [end]
 
 
+@pytest.mark.compiled
 def test_a_plan_keeps_off_what_a_job_may_not_use() -> None:
     """Tests that plans leave each job on its allowed clusters."""
     rng = np.random.default_rng(5)
