@@ -128,7 +128,7 @@ def test_the_file_of_another_run_is_refused(tmp_path: Path, change: dict[str, ob
     fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
     given = {"workload": FEW, "machine": MACHINE, "policy": POLICY} | change
     other = replace(given["policy"], checkpoint=path)  # type: ignore[type-var]
-    with pytest.raises(FedschedError, match="the checkpoint of another run.*delete it to begin anew"):
+    with pytest.raises(FedschedError, match=r"the checkpoint of another run.*delete it to begin anew"):
         fs.simulate(given["workload"], given["machine"], other)  # type: ignore[arg-type]
 
 
