@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 ALL_PLANS = 6  # waiting jobs, at most, all of whose orders may be tried
-ENOUGH = 100  # evaluations for each waiting job: more find next to nothing in a short queue
+ENOUGH = 200  # evaluations for each waiting job: more find next to nothing in a short queue
 
 
 class RollingPlanner:
