@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.draws import begin_stream
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
 from fedsched.rolling.instant import Instant, Workspaces
-from fedsched.search.draws import begin_stream
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.genome import unpacked
 from fedsched.search.methods import method_named
