@@ -206,14 +206,14 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, wr
     overall, pairs = _tests(found, against, by, alpha)
     return {
         "measures": {
-            measure: [_plain(asdict(row)) for row in found.table(measure).rows] for measure in measures_of(found)
+            measure: [asdict(row) for row in found.table(measure).rows] for measure in measures_of(found)
         },
         "measure": measures_of(found)[0],
         "ranks": found.ranks(by=by),
-        "friedman": overall if isinstance(overall, str) else _plain(asdict(overall)),
+        "friedman": overall if isinstance(overall, str) else asdict(overall),
         "pairs": pairs
         if isinstance(pairs, str)
-        else [_plain(asdict(pair)) | {"verdict": pair.verdict, "size": pair.size} for pair in pairs.pairs],
+        else [asdict(pair) | {"verdict": pair.verdict, "size": pair.size} for pair in pairs.pairs],
         "failed": [{"run": str(record), "error": record.error} for record in found.failed],
         "written": written,
     }
@@ -233,11 +233,6 @@ def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> 
     except TooFewRunsError as error:
         pairs = str(error)
     return overall, pairs
-
-
-def _plain(row: dict[str, object]) -> dict[str, object]:
-    # JSON knows neither NaN nor infinity.
-    return {k: None if isinstance(v, float) and not abs(v) < float("inf") else v for k, v in row.items()}
 
 
 def _executor(workers: int) -> AbstractContextManager[Executor | None]:

@@ -194,18 +194,13 @@ def _print_run(what: str, schedule: GangSchedule, warmup: float, json: bool) -> 
     classes = ("all", "gangs", "locals")
     rows = {jobs: asdict(schedule.metrics(jobs, warmup=warmup)) for jobs in classes}
     if json:
-        print_json({jobs: _plain(row) for jobs, row in rows.items()} | {"notes": list(schedule.notes)})
+        print_json({**rows, "notes": schedule.notes})
         return 0
     table = [(name, *(number_text(rows[jobs][name]) for jobs in classes)) for name in rows["all"]]
     print_table(what, ("metric", *classes), table, align="lrrr")
     for note in (_words(schedule.system), *schedule.notes):
         print(f"note: {note}")
     return 0
-
-
-def _plain(values: Mapping[str, float]) -> dict[str, float | None]:
-    """Return the values as JSON knows them, which has no NaN."""
-    return {name: None if value != value else value for name, value in values.items()}
 
 
 def _words(system: GangSystem) -> str:
@@ -219,8 +214,7 @@ def _print_replications(what: str, preset: Preset, replications: int, seed: int,
 
     answer = replicate(preset, replications=replications, seed=seed, warmup=warmup)
     if json:
-        plain = {jobs: {name: _plain(asdict(value)) for name, value in row.items()} for jobs, row in answer.items()}
-        print_json(plain)
+        print_json({jobs: {name: asdict(value) for name, value in row.items()} for jobs, row in answer.items()})
         return 0
     rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
     print_table(f"{what}, {replications} runs, 95 % intervals", ("metric", *answer), rows, align="lrrr")

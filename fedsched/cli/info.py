@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from math import inf
 from pathlib import Path
 
 from fedsched.cli.shared import load_federation_file, load_workload, print_json, print_table
@@ -36,7 +36,7 @@ def _federation(source: str, *, as_json: bool) -> None:
     rows = [
         {
             "cluster": cluster.name,
-            "uplink": cluster.uplink if math.isfinite(cluster.uplink) else None,
+            "uplink": cluster.uplink,
             "nodes": group.count,
             "speed": group.speed,
             "busy_watts": group.busy_watts,
@@ -51,7 +51,7 @@ def _federation(source: str, *, as_json: bool) -> None:
     print(federation)
     if federation.description:
         print(federation.description.rstrip())
-    cells = [["—" if value is None else f"{value:g}" if k else str(value) for k, value in enumerate(row.values())]
+    cells = [["—" if value == inf else f"{value:g}" if k else str(value) for k, value in enumerate(row.values())]
              for row in rows]  # fmt: skip
     print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells, align="l")
 

@@ -151,8 +151,7 @@ def command(
     if out is not None:
         write_windows(next(iter(last.values())), out)
     if json:
-        sane = {name: {k: v if v == v else None for k, v in row.items()} for name, row in means.items()}
-        print_json({"cycles": cycles, "means": sane, "last": {name: _plan(plan) for name, plan in last.items()}})
+        print_json({"cycles": cycles, "means": means, "last": {name: _plan(plan) for name, plan in last.items()}})
         return 0
     print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]

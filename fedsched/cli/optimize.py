@@ -155,19 +155,15 @@ def command(
 
 def as_json(result: Result, written: list[str]) -> dict[str, object]:
     """Return the summary of a result as a machine reads it."""
-
-    def plain(value: float) -> float | None:
-        return None if value != value else value
-
     return {
         "method": result.method,
         "seed": result.seed,
         "objectives": list(result.objectives),
         "front": result.front.values.tolist(),
         "baselines": {baseline.policy: list(baseline.values) for baseline in result.baselines},
-        "lower_bounds": {name: plain(value) for name, value in result.lower_bounds.items()},
-        "gaps": {name: plain(result.gap(name)) for name in result.objectives},
-        "energy_penalty": plain(result.energy_penalty),
+        "lower_bounds": dict(result.lower_bounds),
+        "gaps": {name: result.gap(name) for name in result.objectives},
+        "energy_penalty": result.energy_penalty,
         "evaluations": result.evaluations,
         "seconds": result.seconds,
         "stop_reason": result.stop_reason,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -62,9 +63,22 @@ def load_federation(federation: str | None, nodes: int | None, workload: Workloa
     return Federation.homogeneous(size)
 
 
+def plain(value: object) -> object:
+    """Return the value as JSON knows it, which has no NaN and no infinity: null, however deep they stand."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {name: plain(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+        case _:
+            return value
+
+
 def print_json(value: object) -> None:
-    """Print a value as JSON."""
-    print(json.dumps(value, indent=2))
+    """Print a value as JSON; what is no finite number is null."""
+    print(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
 def number_text(value: float) -> str:
@@ -143,7 +157,7 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
             schedule.to_swf(path)
         case _:
             with atomic_text(path) as out:
-                json.dump(schedule.to_json() | {"rows": _rows(schedule)}, out, indent=1)
+                json.dump(plain(schedule.to_json() | {"rows": _rows(schedule)}), out, indent=1, allow_nan=False)
                 out.write("\n")
 
 
@@ -151,7 +165,4 @@ def _rows(schedule: Schedule) -> list[dict[str, object]]:
     from fedsched.io.schedules import columns_of
 
     table = {name: column.tolist() for name, column in columns_of(schedule).items()}
-    return [
-        {name: None if value != value else value for name, value in zip(table, row, strict=True)}
-        for row in zip(*table.values(), strict=True)
-    ]
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
