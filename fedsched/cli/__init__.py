@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import fedsched
+from fedsched.cli.shared import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,6 @@ COMMANDS = {
     "verify": "Recompute the known schedules of a log on your copy of it.",
     "demo": "Compare policies on the shipped trace; writes a report.",
 }
-FAILED = 2
-INTERRUPTED = 130
 
 
 def build_app() -> App:

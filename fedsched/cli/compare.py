@@ -10,7 +10,15 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.cli.shared import check_output, load_federation, load_workload, print_json, progress_bar
+from fedsched.cli.shared import (
+    CHECK_FAILED,
+    INTERRUPTED,
+    check_output,
+    load_federation,
+    load_workload,
+    print_json,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +28,6 @@ if TYPE_CHECKING:
     from fedsched.comparison import Comparison, Instance
     from fedsched.comparison.record import Blocks
     from fedsched.comparison.statistics import Friedman, Pairs
-
-FAILED_RUNS = 1
-INTERRUPTED = 130
 
 
 def command(
@@ -147,7 +152,7 @@ def command(
             print(f"Report: {report}")
     for record in found.failed:
         print(f"fedsched: {record} failed: {record.error}", file=sys.stderr)
-    return FAILED_RUNS if found.failed else 0
+    return CHECK_FAILED if found.failed else 0
 
 
 def instances_of(
@@ -205,9 +210,7 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, wr
 
     overall, pairs = _tests(found, against, by, alpha)
     return {
-        "measures": {
-            measure: [asdict(row) for row in found.table(measure).rows] for measure in measures_of(found)
-        },
+        "measures": {measure: [asdict(row) for row in found.table(measure).rows] for measure in measures_of(found)},
         "measure": measures_of(found)[0],
         "ranks": found.ranks(by=by),
         "friedman": overall if isinstance(overall, str) else asdict(overall),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli.shared import (
     CHART_FORMATS,
+    INTERRUPTED,
     PLAN_FORMATS,
     announce_compiling,
     check_output,
@@ -19,8 +20,6 @@ from fedsched.cli.shared import (
 
 if TYPE_CHECKING:
     from fedsched.result import Result
-
-INTERRUPTED = 130
 
 
 def command(
@@ -108,6 +107,7 @@ def command(
     """
     from fedsched.optimize import optimize
     from fedsched.result import Result
+    from fedsched.search import driver
 
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
@@ -147,7 +147,7 @@ def command(
         print_json(as_json(result, [str(path) for path in (out, gantt, save) if path]))
     else:
         print(result)
-    if result.stop_reason == "interrupted":
+    if result.stop_reason == driver.INTERRUPTED:
         print("fedsched: interrupted; the best until then is above.", file=sys.stderr)
         return INTERRUPTED
     return 0

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
+# What a command exits with; 0 is done.
+CHECK_FAILED, FAILED, INTERRUPTED = 1, 2, 130
 PLAN_FORMATS = (".csv", ".swf", ".json")
 CHART_FORMATS = (".svg", ".png", ".pdf")
 

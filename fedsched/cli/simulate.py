@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli.shared import (
     CHART_FORMATS,
+    INTERRUPTED,
     PLAN_FORMATS,
     check_output,
     load_federation,
@@ -24,8 +25,6 @@ from fedsched.cli.shared import (
 if TYPE_CHECKING:
     from fedsched.policies import Policy
     from fedsched.schedule import Schedule
-
-INTERRUPTED = 130
 
 
 def command(

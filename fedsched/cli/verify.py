@@ -7,14 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.cli.shared import print_json, print_table, progress_bar
+from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.known import Outcome
-
-INTERRUPTED = 130
 
 
 def command(trace: str | None = None, /, *, nodes: int | None = None, json: bool = False) -> int:
@@ -57,7 +55,7 @@ def command(trace: str | None = None, /, *, nodes: int | None = None, json: bool
     if interrupted:
         print(f"fedsched: interrupted; {len(outcomes)} schedules were checked until then.", file=sys.stderr)
         return INTERRUPTED
-    return 0 if all(outcome.passed for outcome in outcomes) else 1
+    return 0 if all(outcome.passed for outcome in outcomes) else CHECK_FAILED
 
 
 def _print_outcomes(outcomes: Sequence[Outcome]) -> None:
