@@ -5,16 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import fedsched
 from fedsched.cli.shared import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclopts import App
-
-SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate policies, search plans."
-EPILOGUE = "Every command: --json for machines, --debug for the traceback behind an error."
 COMMANDS = {
     "simulate": "Run a policy on a log and print what it costs.",
     "optimize": "Search the best plan for a package of jobs, beside baselines and bounds.",
@@ -26,40 +21,26 @@ COMMANDS = {
     "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",
     "verify": "Recompute the known schedules of a log on your copy of it.",
+    "completion": "Print what makes a shell complete commands and options.",
     "demo": "Compare policies on the shipped trace; writes a report.",
 }
-
-
-def build_app() -> App:
-    """Return the command's parser; a command's module is imported when the command is run."""
-    from cyclopts import App
-
-    app = App(
-        name="fedsched",
-        help=SUMMARY,
-        help_epilogue=EPILOGUE,
-        help_format="plaintext",
-        version=fedsched.__version__,
-        result_action="return_value",
-        suppress_keyboard_interrupt=False,  # `run` says what Ctrl-C left behind
-    )
-    for name, summary in COMMANDS.items():
-        app.command(f"fedsched.cli.{name}:command", name=name, help=summary)
-    return app
 
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit status of the command line: 0 done, 1 a check failed, 2 an error, 130 interrupted."""
     from cyclopts import CycloptsError
 
+    from fedsched.cli.app import build_app
+
     debug = "--debug" in arguments
-    tokens = [argument for argument in arguments if argument != "--debug"]
+    named = next((argument for argument in arguments if argument in COMMANDS), None)
+    app = build_app(named)
     try:
-        status = build_app()(tokens, exit_on_error=False, print_error=False)
+        status = app.meta(arguments, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         if debug:
             raise
-        return _complain(f"{error} See: fedsched --help.")
+        return _complain(f"{error} See: fedsched {f'{named} ' if named else ''}--help.")
     except KeyboardInterrupt:
         if debug:
             raise

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import number_text, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -17,15 +18,18 @@ SHOWN = ("mean_wait", "bounded_slowdown", "makespan", "utilisation", "energy", "
 DRAWN_JOBS = 300
 
 
-def command(*, out: Path = Path("demo-report"), json: bool = False) -> int:
+def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> int:
     """Compare policies on the shipped trace and example federation; write a report to open in a browser.
 
     Parameters
     ----------
     out
         The report's folder.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched demo
+    fedsched demo --out report --json
     """
     from fedsched.errors import OutputError
     from fedsched.federation import Federation

@@ -7,6 +7,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
     announce_compiling,
@@ -49,23 +50,19 @@ def command(
     load: float | None = None,
     completions: int | None = None,
     time_limit: float | None = None,
-    head: int | None = None,
+    head: options.Head = None,
     warmup: float = 0.0,
     replications: int = 10,
-    seed: int = 0,
-    gantt: Path | None = None,
-    json: bool = False,
+    seed: options.Seed = 0,
+    gantt: options.Gantt = None,
+    json: options.Json = False,
 ) -> int:
     """Run a published experiment of gang scheduling, or a log of yours, on sites with a queue per processor.
-
-    Example: fedsched gang pinto-2019-s1 --scheduler LJFSm
-    Example: fedsched gang sample --processors 128,256 --discipline afcfs --migration both
 
     Parameters
     ----------
     what
-        dimitriadou-karatza-1, -2, -3 (the approaches), pinto-2014-s1, -s2, -s3, pinto-2019-s1, -s2 (the scenarios); or
-        a workload file (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
+        dimitriadou-karatza-1 to -3, pinto-2014-s1 to -s3, pinto-2019-s1 or -s2; or a workload file, or `sample`.
     scheduler
         Of the Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS, with an m for migration (2019).
     approach
@@ -106,18 +103,15 @@ def command(
         A run ends after so many completed jobs.
     time_limit
         For a log: the run ends at this time.
-    head
-        For a log: only the first so many jobs.
     warmup
         So many seconds from the first arrival are left out of the figures.
     replications
         How many runs with seeds of their own; a log is run once.
-    seed
-        The first run's seed.
-    gantt
-        Draw the first run: .svg, .png or .pdf.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched gang pinto-2019-s1 --scheduler LJFSm
+    fedsched gang sample --processors 128,256 --discipline afcfs --migration both
     """
     from fedsched.gang import GangSystem, presets, simulate
 

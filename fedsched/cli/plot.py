@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import Literal
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import CHART_FORMATS, check_output
 
 
@@ -14,11 +15,10 @@ def command(
     *,
     out: Path,
     what: Literal["all", "front", "gantt"] = "all",
-    choose: str = "knee",
+    choose: options.Choose = "knee",
+    json: options.Json = False,
 ) -> int:
     """Draw a saved search result: its front, its progress and the chosen plan.
-
-    Example: fedsched plot result.json --out result.png
 
     Parameters
     ----------
@@ -30,6 +30,11 @@ def command(
         Everything on one page, the front alone, or the chosen plan's Gantt chart alone.
     choose
         Which plan's Gantt chart: knee, or an objective's name for the best by it.
+
+    Examples
+    --------
+    fedsched plot result.json --out result.png
+    fedsched plot result.json --what gantt --choose makespan --out plan.svg
     """
     from fedsched.result import Result
 

@@ -25,7 +25,7 @@ PLAN_FORMATS = (".csv", ".swf", ".json")
 CHART_FORMATS = (".svg", ".png", ".pdf")
 
 
-def load_workload(trace: str, head: int | None = None) -> Workload:
+def load_workload(trace: Path | str, head: int | None = None) -> Workload:
     """Return the workload in a file, or one that ships with the package, by name."""
     from fedsched.io import read, read_example
 
@@ -34,11 +34,11 @@ def load_workload(trace: str, head: int | None = None) -> Workload:
             raise TraceError(f"{trace}: there is no such file; check the path, or name a shipped workload: sample.")
         workload = read(trace)
     else:
-        workload = read_example(trace)
+        workload = read_example(str(trace))
     return workload if head is None else workload.head(head)
 
 
-def load_federation_file(path: str) -> Federation:
+def load_federation_file(path: Path | str) -> Federation:
     """Return the federation in a file; where there is none, the error names the shipped ones."""
     from fedsched.io import read_federation
     from fedsched.io.examples import example_names
@@ -49,7 +49,7 @@ def load_federation_file(path: str) -> Federation:
     return read_federation(path)
 
 
-def load_federation(federation: str | None, nodes: int | None, workload: Workload | None = None) -> Federation:
+def load_federation(federation: Path | str | None, nodes: int | None, workload: Workload | None = None) -> Federation:
     """Return the federation in a file or by name; or one cluster of `nodes` nodes, by default the log's machine."""
     from fedsched.federation import Federation
 
@@ -57,7 +57,7 @@ def load_federation(federation: str | None, nodes: int | None, workload: Workloa
         raise FederationError("Give --federation or --nodes, not both.")
     if federation is not None:
         is_file = Path(federation).suffix == ".toml" or Path(federation).exists()
-        return load_federation_file(federation) if is_file else Federation.example(federation)
+        return load_federation_file(federation) if is_file else Federation.example(str(federation))
     size = nodes if nodes is not None else workload.nodes if workload is not None else 0
     if not size and nodes is None:
         name = "The log" if workload is None else f"{workload.name}: the log"

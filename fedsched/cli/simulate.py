@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
     INTERRUPTED,
@@ -28,42 +28,33 @@ if TYPE_CHECKING:
 
 
 def command(
-    trace: str,
+    trace: options.Trace,
     /,
     *,
-    federation: str | None = None,
-    nodes: int | None = None,
+    federation: options.Federation = None,
+    nodes: options.Nodes = None,
     policy: str = "easy",
     order: str | None = None,
     dispatch: str | None = None,
     backfill_order: str | None = None,
     placement: str | None = None,
     same_time: Literal["batch", "sequential"] = "batch",
-    saturation: Literal["dynamic", "static"] = "dynamic",
-    knowledge: Literal["estimate", "runtime"] = "estimate",
-    kill_at_estimate: bool = False,
-    head: int | None = None,
+    saturation: options.Saturation = "dynamic",
+    knowledge: options.Knowledge = "estimate",
+    kill_at_estimate: options.KillAtEstimate = False,
+    head: options.Head = None,
     sample: int | None = None,
-    seed: int = 0,
-    out: Path | None = None,
-    gantt: Path | None = None,
-    json: bool = False,
+    seed: options.Seed = 0,
+    out: options.OutPlan = None,
+    gantt: options.Gantt = None,
+    json: options.Json = False,
 ) -> int:
     """Run a policy on a log and print what it costs.
 
-    Example: fedsched simulate sample --federation example --policy easy --gantt plan.png
-
     Parameters
     ----------
-    trace
-        A workload file (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
-    federation
-        A federation file (.toml), or the name of a shipped one (example, figure-1-5, …).
-    nodes
-        Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
     policy
-        fcfs, easy, easy-sjbf, conservative, lookahead, min-min, wfp3-easy, …; ORDER-DISPATCH, HEURISTIC-DISPATCH and
-        easy-ORDER combine them all.
+        fcfs, easy, easy-sjbf, conservative, lookahead, min-min, …; ORDER-DISPATCH and HEURISTIC-DISPATCH combine.
     order
         In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, unicef, f1.
     dispatch
@@ -74,24 +65,13 @@ def command(
         fastest, single, home, best_fit, efficient, powerful, big_small or link_aware.
     same_time
         How events of one instant are read.
-    saturation
-        Whether rates follow the uplinks' load or stay as at the start.
-    knowledge
-        Whether plans see the users' estimates or the true run times.
-    kill_at_estimate
-        Jobs end at their estimate.
-    head
-        Only the first so many jobs.
     sample
         Only so many jobs, drawn at random.
-    seed
-        What --sample draws by: the same seed, the same jobs.
-    out
-        Write the schedule: .csv, .swf (both also .gz) or .json.
-    gantt
-        Draw the schedule: .svg, .png or .pdf.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched simulate sample --federation example --policy easy --gantt plan.png --out plan.csv
+    fedsched simulate sample --nodes 128 --order saf --dispatch greedy --json
     """
     from fedsched.simulate import simulate
 
