@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import errno
+import io
 import sys
 from typing import TYPE_CHECKING
 
@@ -22,8 +25,21 @@ COMMANDS = {
     "generate": "Write a made workload: lublin, poisson or planted.",
     "verify": "Recompute the known schedules of a log on your copy of it.",
     "completion": "Print what makes a shell complete commands and options.",
+    "doctor": "Say whether this installation is sound: versions, machine, kernel cache, a self-test.",
     "demo": "Compare policies on the shipped trace; writes a report.",
 }
+CURES = {
+    errno.ENOENT: "; check the path",
+    errno.EISDIR: "; give the name of a file in it",
+    errno.ENOTDIR: "; a part of the path is a file",
+    errno.EACCES: "; ask its owner, or give another path",
+    errno.ENOSPC: "; make room, or write elsewhere",
+}
+# What the tables write beyond ASCII, for terminals and pipes that have nothing else.
+SPELLED = dict(
+    zip("×·−–—…≤≥²³√Σσταβγ∞%", ("x", "*", "-", "-", "-", "...", "<=", ">=", "^2", "^3", "sqrt", "sum", "sigma", "tau",
+                               "alpha", "beta", "gamma", "inf", "%"), strict=True)
+)  # fmt: skip
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -37,6 +53,8 @@ def run(arguments: Sequence[str]) -> int:
     app = build_app(named)
     try:
         status = app.meta(arguments, exit_on_error=False, print_error=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a full disk can still be said
     except CycloptsError as error:
         if debug:
             raise
@@ -50,6 +68,8 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout = None
         return 0
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            sys.stdout = None  # what it still holds cannot be written either
         if debug:
             raise
         return _complain(describe(error))
@@ -61,8 +81,9 @@ def describe(error: BaseException) -> str:
     from fedsched.errors import FedschedError
 
     text = " ".join(str(error).split())
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        where = "The output" if error.filename is None else error.filename
+        return f"{where}: {error.strerror}{CURES.get(error.errno or 0, '')}."
     if isinstance(error, FedschedError | ValueError | TypeError) and text:
         return text
     return f"{type(error).__name__}: {text} (unexpected; --debug shows where)"
@@ -73,6 +94,17 @@ def _complain(text: str, status: int = FAILED) -> int:
     return status
 
 
+def spelled_out(error: UnicodeError) -> tuple[str, int]:
+    """Return words for signs that an output's encoding lacks, so that no table ends in a UnicodeEncodeError."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(SPELLED.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
 def main() -> None:
     """Run the command line of this process, and exit with its status."""
+    codecs.register_error("fedsched", spelled_out)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="fedsched")
     sys.exit(run(sys.argv[1:]))

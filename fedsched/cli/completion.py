@@ -35,7 +35,7 @@ def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, 
         path = app.install_completion(shell=shell)
         path.write_text(script, encoding="utf-8")
     if json:
-        print_json({"shell": shell, "script": script, "written": path and str(path)})
+        print_json({"shell": shell, "script": script, "written": [str(path)] if path else []})
     elif path is not None:
         print(f"written to {path}; a new {shell} completes fedsched.")
     else:

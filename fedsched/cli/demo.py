@@ -56,7 +56,7 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
     with atomic_text(page) as stream:
         stream.write(_page(schedules, picture))
     if json:
-        print_json({"report": str(page), "schedules": [schedule.to_json() for schedule in schedules]})
+        print_json({"written": [str(page)], "schedules": [schedule.to_json() for schedule in schedules]})
         return 0
     print_table(f"{workload.name} on {federation}", ("policy", *SHOWN), _rows(schedules), align="l")
     print(f"Report: {page}")

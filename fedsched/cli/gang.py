@@ -179,9 +179,11 @@ def _draw(schedule: GangSchedule, path: Path | None) -> None:
     if path is not None:
         from matplotlib.figure import Figure
 
+        from fedsched.plot.saving import save
+
         figure = Figure(figsize=(10, 5), layout="constrained")
         schedule.gantt(figure.add_subplot())
-        figure.savefig(path)
+        save(figure, path)
 
 
 def _print_run(what: str, schedule: GangSchedule, warmup: float, json: bool) -> int:

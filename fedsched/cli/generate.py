@@ -69,7 +69,7 @@ def command(
         workload = workload.with_estimates("tsafrir", seed=seed)
     write(workload, out)
     if json:
-        print_json({"jobs": len(workload), "nodes": workload.nodes, "best_makespan": optimum, "written": str(out)})
+        print_json({"jobs": len(workload), "nodes": workload.nodes, "best_makespan": optimum, "written": [str(out)]})
         return 0
     print(workload)
     if optimum is not None:

@@ -148,7 +148,9 @@ def command(
     if out is not None:
         write_windows(next(iter(last.values())), out)
     if json:
-        print_json({"cycles": cycles, "means": means, "last": {name: _plan(plan) for name, plan in last.items()}})
+        written = [str(path) for path in (out, gantt) if path]
+        plans = {name: _plan(plan) for name, plan in last.items()}
+        print_json({"cycles": cycles, "means": means, "last": plans, "written": written})
         return 0
     print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]

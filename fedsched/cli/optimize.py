@@ -12,6 +12,7 @@ from fedsched.cli.shared import (
     INTERRUPTED,
     PLAN_FORMATS,
     announce_compiling,
+    check_input,
     check_output,
     load_federation,
     load_workload,
@@ -85,6 +86,10 @@ def command(
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_output(save, (".json",), what="a result")
+    for path in initial:
+        check_input(path)
+    if checkpoint is not None and checkpoint.exists():
+        check_input(checkpoint)
     workload = load_workload(trace, head)
     cluster = load_federation(federation, nodes, workload)
     former = [Result.load(path) for path in initial]

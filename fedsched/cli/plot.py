@@ -6,7 +6,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import CHART_FORMATS, check_output
+from fedsched.cli.shared import CHART_FORMATS, check_input, check_output, print_json
 
 
 def command(
@@ -38,14 +38,19 @@ def command(
     """
     from fedsched.result import Result
 
+    check_input(result)
     check_output(out, CHART_FORMATS, what="a chart")
     found = Result.load(result)
     if what == "gantt":
         schedule = found.knee() if choose == "knee" else found.best(choose)
         schedule.gantt(out)
-        return 0
-    from fedsched.plot.result import draw_front, draw_result
-    from fedsched.plot.saving import save
+    else:
+        from fedsched.plot.result import draw_front, draw_result
+        from fedsched.plot.saving import save
 
-    save(draw_result(found) if what == "all" else draw_front(found), out)
+        save(draw_result(found) if what == "all" else draw_front(found), out)
+    if json:
+        print_json({"drawn": what, "written": [str(out)]})
+    else:
+        print(f"written to {out}")
     return 0

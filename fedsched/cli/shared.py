@@ -25,6 +25,14 @@ PLAN_FORMATS = (".csv", ".swf", ".json")
 CHART_FORMATS = (".svg", ".png", ".pdf")
 
 
+def check_input(path: Path | str) -> None:
+    """Raise the error that says what to do where a path names no file that can be read."""
+    if Path(path).is_dir():
+        raise TraceError(f"{path}: it is a folder; give a file in it.")
+    if not Path(path).exists():
+        raise TraceError(f"{path}: there is no such file; check the path.")
+
+
 def load_workload(trace: Path | str, head: int | None = None) -> Workload:
     """Return the workload in a file, or one that ships with the package, by name."""
     from fedsched.io import read, read_example
@@ -32,6 +40,7 @@ def load_workload(trace: Path | str, head: int | None = None) -> Workload:
     if Path(trace).exists() or Path(trace).suffix:
         if not Path(trace).exists():
             raise TraceError(f"{trace}: there is no such file; check the path, or name a shipped workload: sample.")
+        check_input(trace)
         workload = read(trace)
     else:
         workload = read_example(str(trace))
@@ -102,7 +111,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     for row in rows:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 160
-    Console(width=width).print(table)
+    # No markup: a file may be named [a], and "fedsched[notebook]" is to be read as it stands.
+    Console(width=width, markup=False, emoji=False).print(table)
 
 
 def announce_compiling() -> None:
@@ -137,7 +147,7 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".xz", ".bz2")]
     kind = suffixes[-1] if suffixes else ""
     if kind not in kinds:
-        known = ", ".join(kinds[:-1]) + f" or {kinds[-1]}"
+        known = " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part)
         raise OutputError(f"Cannot write {path}: {kind or 'no suffix'} is no format; {what} is {known}.")
     if path.is_dir():
         raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
