@@ -64,11 +64,15 @@ def examples_of(function: Callable[..., object]) -> list[str]:
 
 def epilogue_of(function: Callable[..., object]) -> str:
     """Return what stands below a command's help: its examples, each as it can be typed."""
-    # An option and its value stay on one line.
-    glued = [re.sub(r" (--[\w-]+) (?!-)", r" \1\0", example) for example in examples_of(function)]
+    lines = "\n".join(typed(example) for example in examples_of(function))
+    return "For example:\n\n" + textwrap.indent(lines, "  ")
+
+
+def typed(line: str) -> str:
+    """Return a command line of any length in lines of a terminal, an option and its value on the same one."""
+    glued = re.sub(r" (--[\w-]+) (?!-)", r" \1\0", line)
     wrap = textwrap.TextWrapper(74, break_on_hyphens=False, break_long_words=False, subsequent_indent="    ")
-    lines = [" \\\n".join(wrap.wrap(example)).replace("\0", " ") for example in glued]
-    return "\n  ".join(["For example:\n", *(line.replace("\n", "\n  ") for line in lines)])
+    return " \\\n".join(wrap.wrap(glued)).replace("\0", " ")
 
 
 def shown_default(value: object) -> str | None:

@@ -37,6 +37,9 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
     from fedsched.io.atomic import atomic_text
     from fedsched.simulate import simulate
 
+    there = next(folder for folder in (out, *out.parents) if folder.exists())
+    if not there.is_dir():
+        raise OutputError(f"Cannot write {out}: {there} is a file; choose another folder with --out.")
     workload = read_example("sample")
     federation = Federation.example()
     schedules = []

@@ -43,8 +43,10 @@ Objectives = Annotated[
     tuple[str, ...],
     Parameter(help="A metric to minimise, e.g. makespan, energy, bounded_slowdown; several make a front."),
 ]
-Seconds = Annotated[float | None, Parameter(help="Search so long.")]
-Evaluations = Annotated[int | None, Parameter(help="Search so many plans.")]
+Seconds = Annotated[float | None, Parameter(help="Search for so many seconds.")]
+Evaluations = Annotated[
+    int | None, Parameter(help="Search so many plans (optimize without any budget: 30,000,000 / jobs).")
+]
 Seed = Annotated[
     int, Parameter(help="Same seed, same answer: on any number of threads, and where no --seconds are given.")
 ]
