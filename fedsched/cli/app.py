@@ -41,6 +41,8 @@ def build_app(named: str | None = None) -> App:
         else:
             app.command(f"fedsched.cli.{name}:command", name=name, help=summary)
 
+    app.meta.suppress_keyboard_interrupt = False
+
     @app.meta.default
     def fedsched(
         *tokens: options.Rest,
