@@ -22,7 +22,7 @@ def test_json_is_what_the_library_gives(call: Callable[..., tuple[int, str, str]
     """Tests that bounds, front and penalty are those of `lower_bounds`, as submitted and as a package."""
     jobs = fs.Workload.example().head(40)
     waiting = replace(jobs, submit=np.full(40, jobs.submit.min()))
-    for workload, more in ((jobs, ()), (waiting, ("--package",))):
+    for workload, more in ((jobs, ()), (waiting, ("--submits", "now"))):
         status, out, err = call(*SMALL, *more, "--json")
         said = json.loads(out)
         bounds = lower_bounds(workload, fs.Federation.example())
@@ -35,7 +35,7 @@ def test_json_is_what_the_library_gives(call: Callable[..., tuple[int, str, str]
 
 def test_the_table_names_method_and_penalty(call: Callable[..., tuple[int, str, str]]) -> None:
     """Tests that the table says by what method, which columns are bounded, and the diagnosis."""
-    status, out, _ = call(*SMALL, "--package", "--method", "closed")
+    status, out, _ = call(*SMALL, "--submits", "now", "--method", "closed")
     assert status == 0
     assert "by closed forms" in out
     assert "Energy penalty at the least makespan" in out
