@@ -37,6 +37,10 @@ class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 
 
+class ConfigError(FedschedError):
+    """A file of options is wrong; the message names file, table and key."""
+
+
 class TooFewRunsError(FedschedError, ValueError):
     """A statistical test can show nothing with so few runs; the message says how many it needs."""
 

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import number_text, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -17,15 +18,18 @@ SHOWN = ("mean_wait", "bounded_slowdown", "makespan", "utilisation", "energy", "
 DRAWN_JOBS = 300
 
 
-def command(*, out: Path = Path("demo-report"), json: bool = False) -> int:
+def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> int:
     """Compare policies on the shipped trace and example federation; write a report to open in a browser.
 
     Parameters
     ----------
     out
         The report's folder.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched demo
+    fedsched demo --out report --json
     """
     from fedsched.errors import OutputError
     from fedsched.federation import Federation
@@ -33,6 +37,9 @@ def command(*, out: Path = Path("demo-report"), json: bool = False) -> int:
     from fedsched.io.atomic import atomic_text
     from fedsched.simulate import simulate
 
+    there = next(folder for folder in (out, *out.parents) if folder.exists())
+    if not there.is_dir():
+        raise OutputError(f"Cannot write {out}: {there} is a file; choose another folder with --out.")
     workload = read_example("sample")
     federation = Federation.example()
     schedules = []
@@ -52,7 +59,7 @@ def command(*, out: Path = Path("demo-report"), json: bool = False) -> int:
     with atomic_text(page) as stream:
         stream.write(_page(schedules, picture))
     if json:
-        print_json({"report": str(page), "schedules": [schedule.to_json() for schedule in schedules]})
+        print_json({"written": [str(page)], "schedules": [schedule.to_json() for schedule in schedules]})
         return 0
     print_table(f"{workload.name} on {federation}", ("policy", *SHOWN), _rows(schedules), align="l")
     print(f"Report: {page}")

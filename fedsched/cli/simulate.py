@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
+    INTERRUPTED,
     PLAN_FORMATS,
     check_output,
     load_federation,
@@ -27,16 +29,15 @@ if TYPE_CHECKING:
     from fedsched.policies import Policy
     from fedsched.schedule import Schedule
 
-INTERRUPTED = 130
 ROLLING = "rolling"
 
 
 def command(
-    trace: str,
+    trace: options.Trace,
     /,
     *,
-    federation: str | None = None,
-    nodes: int | None = None,
+    federation: options.Federation = None,
+    nodes: options.Nodes = None,
     policy: str = "easy",
     order: str | None = None,
     dispatch: str | None = None,
@@ -49,28 +50,20 @@ def command(
     objective: str | None = None,
     checkpoint: Path | None = None,
     same_time: Literal["batch", "sequential"] = "batch",
-    saturation: Literal["dynamic", "static"] = "dynamic",
-    knowledge: Literal["estimate", "runtime"] = "estimate",
-    kill_at_estimate: bool = False,
-    head: int | None = None,
+    saturation: options.Saturation = "dynamic",
+    knowledge: options.Knowledge = "estimate",
+    kill_at_estimate: options.KillAtEstimate = False,
+    head: options.Head = None,
     sample: int | None = None,
-    seed: int = 0,
-    out: Path | None = None,
-    gantt: Path | None = None,
-    json: bool = False,
+    seed: options.Seed = 0,
+    out: options.OutPlan = None,
+    gantt: options.Gantt = None,
+    json: options.Json = False,
 ) -> int:
     """Run a policy on a log and print what it costs.
 
-    Example: fedsched simulate sample --federation example --policy easy --gantt plan.png
-
     Parameters
     ----------
-    trace
-        A workload file (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
-    federation
-        A federation file (.toml), or the name of a shipped one (example, figure-1-5, …).
-    nodes
-        Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
     policy
         fcfs, easy, easy-sjbf, conservative, lookahead, min-min, wfp3-easy, …; ORDER-DISPATCH, HEURISTIC-DISPATCH and
         easy-ORDER combine them all. rolling: a search plans anew, again and again, what waits at the moment.
@@ -96,24 +89,14 @@ def command(
         rolling: a file where the run saves itself, and from which it goes on when called again.
     same_time
         How events of one instant are read.
-    saturation
-        Whether rates follow the uplinks' load or stay as at the start.
-    knowledge
-        Whether plans see the users' estimates or the true run times.
-    kill_at_estimate
-        Jobs end at their estimate.
-    head
-        Only the first so many jobs.
     sample
         Only so many jobs, drawn at random.
-    seed
-        What --sample and --policy rolling draw by: the same seed, the same jobs and plans.
-    out
-        Write the schedule: .csv, .swf (both also .gz) or .json.
-    gantt
-        Draw the schedule: .svg, .png or .pdf.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched simulate sample --federation example --policy easy --gantt plan.png --out plan.csv
+    fedsched simulate sample --nodes 128 --order saf --dispatch greedy --json
+    fedsched simulate sample --head 100 --federation example --policy rolling --evaluations 300
     """
     from fedsched.simulate import simulate
 

@@ -10,6 +10,7 @@ from fedsched.baselines import baseline_schedules, values_of
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.optimize import bounds_of, optimize, versions
 from fedsched.policies import POLICIES
+from fedsched.search.driver import INTERRUPTED
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
@@ -89,7 +90,7 @@ class SearchEntrant:
             seconds=budget.seconds,
             baselines=self.baselines,
         )
-        if result.stop_reason == "interrupted":
+        if result.stop_reason == INTERRUPTED:
             raise KeyboardInterrupt
         return Outcome.of(result)
 

@@ -23,18 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("sample", "--head", "40", "--federation", "example")
 
 
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Return a function that runs a command line in this process: exit status, output, errors."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = cli.run([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
-
-
 def modules_after(code: str) -> set[str]:
     """Return the top-level modules that an interpreter has loaded after the code."""
     code += "\nimport sys; print('|', *sorted({name.partition('.')[0] for name in sys.modules}))"
