@@ -55,7 +55,7 @@ _ELSEWHERE = (
 # Names of our own that stand for a longer type, and what only signatures show.
 _ALIASES = r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Intervals|tuple\[float|fedsched\..*\b(_Cycle|Prover)"
 nitpick_ignore_regex = [(r"py:.*", f"{_ELSEWHERE}|{_ALIASES}")]
-_NUMPYDOC = Config(napoleon_use_rtype=False)
+_NUMPYDOC = Config(napoleon_use_rtype=False, napoleon_attr_annotations=False)
 
 
 def setup(app: Sphinx) -> None:
