@@ -67,6 +67,8 @@ def setup(app: Sphinx) -> None:
 
 def _numpydoc(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Translate a docstring in numpydoc's form; of a property, what stands before a colon is no type."""
+    if what == "data":  # a table has no docstring of its own, and its type's is none of our business
+        lines.clear()
     if what not in ("property", "attribute", "data"):
         lines[:] = NumpyDocstring(lines, _NUMPYDOC, app, what, name, obj, options).lines()
 
