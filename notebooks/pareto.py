@@ -18,6 +18,7 @@
 
 # %%
 import os
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,6 +28,8 @@ from fedsched.bounds import lower_bounds
 from fedsched.generate import lublin
 from fedsched.plot import attainment, convergence, pareto
 from fedsched.plot.style import dress
+
+# %matplotlib inline
 
 SMALL = os.environ.get("FEDSCHED_BUDGET") == "small"
 JOBS = 25 if SMALL else 80
@@ -42,6 +45,7 @@ SEEDS = 3 if SMALL else 10
 # %%
 jobs = lublin(jobs=2000, nodes=64, seed=3)
 jobs = jobs.filter((jobs.runtime >= 300) & (jobs.tasks <= 48)).head(JOBS)
+jobs = replace(jobs, submit=np.zeros(JOBS))  # a package: all of them wait
 
 
 def federation(*, idle: float, hungry: float) -> fs.Federation:
@@ -53,12 +57,25 @@ def federation(*, idle: float, hungry: float) -> fs.Federation:
     return fs.Federation(tuple(clusters))
 
 
-def search(machine: fs.Federation, *, method: str = "memetic", seed: int = 1, evaluations: int = EVALUATIONS) -> fs.Result:
+def search(
+    machine: fs.Federation,
+    *,
+    method: str = "memetic",
+    seed: int = 1,
+    evaluations: int = EVALUATIONS,
+    seeds: str = "structured",
+) -> fs.Result:
     """Return a front of makespan and energy."""
     return fs.optimize(
-        jobs, machine, method=method, objectives=("makespan", "energy"), evaluations=evaluations, seed=seed,
+        jobs,
+        machine,
+        method=method,
+        objectives=("makespan", "energy"),
+        evaluations=evaluations,
+        seed=seed,
+        seeds=seeds,
         baselines=("fcfs", "easy", "min-min", "least-energy"),
-    )  # fmt: skip
+    )
 
 
 print(jobs)
@@ -87,10 +104,9 @@ front
 # At one end the fast nodes work all the time, at the other they hardly do:
 
 # %%
-figure, axes = plt.subplots(1, 2, figsize=(13, 4.5), layout="constrained")
+figure, axes = plt.subplots(2, 1, figsize=(10, 8), layout="constrained")
 for ax, name in zip(axes, ("makespan", "energy"), strict=True):
     front.best(name).plot(ax)
-    ax.set_title(f"least {name}: {front.best(name).makespan / 3600:.1f} h, {front.best(name).energy / 3.6e6:.0f} kWh")
 plt.show()
 
 # %% [markdown]
@@ -143,29 +159,39 @@ plt.show()
 # ## Several runs: attainment surfaces
 #
 # One run of a search is one draw. The line is what half of the runs attain or better, the band goes from a quarter to
-# three quarters. Bands that do not overlap are a difference that chance does not explain.
+# three quarters of them. On the left the searches begin with random plans, on the right as they do by default: with what
+# rules and simple blacklists give.
 
 # %%
 methods = ("memetic", "moga", "mpso-fga")
+budget = EVALUATIONS // 16
 runs = {
-    name: [search(open_machine, method=name, seed=seed, evaluations=EVALUATIONS // 20) for seed in range(SEEDS)]
+    (seeds, name): [search(open_machine, method=name, seed=seed, evaluations=budget, seeds=seeds) for seed in range(SEEDS)]
+    for seeds in ("random", "structured")
     for name in methods
 }
-ax = attainment.draw(
-    {name: [run.front.values for run in results] for name, results in runs.items()},
-    title=f"{EVALUATIONS // 20:,} evaluations, {SEEDS} seeds",
-)
-ax.figure
+figure, axes = plt.subplots(1, 2, figsize=(13, 4.6), sharex=True, sharey=True, layout="constrained")
+for ax, seeds in zip(axes, ("random", "structured"), strict=True):
+    attainment.draw(
+        {name: [run.front.values for run in runs[seeds, name]] for name in methods},
+        title=f"{seeds} seeds: {budget:,} evaluations, {SEEDS} runs",
+        ax=ax,
+    )
+plt.show()
 
 # %% [markdown]
-# The same runs, over their evaluations, as the area that the front dominates:
+# The same runs over their evaluations: which part of the area that the best front dominates is still missing.
 
 # %%
+most = max(run.history[-1].hypervolume for results in runs.values() for run in results)
 progress = {
-    name: [([m.evaluations for m in run.history], [m.hypervolume for m in run.history]) for run in results]
-    for name, results in runs.items()
+    f"{name}, {seeds} seeds": [
+        ([m.evaluations for m in run.history], [100 * (1 - m.hypervolume / most) for m in run.history]) for run in results
+    ]
+    for (seeds, name), results in runs.items()
+    if name != "mpso-fga"
 }
-convergence.draw(progress, value="hypervolume", title="What more evaluations bring").figure
+convergence.draw(progress, value="missing hypervolume, %", title="What more evaluations bring").figure
 
 # %% [markdown]
 # For a verdict with its error probability, `fs.compare` runs this on several instances and tests it:

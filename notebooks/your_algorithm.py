@@ -32,9 +32,11 @@ from fedsched.plot import convergence, pareto
 from fedsched.plot.style import LINES, dress
 from fedsched.search import Objectives, SearchProblem, deap_individual_toolbox, deap_toolbox, pymoo_problem
 
+# %matplotlib inline
+
 SMALL = os.environ.get("FEDSCHED_BUDGET") == "small"
-GENERATIONS = 6 if SMALL else 150
-SIZE = 20 if SMALL else 60
+GENERATIONS = 6 if SMALL else 100
+SIZE = 20 if SMALL else 50
 log, cluster = fs.Workload.example(), fs.Federation.example()
 jobs = log.take(range(200, 230 if SMALL else 260))
 
@@ -55,7 +57,7 @@ result = fs.optimize(jobs, cluster, objectives=("makespan", euros), evaluations=
 ax = pareto.draw(
     {result.method: result.front.values},
     objectives=("makespan", "euros"),
-    baselines={baseline.policy: baseline.values for baseline in result.baselines if baseline.policy in ("easy", "sjf-easy", "min-min")},
+    baselines={b.policy: b.values for b in result.baselines if b.policy in ("easy", "easy-sjbf", "sjf-greedy")},
     title="Makespan and euros",
 )
 ax.figure
@@ -224,9 +226,10 @@ class Arrays:
                 continue
             parents = np.stack([toolbox.select(values, SIZE, rng), toolbox.select(values, SIZE, rng)], axis=1)
             children = toolbox.mutate(toolbox.mate(rows, parents), rng.integers(0, 3, SIZE))
-            rows, values = np.concatenate([rows, children]), np.concatenate([values, toolbox.map(toolbox.evaluate, children)])
-            kept = np.argsort(values, kind="stable")[:SIZE]
-            rows, values = rows[kept], values[kept]
+            all_rows = np.concatenate([rows, children])
+            all_values = np.concatenate([values, toolbox.map(toolbox.evaluate, children)])
+            kept = np.argsort(all_values, kind="stable")[:SIZE]
+            rows, values = all_rows[kept], all_values[kept]
         return Outcome(front=[[values[0]]], evaluations=budget.evaluations)
 
 
@@ -238,8 +241,8 @@ instances = [
 comparison = fs.compare(
     instances,
     (Arrays(), "memetic", "ga", "random", "sjf-easy"),
-    range(3 if SMALL else 5),
-    fs.Budget(evaluations=SIZE * (10 if SMALL else 50)),
+    range(2 if SMALL else 5),
+    fs.Budget(evaluations=SIZE * (10 if SMALL else 40)),
 )
 print(comparison.pairs(against="mine"))
 

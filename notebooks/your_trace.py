@@ -28,6 +28,8 @@ import fedsched as fs
 from fedsched.generate import lublin
 from fedsched.plot.style import LINES, MARKERS, dress
 
+# %matplotlib inline
+
 SMALL = os.environ.get("FEDSCHED_BUDGET") == "small"
 JOBS = 800 if SMALL else 6000
 MY_LOG = None  # "path/to/mine.swf.gz"
@@ -55,7 +57,8 @@ def spoilt_log(path: Path) -> Path:
     users = rng.zipf(1.6, size=len(rows)) % 40 + 1
     for row, user in zip(rows, users, strict=True):
         row[11] = str(user)
-    for field, value, share in ((8, "-1", 0.03), (8, "2147483648", 0.01), (3, "-1", 0.02), (4, "100000", 0.002), (1, "-1", 0.001)):
+    faults = ((8, "-1", 0.03), (8, "2147483648", 0.01), (3, "-1", 0.02), (4, "100000", 0.002), (1, "-1", 0.001))
+    for field, value, share in faults:
         for k in rng.choice(len(rows), size=max(1, int(share * len(rows))), replace=False):
             rows[k][field] = value
     for k in rng.choice(len(rows), size=len(rows) // 20, replace=False):
@@ -88,7 +91,8 @@ print(log)
 
 # %%
 report = log.cleaning
-for reason in ("malformed", "no_runtime", "too_wide", "negative_submit", "missing_request", "unlimited_request", "over_request"):
+counted = ("malformed", "no_runtime", "too_wide", "negative_submit")
+for reason in (*counted, "missing_request", "unlimited_request", "over_request"):
     print(f"{reason:<18} {getattr(report, reason):>5}")
 log = log.rebased().renumbered()
 machine = fs.Federation.homogeneous(log.nodes)
@@ -122,7 +126,10 @@ schedules = {name: fs.simulate(log, machine, name) for name in policies}
 trimmed = {name: schedule.trimmed_metrics(warmup=0.1, cooldown=0.1) for name, schedule in schedules.items()}
 print(f"{'':<14}{'mean wait':>10}{'max wait':>10}{'bounded slowdown':>18}{'spread over users':>19}")
 for name, m in trimmed.items():
-    print(f"{name:<14}{m.mean_wait / 3600:>8.2f} h{m.max_wait / 3600:>8.1f} h{m.bounded_slowdown:>18.1f}{m.user_spread:>19.1f}")
+    print(
+        f"{name:<14}{m.mean_wait / 3600:>8.2f} h{m.max_wait / 3600:>8.1f} h"
+        f"{m.bounded_slowdown:>18.1f}{m.user_spread:>19.1f}"
+    )
 
 # %% [markdown]
 # Averages hide who pays. Mean waits by width and by length of the job, for three of them:
@@ -130,18 +137,18 @@ for name, m in trimmed.items():
 # %%
 widths, lengths = np.array([1, 2, 9, 33, 129]), np.array([0, 600, 3600, 6 * 3600, np.inf])
 names = ("easy", "easy-saf", "f1-easy")
+row_of, column_of = np.digitize(log.tasks, widths) - 1, np.digitize(log.runtime, lengths) - 1
+of_class = row_of * 4 + column_of
+number = np.bincount(of_class, minlength=16)
+waits = {name: np.bincount(of_class, weights=schedules[name].wait, minlength=16) / np.maximum(number, 1) for name in names}
+highest = max(table.max() for table in waits.values()) / 3600
 figure, axes = plt.subplots(1, 3, figsize=(14, 3.6), layout="constrained", sharey=True)
 for ax, name in zip(axes, names, strict=True):
-    table = np.full((len(widths) - 1, len(lengths) - 1), np.nan)
+    table = waits[name].reshape(4, 4) / 3600
+    ax.imshow(table, cmap="viridis", vmin=0, vmax=highest, aspect="auto")
     for row, column in np.ndindex(table.shape):
-        of_class = (log.tasks >= widths[row]) & (log.tasks < widths[row + 1])
-        of_class &= (log.runtime >= lengths[column]) & (log.runtime < lengths[column + 1])
-        if of_class.any():
-            table[row, column] = schedules[name].wait[of_class].mean() / 3600
-    image = ax.imshow(table, cmap="viridis", vmin=0, vmax=np.nanmax([s.wait.mean() for s in schedules.values()]) / 900, aspect="auto")
-    for row, column in np.ndindex(table.shape):
-        if np.isfinite(table[row, column]):
-            ax.text(column, row, f"{table[row, column]:.1f}", ha="center", va="center", color="white" if image.norm(table[row, column]) < 0.6 else "black")
+        dark = table[row, column] < 0.6 * highest
+        ax.text(column, row, f"{table[row, column]:.1f}", ha="center", va="center", color="white" if dark else "black")
     ax.set_xticks(range(4), ["< 10 min", "< 1 h", "< 6 h", "longer"])
     ax.set_yticks(range(4), ["1", "2–8", "9–32", "33–128"])
     dress(ax, x="run time", y="tasks" if name == names[0] else "", title=f"{name}: mean wait, h")
@@ -189,41 +196,56 @@ plt.show()
 # And the part of the waiting that no policy is to blame for: what if users asked for what they need?
 
 # %%
-for label, jobs in (("as asked", log), ("twice the run time", log.with_estimates("factor", factor=2.0)), ("exact", log.with_estimates("exact"))):
+for label, jobs in (
+    ("as asked", log),
+    ("twice the run time", log.with_estimates("factor", factor=2.0)),
+    ("exact", log.with_estimates("exact")),
+):
     waits = [fs.simulate(jobs, machine, name).metrics().mean_wait / 3600 for name in ("easy", "easy-saf")]
     print(f"{label:<20} easy {waits[0]:5.2f} h, easy-saf {waits[1]:5.2f} h")
 
 # %% [markdown]
-# ## A day in packages
+# ## After maintenance: a backlog in packages
 #
-# What could planning do that no rule does? The busiest day's jobs, cut into packages in the order they came, each
-# planned from the state that the one before leaves. All of them know the run times, rules included, so that a gain over
-# EASY is not one of foresight.
+# The machine was down for its busiest day, and all that day's jobs wait. What could planning do that no rule does? They
+# are cut into packages in the order they came, each planned from the state that the one before leaves, its running jobs
+# included. All know the run times, rules too, so that a gain over EASY is not one of foresight.
+#
+# (While jobs still arrive, packages of a fixed number are a bad idea: the first job of each would wait for the last one.)
 
 # %%
-busiest = int(np.argmax(np.histogram(hours, bins=days)[0]))
-day = log.window(busiest * 86_400, (busiest + 1) * 86_400).rebased()
-day = day.head(60) if SMALL else day
-plan = fs.optimize(
-    day, machine, objectives="flow", package=20 if SMALL else 50, submits="keep", evaluations=200 if SMALL else 5_000, seed=1,
-    baselines=("fcfs", "easy", "easy-saf", "sjf-greedy"),
+busiest = int(np.argmax(np.histogram(log.submit / 86_400, bins=np.arange(len(days)))[0]))
+backlog = log.window(busiest * 86_400, (busiest + 1) * 86_400).rebased()
+backlog = backlog.head(60) if SMALL else backlog
+rules = ("fcfs", "easy", "easy-saf", "sjf-greedy")
+options = {"objectives": "flow", "evaluations": 300 if SMALL else 10_000, "seed": 1, "baselines": rules}
+plans = {
+    f"packages of {size}": fs.optimize(backlog, machine, package=size, **options) for size in ((20, 40) if SMALL else (25, 75))
+}
+plans["one package"] = fs.optimize(backlog, machine, **options)
+plans["one package"]
+
+# %%
+figure, axes = plt.subplots(1, 2, figsize=(13, 4), layout="constrained")
+for k, (name, plan) in enumerate(plans.items()):
+    response = np.sort(plan.best().response) / 3600
+    axes[0].plot(response, np.linspace(0, 1, len(response)), color=LINES[k], label=name)
+waiting = plans["one package"].workload  # the same jobs, all waiting
+for k, name in enumerate(("easy", "sjf-greedy")):
+    response = np.sort(fs.simulate(waiting, machine, name, knowledge="runtime").response) / 3600
+    axes[0].plot(response, np.linspace(0, 1, len(response)), color=LINES[k + 3], linestyle="--", label=name)
+axes[0].legend(fontsize=8)
+dress(axes[0], x="done after, h", y="share of the jobs", title=f"Day {busiest}: {len(backlog)} jobs")
+flows = {baseline.policy: baseline.values[0] for baseline in plans["one package"].baselines}
+flows |= {name: plan.value() for name, plan in plans.items()}
+axes[1].barh(
+    list(flows), [flow / len(backlog) / 3600 for flow in flows.values()],
+    color=[LINES[0] if name in plans else "#bbbbbb" for name in flows],
 )  # fmt: skip
-plan
-
-# %%
-rows = ("easy", "easy-saf", "sjf-greedy")
-figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
-for k, name in enumerate(rows):
-    waits = np.sort(fs.simulate(day, machine, name, knowledge="runtime").wait) / 60
-    ax.plot(waits, np.linspace(0, 1, len(waits)), color=LINES[k + 1], label=name)
-waits = np.sort(plan.best().wait) / 60
-ax.plot(waits, np.linspace(0, 1, len(waits)), color=LINES[0], linewidth=2, label="planned in packages")
-ax.set_xscale("symlog")
-ax.set_xlim(left=0)
-ax.legend(fontsize=8)
-dress(ax, x="wait, min", y="share of the jobs that wait no longer", title=f"Day {busiest}: {len(day)} jobs")
+axes[1].axvline(plans["one package"].lower_bounds["flow"] / len(backlog) / 3600, color="black", linestyle="--", linewidth=1)
+dress(axes[1], x="mean response, h (dashed: lower bound)", y="")
 plt.show()
 
 # %% [markdown]
 # To keep: `schedules["easy"].to_swf("easy.swf.gz")` writes the log as that policy would have made it, and
-# `plan.best().to_csv("plan.csv")` the plan.
+# `plans["one package"].best().to_csv("plan.csv")` a plan.

@@ -105,6 +105,7 @@ class SearchEntrant:
             evaluations=budget.evaluations,
             seconds=budget.seconds,
             baselines=self.baselines,
+            progress=False,  # the comparison's own is enough
         )
         if result.stop_reason == "interrupted":
             raise KeyboardInterrupt
