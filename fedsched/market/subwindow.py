@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedsched.compiled import inlined, part
 from fedsched.draws import drawn, unit
 from fedsched.market.codes import Criterion

@@ -8,8 +8,8 @@ from fedsched.compiled import kernel
 from fedsched.draws import begin_stream, below, uniform
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Ints
     from fedsched.draws import Stream
+    from fedsched.engine.arrays import Floats, Ints
 
 INERTIA, OWN, SOCIAL = 0.729, 1.494, 1.494
 FASTEST = 0.2  # velocities are clipped to this
