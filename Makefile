@@ -15,7 +15,7 @@ COVERAGE_FLOOR ?= 85
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract nojit boundscheck bench notebooks pictures clean
+.PHONY: help demo test lint types contract nojit boundscheck bench notebooks docs pictures clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -74,6 +74,9 @@ ifeq ($(NOTEBOOKS),)
 else
 	$(PYTEST) --nbmake --nbmake-timeout=600 $(NOTEBOOKS)
 endif
+
+docs: $(READY) ## Build the documentation site in build/docs; a warning is an error
+	$(BIN)/python -m sphinx -W -n --keep-going -q -b html docs build/docs
 
 pictures: $(READY) ## Draw the documentation's pictures anew, byte for byte
 	$(BIN)/python docs/make_images.py
