@@ -28,19 +28,18 @@ copyright = author
 version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["images/README.md"]
 html_theme = "furo"
 html_title = f"fedsched {release}"
-html_show_sourcelink = True
-html_copy_source = True
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_math_renderer = "mathml"
-templates_path: list[str] = []
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 
 default_role = "literal"
 add_module_names = False
+maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
@@ -55,7 +54,7 @@ _ELSEWHERE = (
 # Names of our own that stand for a longer type, and what only signatures show.
 _ALIASES = r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Intervals|tuple\[float|fedsched\..*\b(_Cycle|Prover)"
 nitpick_ignore_regex = [(r"py:.*", f"{_ELSEWHERE}|{_ALIASES}")]
-_NUMPYDOC = Config(napoleon_use_rtype=False, napoleon_attr_annotations=False)
+_NUMPYDOC = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_attr_annotations=False)
 
 
 def setup(app: Sphinx) -> None:

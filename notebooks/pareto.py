@@ -129,7 +129,12 @@ for row, column in np.ndindex(penalty.shape):
     ax.text(column, row, f"{penalty[row, column]:.0%}", ha="center", va="center", color="white" if dark else "black")
 ax.set_xticks(range(len(idle_shares)), [f"{idle:.0%}" for idle in idle_shares])
 ax.set_yticks(range(len(powers)), [f"{power:g}" for power in powers])
-dress(ax, x="idle power, share of busy power", y="busy power grows with speed to the", title="Energy penalty of the least makespan")
+dress(
+    ax,
+    x="idle power, share of busy power",
+    y="busy power grows with speed to the",
+    title="Energy penalty of the least makespan",
+)
 ax.grid(visible=False)
 figure.colorbar(image, label="%")
 plt.show()
@@ -159,14 +164,16 @@ plt.show()
 # ## Several runs: attainment surfaces
 #
 # One run of a search is one draw. The line is what half of the runs attain or better, the band goes from a quarter to
-# three quarters of them. On the left the searches begin with random plans, on the right as they do by default: with what
-# rules and simple blacklists give.
+# three quarters of them. On the left the searches begin with random plans, on the right as they do by default: with
+# what rules and simple blacklists give.
 
 # %%
 methods = ("memetic", "moga", "mpso-fga")
 budget = EVALUATIONS // 16
 runs = {
-    (seeds, name): [search(open_machine, method=name, seed=seed, evaluations=budget, seeds=seeds) for seed in range(SEEDS)]
+    (seeds, name): [
+        search(open_machine, method=name, seed=seed, evaluations=budget, seeds=seeds) for seed in range(SEEDS)
+    ]
     for seeds in ("random", "structured")
     for name in methods
 }
@@ -186,7 +193,8 @@ plt.show()
 most = max(run.history[-1].hypervolume for results in runs.values() for run in results)
 progress = {
     f"{name}, {seeds} seeds": [
-        ([m.evaluations for m in run.history], [100 * (1 - m.hypervolume / most) for m in run.history]) for run in results
+        ([m.evaluations for m in run.history], [100 * (1 - m.hypervolume / most) for m in run.history])
+        for run in results
     ]
     for (seeds, name), results in runs.items()
     if name != "mpso-fga"

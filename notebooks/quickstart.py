@@ -33,7 +33,8 @@ EVALUATIONS = 1_000 if SMALL else 40_000
 # %% [markdown]
 # ## A log and a federation
 #
-# `fs.read("log.swf.gz")` reads a log of your own; a sample ships with the package, as does a federation of four clusters.
+# `fs.read("log.swf.gz")` reads a log of your own; a sample ships with the package, as does a federation of four
+# clusters.
 
 # %%
 workload = fs.Workload.example().head(300)
@@ -88,8 +89,9 @@ plt.show()
 # %% [markdown]
 # ## A plan
 #
-# Take a hundred jobs as a package: all of them wait now. `optimize` searches their order and the nodes that each may use,
-# for makespan and energy at once. Each row of the table is a plan or a policy; below it stand bounds that no plan can beat.
+# Take a hundred jobs as a package: all of them wait now. `optimize` searches their order and the nodes that each may
+# use, for makespan and energy at once. Each row of the table is a plan or a policy; below it stand bounds that no plan
+# can beat.
 
 # %%
 package = workload.filter((workload.tasks <= 48) & (workload.runtime < 4 * 3600)).head(40 if SMALL else 100)
@@ -97,9 +99,9 @@ awake = fs.optimize(package, cluster, objectives=("makespan", "energy"), evaluat
 awake
 
 # %% [markdown]
-# There is next to nothing to choose between the two: idle nodes draw power until the last job ends, so the plan that ends
-# soonest is nearly the leanest. On nodes that sleep when they idle it is another matter, and the result is a front. Marks
-# are policies; what is hatched is proven to be impossible.
+# There is next to nothing to choose between the two: idle nodes draw power until the last job ends, so the plan that
+# ends soonest is nearly the leanest. On nodes that sleep when they idle it is another matter, and the result is a
+# front. Marks are policies; what is hatched is proven to be impossible.
 
 # %%
 asleep = replace(

@@ -65,8 +65,8 @@ ax.figure
 # %% [markdown]
 # ## A policy of your own
 #
-# Any object with a method `rules(workload, federation)`. This one gives each job a class by what its user asks for, short
-# ones first within it, and keeps small jobs off the fastest nodes.
+# Any object with a method `rules(workload, federation)`. This one gives each job a class by what its user asks for,
+# short ones first within it, and keeps small jobs off the fastest nodes.
 
 
 # %%
@@ -96,8 +96,9 @@ for policy in ("easy", "sjf-easy", Classes()):
 # %% [markdown]
 # ## An algorithm of your own in pymoo
 #
-# To pymoo the problem is a vector of numbers in [0, 1]: a key for each job, whose ranking is the queue order, and a weight
-# for each job and node group, which says how many of the group's nodes are forbidden. `rows_of_keys` makes plans of them.
+# To pymoo the problem is a vector of numbers in [0, 1]: a key for each job, whose ranking is the queue order, and a
+# weight for each job and node group, which says how many of the group's nodes are forbidden. `rows_of_keys` makes plans
+# of them.
 #
 # Below, differential evolution from scratch: a subclass of pymoo's `Algorithm` that proposes a whole population at a
 # time. pymoo brings the loop, termination, history, checkpoints.
@@ -140,8 +141,8 @@ print(f"differential evolution: mean response {plan.metrics().mean_response / 36
 # %% [markdown]
 # ## A loop of your own in DEAP
 #
-# Two ways. `deap_individual_toolbox` gives DEAP its individuals one at a time, with fitness, crossover and mutation, for
-# DEAP's own algorithms: you bring selection and loop.
+# Two ways. `deap_individual_toolbox` gives DEAP its individuals one at a time, with fitness, crossover and mutation,
+# for DEAP's own algorithms: you bring selection and loop.
 
 # %%
 random.seed(1)  # DEAP's algorithms draw from the module
@@ -202,9 +203,9 @@ convergence.draw(runs, value="mean response, h", bound=bound, title="One package
 # %% [markdown]
 # ## An entrant of your own
 #
-# One package and one seed prove nothing. `compare` takes anything with a name and a `run` that returns an `Outcome`, and
-# puts it beside methods and policies, on several instances, over seeds, each with the same budget. What it raises is a
-# failed run, not the end of the comparison.
+# One package and one seed prove nothing. `compare` takes anything with a name and a `run` that returns an `Outcome`,
+# and puts it beside methods and policies, on several instances, over seeds, each with the same budget. What it raises
+# is a failed run, not the end of the comparison.
 
 
 # %%

@@ -140,7 +140,9 @@ names = ("easy", "easy-saf", "f1-easy")
 row_of, column_of = np.digitize(log.tasks, widths) - 1, np.digitize(log.runtime, lengths) - 1
 of_class = row_of * 4 + column_of
 number = np.bincount(of_class, minlength=16)
-waits = {name: np.bincount(of_class, weights=schedules[name].wait, minlength=16) / np.maximum(number, 1) for name in names}
+waits = {
+    name: np.bincount(of_class, weights=schedules[name].wait, minlength=16) / np.maximum(number, 1) for name in names
+}
 highest = max(table.max() for table in waits.values()) / 3600
 figure, axes = plt.subplots(1, 3, figsize=(14, 3.6), layout="constrained", sharey=True)
 for ax, name in zip(axes, names, strict=True):
@@ -211,7 +213,8 @@ for label, jobs in (
 # are cut into packages in the order they came, each planned from the state that the one before leaves, its running jobs
 # included. All know the run times, rules too, so that a gain over EASY is not one of foresight.
 #
-# (While jobs still arrive, packages of a fixed number are a bad idea: the first job of each would wait for the last one.)
+# (While jobs still arrive, packages of a fixed number are a bad idea: the first job of each would wait for the last
+# one.)
 
 # %%
 busiest = int(np.argmax(np.histogram(log.submit / 86_400, bins=np.arange(len(days)))[0]))
@@ -220,7 +223,8 @@ backlog = backlog.head(60) if SMALL else backlog
 rules = ("fcfs", "easy", "easy-saf", "sjf-greedy")
 options = {"objectives": "flow", "evaluations": 300 if SMALL else 10_000, "seed": 1, "baselines": rules}
 plans = {
-    f"packages of {size}": fs.optimize(backlog, machine, package=size, **options) for size in ((20, 40) if SMALL else (25, 75))
+    f"packages of {size}": fs.optimize(backlog, machine, package=size, **options)
+    for size in ((20, 40) if SMALL else (25, 75))
 }
 plans["one package"] = fs.optimize(backlog, machine, **options)
 plans["one package"]
@@ -242,7 +246,8 @@ axes[1].barh(
     list(flows), [flow / len(backlog) / 3600 for flow in flows.values()],
     color=[LINES[0] if name in plans else "#bbbbbb" for name in flows],
 )  # fmt: skip
-axes[1].axvline(plans["one package"].lower_bounds["flow"] / len(backlog) / 3600, color="black", linestyle="--", linewidth=1)
+bound = plans["one package"].lower_bounds["flow"] / len(backlog) / 3600
+axes[1].axvline(bound, color="black", linestyle="--", linewidth=1)
 dress(axes[1], x="mean response, h (dashed: lower bound)", y="")
 plt.show()
 
