@@ -52,7 +52,10 @@ _ELSEWHERE = (
     r"|Any|Literal|Protocol|Problem|Axes|ModuleType|float64|int64|bool_"
 )
 # Names of our own that stand for a longer type, and what only signatures show.
-_ALIASES = r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Intervals|tuple\[float|fedsched\..*\b(_Cycle|Prover)"
+_ALIASES = (
+    r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Intervals|tuple\[float"
+    r"|fedsched\..*\b(_Cycle|Prover)"
+)
 nitpick_ignore_regex = [(r"py:.*", f"{_ELSEWHERE}|{_ALIASES}")]
 _NUMPYDOC = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_attr_annotations=False)
 

@@ -95,8 +95,8 @@ def _mark_knee(ax: Any, point: NDArray[np.float64]) -> None:
 def impossible_edge(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the corners of the region that the rows of a lower bound rule out, from its left end to its right one.
 
-    A chord between two rows lies above a convex bound and rules out too much. Its prolongations lie below, and so does the
-    next row's level. Of rows that are not convex only the levels follow: a staircase.
+    A chord between two rows lies above a convex bound and would rule out too much. Its prolongations lie below, and so
+    does the next row's level. Of rows that are not convex only the levels follow: a staircase.
     """
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     rows = rows[np.append(np.diff(rows[:, 0]) > 0, True)]
