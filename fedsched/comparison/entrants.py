@@ -89,6 +89,7 @@ class SearchEntrant:
             evaluations=budget.evaluations,
             seconds=budget.seconds,
             baselines=self.baselines,
+            progress=False,  # the comparison's own is enough
         )
         if result.stop_reason == INTERRUPTED:
             raise KeyboardInterrupt
