@@ -91,6 +91,7 @@ function drawGantt() {
   }
   context.restore();
   drawCursor(context, colours, x, bottom, left);
+  gantt.canvas.setAttribute("aria-label", `${gantt.name}, from ${duration(view.from)} to ${duration(view.to)}`);
 }
 
 function drawGround(context, colours, { left, width, bottom, x, y }) {
@@ -277,8 +278,7 @@ function setGantt(shown, jobs) {
   view.until = Math.max(shown.until, data.tick);
   colouring();
   drawLegend();
-  const name = `Gantt chart of ${shown.entry.label}: ${shown.order.length} jobs on ${data.clusters.length} clusters, ${duration(shown.until)}`;
-  gantt.canvas.setAttribute("aria-label", name);
+  gantt.name = `Gantt chart of ${shown.entry.label}: ${shown.order.length.toLocaleString("en")} jobs on ${data.clusters.length} clusters`;
   if (untouched || !same) whole();
   else changed();
 }
