@@ -7,7 +7,7 @@ const money = (kwh, price) => (price === null ? "–" : (kwh * price).toLocaleSt
 const weight = (kwh, co2) => {
   if (co2 === null) return "–";
   const kilograms = kwh * co2;
-  return Math.abs(kilograms) >= 2000 ? `${number(kilograms / 1000)} t` : `${number(kilograms)} kg`;
+  return Math.abs(kilograms) >= 2000 ? `${number(kilograms / 1000)}${GAP}t` : `${number(kilograms)}${GAP}kg`;
 };
 
 function drawEnergy() {

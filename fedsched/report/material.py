@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
-MOST_DRAWN = 300_000  # jobs of all plans together whose places are written down: some 4 MB
+MOST_DRAWN = 240_000  # jobs of all plans together whose places are written down: below 3 MB
 MOST_NODES = 10_000_000  # and nodes that are given numbers for that
 ALWAYS = ("easy", "fcfs")  # baselines whose schedules are shown beside a search's plans
 

@@ -25,14 +25,24 @@ SWITCHES = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-component-update", "--disable-sync")  # fmt: skip
 
 
-def result_of(workload: fs.Workload, federation: fs.Federation, *, plans: int = 5) -> Result:
+def trade() -> fs.Federation:
+    """Return two clusters between which speed and energy are traded."""
+    fast = fs.NodeGroup(32, speed=2.0, busy_watts=900.0, idle_watts=5.0)
+    slow = fs.NodeGroup(16, speed=1.0, busy_watts=80.0, idle_watts=5.0, name="old")
+    slower = fs.NodeGroup(16, speed=0.8, busy_watts=70.0, idle_watts=5.0, name="older")
+    return fs.Federation((fs.Cluster("north", (fast,), 1e9), fs.Cluster("south", (slow, slower), 2e7)), name="trade")
+
+
+def result_of(workload: fs.Workload, federation: fs.Federation) -> Result:
     """Return a result as a search would make it, its plans being random orders that no other one beats."""
     rng = np.random.default_rng(7)
     found = []
-    for _ in range(12 * plans):
+    for k in range(24):
         order = rng.permutation(len(workload))
-        metrics = fs.simulate(workload, federation, fs.Rules(order=order), knowledge="runtime", t0=0.0).metrics()
-        found.append(((metrics.makespan, metrics.energy), PlannedQueue(order=order)))
+        placement = ("fastest", "efficient")[k % 2]
+        rules = fs.Rules(order=order, dispatch="greedy", placement=placement)
+        metrics = fs.simulate(workload, federation, rules, knowledge="runtime", t0=0.0).metrics()
+        found.append(((metrics.makespan, metrics.energy), PlannedQueue(order=order, placement=placement)))
     found.sort(key=lambda one: one[0])
     front = [one for k, one in enumerate(found) if all(one[0][1] < other[0][1] for other in found[:k])]
     baselines = []
@@ -64,12 +74,12 @@ def result_of(workload: fs.Workload, federation: fs.Federation, *, plans: int = 
 
 @pytest.fixture(scope="session")
 def result() -> Result:
-    """Return a small result: sixty jobs that communicate, on the example federation."""
-    jobs = fs.Workload.example().head(60).with_communication(bandwidth=4e6, seed=1).rebased(0.0)
-    waiting = fs.Workload(**{name: getattr(jobs, name) for name in ("id", "tasks", "runtime", "compute_fraction",
-                                                                   "task_bandwidth", "user")},
-                          submit=np.zeros(len(jobs)), name="sample")  # fmt: skip
-    return result_of(waiting, fs.Federation.example())
+    """Return a small result: sixty jobs that communicate and wait, where speed and energy are traded."""
+    jobs = fs.Workload.example().head(60).with_communication(bandwidth=4e6, seed=1)
+    names = ("id", "runtime", "compute_fraction", "task_bandwidth", "user")
+    kept = {name: getattr(jobs, name) for name in names}
+    waiting = fs.Workload(submit=np.zeros(60), tasks=np.minimum(jobs.tasks, 40), name="sixty", **kept)
+    return result_of(waiting, trade())
 
 
 @pytest.fixture(scope="session")

@@ -74,23 +74,26 @@ def test_a_click_shows_a_plans_schedule(open_page: Open, result: Result) -> None
     assert page.locator(".point.plan").count() == len(result.front) >= 3
     assert page.locator(".curve").count() == 3
     before, name = picture(page), shown(page)
-    other = page.locator(".point.plan[aria-selected=false]").last
+    index = page.locator(".point.plan[aria-selected=false]").last.get_attribute("data-index")
+    other = page.locator(f".point[data-index='{index}']")
     choose(page, lambda: other.locator(".dot").click())
     assert shown(page) != name
     assert picture(page) != before
     assert other.get_attribute("aria-selected") == "true"
+    assert page.get_attribute("html", "data-shown") == index
     assert shown(page) in page.inner_text("#readout")
 
 
 def test_pointing_says_the_metrics(open_page: Open, result: Result) -> None:
     """Tests that a point under the pointer shows its plan's metrics, and away from it the shown plan's again."""
     page = open_page("result")
-    point = page.locator(".point.plan[aria-selected=false]").first
+    index = page.locator(".point.plan[aria-selected=false]").first.get_attribute("data-index")
+    point = page.locator(f".point[data-index='{index}']")
     label = point.get_attribute("aria-label").split(":")[0]
     point.locator(".dot").hover()
     assert label == page.inner_text("#readout h3")
     assert label in page.inner_text("#front-tip")
-    makespan = result.front.values[int(point.get_attribute("data-index")), 0]
+    makespan = result.front.values[int(index), 0]
     assert f"{makespan / 3600:.4g}\u00a0h" in page.inner_text("#readout")
     page.mouse.move(5, 5)
     assert page.inner_text("#readout h3") == shown(page)
@@ -258,7 +261,7 @@ def test_paper_shows_what_the_screen_hides(open_page: Open) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert len(page.pdf(format="A4")) > 50_000
     page.emulate_media(media="screen")
-    page.wait_for_function("!document.getElementById('jobs').open")
+    page.wait_for_function("() => !document.getElementById('jobs').open")
 
 
 @pytest.mark.parametrize("name", ["result", "many"])
@@ -267,7 +270,7 @@ def test_a_narrow_screen_needs_no_scrolling_across(open_page: Open, name: str) -
     page = open_page(name, viewport={"width": 360, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.set_viewport_size({"width": 1000, "height": 740})
-    page.wait_for_function("document.getElementById('gantt').clientWidth > 800")
+    page.wait_for_function("() => document.getElementById('gantt').clientWidth > 800")
 
 
 def test_the_window_of_time_is_kept_across_plans(open_page: Open) -> None:
