@@ -90,7 +90,7 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
                 f"report: the schedule {schedule.policy!r} has another workload or federation than "
                 f"{first.policy!r}; give schedules of the same jobs on the same nodes."
             )
-    objectives = ("makespan", "energy") if len(schedules) > 1 else ()
+    objectives = ("mean_wait", "energy") if len(schedules) > 1 else ()
     entries = []
     for schedule in schedules:
         values = schedule.metrics(users=False).as_dict()

@@ -145,6 +145,8 @@ def _summary(material: Material) -> str:
     left, right = summary.facts(material), summary.machine(material)
     if result is not None and result.baselines:
         left, right = summary.gains(result), left + right
+    elif len(material.entries) > 1:
+        left, right = _plans_table(material), left + right
     pair = f"<div>{left}</div><div>{right}</div>"
     return f"""<h2>Summary</h2>{summary.cards(material)}{lines}
 <div class="pair">{pair}</div>"""
@@ -167,7 +169,10 @@ def _front(material: Material) -> str:
         )
     heading = "The front" if result is not None and several else "Plans" if result is not None else "The schedules"
     words = summary.diagnosis(result) if result is not None else ""
-    return filled("front.html", heading=heading, words=escape(words), tools=tools, table=_plans_table(material))
+    same = ""
+    if result is not None:  # else the summary has it
+        same = f'<details class="printed"><summary>The same as a table</summary>{_plans_table(material)}</details>'
+    return filled("front.html", heading=heading, words=escape(words), tools=tools, table=same)
 
 
 def _select(key: str, names: list[str], chosen: str) -> str:
@@ -203,10 +208,7 @@ def _plans_table(material: Material) -> str:
     ]
     rows = list(zip(labels, *(texts for _, texts in columns), strict=True))
     caption = "A name shows its schedule below"
-    return (
-        f'<details class="printed"><summary>The same as a table</summary>'
-        f"{table(caption, ['', *(heading for heading, _ in columns)], rows)}</details>"
-    )
+    return table(caption, ["", *(heading for heading, _ in columns)], rows)
 
 
 def _schedule(material: Material) -> str:

@@ -56,18 +56,18 @@ def _schedules_in_words(material: Material) -> str:
 
 
 def cards(material: Material) -> str:
-    """Return the figures at the head: one an objective, or those of the one schedule."""
+    """Return the figures at the head: one an objective, or those of a schedule alone."""
     result = material.result
     if result is not None:
         found = [_objective_card(result, name) for name in result.objectives]
         if result.energy_penalty == result.energy_penalty:
             found.append(_penalty_card(result))
+    elif len(material.entries) > 1:
+        return ""
     else:
-        chosen = material.entries[material.chosen]
-        row = chosen.schedule.metrics(users=False).as_dict() if chosen.schedule else {}
+        row = material.schedules[0].metrics(users=False).as_dict()
         names = ("makespan", "energy", "mean_wait", "bounded_slowdown")
-        whose = f" of {chosen.label}" if len(material.entries) > 1 else ""
-        found = [_card(f"{title(name)}{whose}", measure(name, row[name]), []) for name in names]
+        found = [_card(title(name), measure(name, row[name]), []) for name in names]
     return f'<div class="cards">{"".join(found)}</div>'
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from fedsched.search.run import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # Quiet: a browser that calls home would hide what the page itself asks for.
@@ -104,7 +104,8 @@ def executable() -> str:
     found = asked if asked not in ("", "none") else next(filter(None, map(shutil.which, BROWSERS)), "")
     if found and asked != "none":
         return found
-    reason = "no Chromium here: install one (on Debian and Ubuntu: apt-get install chromium), or name it: FEDSCHED_BROWSER"
+    cure = "install one (on Debian and Ubuntu: apt-get install chromium), or give its path as FEDSCHED_BROWSER"
+    reason = f"no Chromium here: {cure}"
     if os.environ.get("CI", "").lower() in ("1", "true") and asked != "none":
         pytest.fail(f"{reason}. In CI this is an error; FEDSCHED_BROWSER=none goes without.")
     pytest.skip(reason)
@@ -137,7 +138,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the report of a workload, a federation and a policy whose names are markup."""
     name = f"</script><script>window.harmed=1;alert(1)</script>{HARM}"
     group = fs.NodeGroup(4, name=f"{HARM} group")
-    federation = fs.Federation((fs.Cluster(f"{HARM} one", (group, group)), fs.Cluster(f"{HARM} two", (group,))), name=name)
+    clusters = fs.Cluster(f"{HARM} one", (group, group)), fs.Cluster(f"{HARM} two", (group,))
+    federation = fs.Federation(clusters, name=name)
     workload = fs.Workload(submit=[0.0, 1.0], tasks=[9, 1], runtime=[5.0, 6.0], name=name, history=(name,))
     schedule = fs.simulate(workload, federation)
     path = tmp_path_factory.mktemp("hostile") / "report.html"
