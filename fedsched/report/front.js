@@ -56,7 +56,7 @@ function drawPlane(width) {
     const sorted = [...plans].sort((one, other) => one.a - other.a);
     let path = `M${x(sorted[0].a)},${y(sorted[0].b)}`;
     for (const one of sorted.slice(1)) path += `H${x(one.a)}V${y(one.b)}`;
-    chart.append(shape("path", { class: "best", d: path }));
+    chart.append(shape("path", { class: "stairs", d: path }));
   }
   const order = [...near].sort((one, other) => one.a - other.a || one.b - other.b);
   front.points = order.map((one) => pointOf(chart, one, x(one.a), y(one.b)));

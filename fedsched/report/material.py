@@ -92,12 +92,10 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
             )
     objectives = ("mean_wait", "energy") if len(schedules) > 1 else ()
     entries = []
-    for schedule in schedules:
+    for label, schedule in zip(_labels(schedules), schedules, strict=True):
         values = schedule.metrics(users=False).as_dict()
         about = "; ".join(schedule.notes)
-        entries.append(
-            Entry(schedule.policy or "schedule", "schedule", about, tuple(values[n] for n in objectives), schedule)
-        )
+        entries.append(Entry(label, "schedule", about, tuple(values[name] for name in objectives), schedule))
     kept, notes = _drawn(entries, list(range(len(entries))), first.workload)
     return Material(
         workload=first.workload,
@@ -107,6 +105,13 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
         chosen=0,
         notes=notes,
     )
+
+
+def _labels(schedules: Sequence[Schedule]) -> list[str]:
+    # The policies; where all place jobs by the same rule, that is not said again and again.
+    names = [schedule.policy or "schedule" for schedule in schedules]
+    placements = {name.partition(" on ")[2] for name in names}
+    return [name.partition(" on ")[0] for name in names] if len(names) > 1 and len(placements) == 1 else names
 
 
 def _baseline(result: Result, policy: str) -> Schedule:

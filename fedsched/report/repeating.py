@@ -26,8 +26,8 @@ def python_of(material: Material) -> str:
         options = [f"{name}={value!r}" for name, value in _options(result).items()]
         call = ",\n    ".join(["workload", "cluster", *options])
         return "\n".join([*lines, f"result = fs.optimize(\n    {call},\n)", 'result.report("report.html")'])
-    for entry in material.entries:
-        policy, _, placement = entry.label.partition(" on ")
+    for schedule in material.schedules:
+        policy, _, placement = schedule.policy.partition(" on ")
         rest = f", placement={placement!r}" if placement else ""
         lines.append(f"schedule = fs.simulate(workload, cluster, {policy!r}{rest})")
     return "\n".join([*lines, 'schedule.report("report.html")'])

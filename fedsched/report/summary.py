@@ -158,6 +158,8 @@ def facts(material: Material) -> str:
             ("uplinks", _uplinks(settings.saturation)),
         ]
     else:
+        placements = sorted({schedule.policy.partition(" on ")[2] for schedule in material.schedules} - {""})
+        rows += [("placement", ", ".join(placements))] if placements else []
         rows.append(("uplinks", _uplinks(material.schedules[0].saturation)))
     return table("What was scheduled", ("", ""), rows, numbers=False)
 
