@@ -249,6 +249,29 @@ class Schedule:
 
         save(self, path)
 
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        price_per_kwh: float | None = None,
+        co2_per_kwh: float | None = None,
+    ) -> None:
+        """Write one HTML page with the schedule's Gantt chart, its jobs, and what its energy costs.
+
+        Parameters
+        ----------
+        path
+            The page: .html, to be opened from the disk; it needs no network.
+        title
+            The heading; by default what was scheduled where.
+        price_per_kwh, co2_per_kwh
+            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
+        """
+        from fedsched.report import of_schedules, write
+
+        write(of_schedules([self]), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
+
     def __str__(self) -> str:
         return _table(self, lambda rows: "\n".join(f"  {name:<18} {value}" for name, value in rows))
 

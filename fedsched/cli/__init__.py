@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Compare methods and policies on logs over seeds: medians, gaps, ranks, who is ahead.",
     "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",
     "plot": "Draw a saved search result: front, progress, Gantt chart.",
+    "report": "Write an HTML page about a saved result or a log's schedules: front, Gantt, energy.",
     "market": "Give a batch of jobs priced slots on nodes with local load: AEP, CSS, batch-slicer, BSF.",
     "info": "Say what is in a log or a federation.",
     "gang": "Run gangs and local jobs on sites with a queue per processor.",

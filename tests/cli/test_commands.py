@@ -364,13 +364,13 @@ def test_planted_says_its_optimum(call: Callable[..., Any], tmp_path: Path) -> N
 def test_demo_writes_one_self_contained_page(
     call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests that the report has the table, the picture inside it, no outside reference, and the way to reproduce."""
+    """Tests that the report has the table, the chart's place, no outside reference, and the way to reproduce."""
     monkeypatch.chdir(tmp_path)
     status, out, _ = call("demo")
     page = (tmp_path / "demo-report" / "report.html").read_text(encoding="utf-8")
     assert status == 0
     assert "demo-report/report.html" in out
-    assert "<svg" in page
+    assert 'canvas id="gantt"' in page
     assert not re.search(r"(?:src|href)=\"(?!#)", page)
     assert all(policy in page for policy in ("fcfs", "easy", "easy-sjbf", "conservative"))
     assert "fedsched simulate" in page
