@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fedsched.errors import TraceError
 from fedsched.io.files import TruncatedError, decode, open_bytes
+from fedsched.log import CleaningReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,16 +35,24 @@ LABELS = (
 _KNOWN_LABELS = {label.lower(): label for label in LABELS}
 _LABELLED = re.compile(r"(\s*)([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _CHUNK = 1 << 20
+MAX_LINE = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class RawLog:
-    """A log as it stands: `table[f]` is field f + 1 of every job line."""
+    """A log as it stands: `table[f]` is field f + 1 of every job line.
+
+    `columns` holds what the eighteen fields have no place for, `found` what the reader left out or altered, `logged`
+    whether the fields that the model does not use say anything.
+    """
 
     table: NDArray[np.float64]
     header: tuple[tuple[str, str], ...]
     malformed: int = 0
     truncated: bool = False
+    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    found: CleaningReport = CleaningReport(records=0, kept=0)  # noqa: RUF009 it is frozen
+    logged: bool = True
 
     @property
     def rows(self) -> int:
@@ -72,6 +81,8 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
                 if newline:
                     parser.feed(held)
                     held, pending = pending + whole + newline, rest
+                elif len(pending) > MAX_LINE:
+                    raise TraceError(f"{path}: a line of more than {MAX_LINE >> 20} MiB; it is no log.")
                 else:
                     pending += block
             parser.feed(held + pending, last=True)
