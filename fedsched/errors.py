@@ -37,6 +37,10 @@ class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 
 
+class FetchError(FedschedError):
+    """A file cannot be downloaded, or is not the one wanted; the message says what to do."""
+
+
 class TooFewRunsError(FedschedError, ValueError):
     """A statistical test can show nothing with so few runs; the message says how many it needs."""
 
