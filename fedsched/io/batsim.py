@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,8 +249,7 @@ def _real(value: Any, where: str) -> float:
 def _id(value: Any) -> float:
     """Return a job's number: `17`, "17", or 17 of the workload w0 in "w0!17"; NaN where it is none."""
     text = str(value).rpartition("!")[2]
-    fits = not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) < 16
-    return float(text) if fits else math.nan
+    return float(text) if re.fullmatch(r"-?[0-9]{1,15}", text) else math.nan
 
 
 # ---- writing ------------------------------------------------------------------------------------------------------

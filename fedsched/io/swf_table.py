@@ -207,7 +207,7 @@ def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
     A known label may be indented and repeated. An unknown one counts only at the start of the line, so that
     "see http://..." or an indented "Warning: ..." stays text.
     """
-    pairs: list[tuple[str, str]] = []
+    pairs: list[tuple[str, list[str]]] = []
     for comment in comments:
         if not comment.strip():
             continue
@@ -216,14 +216,13 @@ def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
             indent, word, text = match.groups()
             label = _KNOWN_LABELS.get(word.lower())
             if label or len(indent) <= 1:
-                pairs.append((label or word, text))
+                pairs.append((label or word, [text]))
                 continue
         if pairs:
-            label, text = pairs[-1]
-            pairs[-1] = (label, f"{text}\n{comment.strip()}")
+            pairs[-1][1].append(comment.strip())
         else:
-            pairs.append(("", comment.strip()))
-    return tuple(pairs)
+            pairs.append(("", [comment.strip()]))
+    return tuple((label, "\n".join(lines)) for label, lines in pairs)
 
 
 def header_number(header: tuple[tuple[str, str], ...], label: str) -> int:
