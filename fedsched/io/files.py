@@ -124,7 +124,8 @@ def parse_json(text: str, source: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise TraceError(f"{source}, line {error.lineno}: not valid JSON ({error.msg}).") from None
+        at = f", line {error.lineno}" if error.lineno > 1 else ""
+        raise TraceError(f"{source}{at}: not valid JSON ({error.msg}).") from None
     except ValueError as error:  # a number of thousands of digits
         raise TraceError(f"{source}: not valid JSON ({error}).") from None
     except RecursionError:

@@ -36,6 +36,8 @@ _KNOWN_LABELS = {label.lower(): label for label in LABELS}
 _LABELLED = re.compile(r"(\s*)([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _CHUNK = 1 << 20
 MAX_LINE = 4 << 20
+# What numpy takes for a blank: more than bytes.strip does.
+_BLANKS = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ class _Parser:
         first, self._line = self._line + 1, self._line + len(lines)
         if b";" in block:
             lines = [self._without_comment(line) for line in lines]
-        if not any(line.strip() for line in lines):
+        if not any(line.strip(_BLANKS) for line in lines):
             return
         try:
             rows = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
@@ -155,7 +157,7 @@ class _Parser:
 
     def _line_by_line(self, lines: list[bytes], first: int, last: bool) -> NDArray[np.float64]:
         rows = []
-        final = max(k for k, line in enumerate(lines) if line.strip())
+        final = max(k for k, line in enumerate(lines) if line.strip(_BLANKS))
         for k, line in enumerate(lines):
             texts = decode(line).split()
             if not texts:
