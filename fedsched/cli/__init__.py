@@ -24,6 +24,8 @@ COMMANDS = {
     "info": "Say what is in a log or a federation.",
     "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",
+    "convert": "Turn a log, a workload or a platform into another format, and say what is lost.",
+    "fetch": "Download a log of the Parallel Workloads Archive, and check it.",
     "verify": "Recompute the known schedules of a log on your copy of it.",
     "completion": "Print what makes a shell complete commands and options.",
     "doctor": "Say whether this installation is sound: versions, machine, kernel cache, a self-test.",
