@@ -122,7 +122,7 @@ def main() -> None:
     smoke, full = options.smoke, options.full
     sizes = (10, 20) if smoke else (*SIZES, 1000) if full else SIZES
     logs = ("sample",) if smoke else None if full else ("sample", "HPC2N", "KTH")
-    tried = instances(sizes, 1 if smoke else 5 if full else 3, logs, options.objective)
+    tried = instances(sizes, 1 if smoke else 5 if full else 2, logs, options.objective)
     searches: list[object] = [OfTwo(name) if name == "mpso-fga" else name for name in METHODS]
     budget = Budget(100 if smoke else 20_000 if full else options.evaluations)
     seeds = range(3 if full else 1)

@@ -1,6 +1,6 @@
-"""One process's measurements for bench_scaling.py: seconds and the peak memory of cases, a line of JSON each.
+"""One process's measurements for bench_scaling.py: processor seconds and the peak memory of cases, a line of JSON each.
 
-    python benchmarks/scaling_points.py '[["easy", "/tmp/jobs.npz", [64, 64]]]' 0.3
+python benchmarks/scaling_points.py '[["easy", "/tmp/jobs.npz", [64, 64]]]' 0.3
 """
 
 from __future__ import annotations
@@ -99,9 +99,16 @@ def tabled(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object
         instance, seed = divmod(block, SEEDS_COMPARED)
         records.append(
             RunRecord(
-                f"instance {instance}", "", f"method {method}", seed, 1, None, blank.objectives,
-                front=((1.0 + value,),), bounds=blank.bounds,
-            )  # fmt: skip
+                f"instance {instance}",
+                "",
+                f"method {method}",
+                seed,
+                1,
+                None,
+                blank.objectives,
+                front=((1.0 + value,),),
+                bounds=blank.bounds,
+            )
         )
     found = Comparison(tuple(records))
     return lambda: (found.table(), found.ranks(), found.friedman(), found.pairs(against="method 0"))
@@ -122,14 +129,14 @@ CASES: dict[str, Made] = {
 
 
 def least_seconds(run: Callable[[], object], spend: float) -> float:
-    """Return the least seconds of several calls, of one where it takes long."""
+    """Return the least processor seconds of several calls, of one where it takes long: other programs do not count."""
     least, spent = float("inf"), 0.0
     while spent < spend:
         getattr(run, "before", lambda: None)()
         gc.collect()
-        begun = time.perf_counter()
+        begun = time.process_time()
         run()
-        took = time.perf_counter() - begun
+        took = max(time.process_time() - begun, 1e-9)
         least, spent = min(least, took), spent + took
     return least
 
