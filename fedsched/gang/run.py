@@ -286,9 +286,8 @@ def _notes(workload: Workload, system: GangSystem, status: int, counter: dict[st
 
 
 def _drawn(seed: int, count: int) -> NDArray[np.int64]:
-    """Return splitmix64 of (seed, index) for every index, without the two lowest bits."""
-    x = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    x += np.uint64(seed * 0xD1342543DE82EF95 % 2**64)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray((x ^ (x >> np.uint64(31))) >> np.uint64(2)).astype(np.int64)
+    from fedsched.gang.state import draw_all
+
+    drawn = np.zeros(count, dtype=np.int64)
+    draw_all(drawn, seed)
+    return drawn
