@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from math import isfinite
 from queue import SimpleQueue
+from textwrap import shorten
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -185,7 +186,7 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
         first = min(lost)
         cause = lost[first]
         others = len(tasks) - kept - 1
-        why = " ".join(f"{type(cause).__name__}: {cause}".split()).rstrip(".: ")
+        why = shorten(f"{type(cause).__name__}: {cause}", 200, placeholder=" …").rstrip(".: ")
         raise FedschedError(
             f"The executor failed at {tasks[first].blank}{f' and {others} others' if others else ''} "
             f"({why}); what ended is kept: call again with the same path for the rest."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -159,7 +160,7 @@ class Archipelago:
             raise self._lost(k, error) from error
 
     def _lost(self, k: int, error: Exception) -> CutShort:
-        why = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".: ")
+        why = shorten(f"{type(error).__name__}: {error}", 200, placeholder=" …").rstrip(".: ")
         return CutShort(f"island {k + 1} of {len(self._islands)} was lost with its worker ({why})")
 
 
