@@ -12,7 +12,7 @@ from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import new_state
 from fedsched.metrics import Measured
 from fedsched.search.genome import Layout, Running, Space
-from fedsched.search.problem import PLAN_DISPATCH, SearchProblem
+from fedsched.search.problem import SearchProblem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,9 +35,7 @@ class Workspaces:
         """Return a state for the problem."""
         key = (problem.submit.size, separate_backfill)
         if key not in self._states:
-            self._states[key] = new_state(
-                problem, dispatch=int(max(PLAN_DISPATCH)), separate_backfill=separate_backfill
-            )
+            self._states[key] = new_state(problem, dispatch=int(Dispatch.EASY), separate_backfill=separate_backfill)
         return self._states[key]
 
 
@@ -94,7 +92,7 @@ class Instant(SearchProblem):
             separate_backfill=False,
             caps=limits,
             cap_row=alone,
-            dispatch=int(Dispatch.GREEDY),
+            dispatch=int(Dispatch.EASY),
             placement=int(Placement.FASTEST),
         )
         self.space = Space(
@@ -113,7 +111,7 @@ class Instant(SearchProblem):
             nodes=np.array(whole.groups.nodes),
             no_load=np.zeros(whole.groups.uplink.size),
             placements=self._usable(shared, placements),
-            dispatches=np.array(PLAN_DISPATCH, dtype=np.int64),
+            dispatches=np.array([Dispatch.EASY], dtype=np.int64),
             measured=Measured(
                 self.problem.submit,
                 self.problem.tasks,
@@ -124,6 +122,10 @@ class Instant(SearchProblem):
                 whole.groups.idle_watts,
             ),
         )
+
+    def default_rules(self) -> tuple[int, int]:
+        """Return EASY dispatch, which goes on well when jobs come or end earlier than planned, and a placement."""
+        return int(Dispatch.EASY), super().default_rules()[1]
 
     def _usable(self, shared: Plan, placements: Sequence[int]) -> Ints:
         # The rules under which every waiting job fits somewhere on the empty federation.
