@@ -12,7 +12,7 @@ from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
-from fedsched.rolling.instant import Instant, Workspaces
+from fedsched.rolling.instant import Instant, Workspaces, placements_for_all
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.genome import unpacked
 from fedsched.search.methods import method_named
@@ -45,12 +45,9 @@ class RollingPlanner:
         # A plan for this instant alone may keep strictly to its order; one that is to last must let others pass.
         self._own_dispatch = Dispatch.EASY if policy.seconds > 0.0 else Dispatch.STRICT
         self._one_group = run.problem.groups.nodes.size == 1
+        self._placements = placements_for_all(run)
         if policy.placement is not None:
-            self._placements = [int(Placement[policy.placement.upper()])]
-        elif self._one_group:
-            self._placements = [int(Placement.FASTEST)]  # all are the same
-        else:
-            self._placements = [int(rule) for rule in Placement]
+            self._placements = np.array([Placement[policy.placement.upper()]], dtype=np.int64)
         run.consult(self, jobs=min(policy.window, run.problem.submit.size))
         self._file = RunFile(policy, run)
         memory = self._file.resume(run)
