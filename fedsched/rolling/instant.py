@@ -135,10 +135,9 @@ def placements_for_all(run: Simulation) -> Ints:
     if groups.nodes.size == 1:
         return np.array([Placement.FASTEST], dtype=np.int64)  # all are the same
     state = new_state(run.problem, dispatch=int(Dispatch.STRICT), separate_backfill=False)
+    plan = run.unplanned()
     usable = [
-        int(rule)
-        for rule in Placement
-        if first_unplaceable(run.problem, run.plan._replace(placement=int(rule)), state) < 0
+        int(rule) for rule in Placement if first_unplaceable(run.problem, plan._replace(placement=int(rule)), state) < 0
     ]
     return np.array(usable, dtype=np.int64)
 
