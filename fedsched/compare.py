@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant, entrant_of
-from fedsched.comparison.files import RunFile, read_records
+from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.instances import Budget, Instance
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.errors import FedschedError
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from os import PathLike
 
-__all__ = ["Budget", "Comparison", "Entrant", "Instance", "Outcome", "RunRecord", "compare", "read_records"]
+__all__ = [
+    "Budget", "Comparison", "Entrant", "Instance", "Outcome", "RunRecord", "compare", "merge_records", "read_records",
+]  # fmt: skip
 
 
 def compare(
