@@ -19,8 +19,9 @@ import numpy as np
 import pytest
 
 from fedsched.compare import Budget, Instance, Outcome, compare, read_records
-from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant, entrant_of
+from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
 from fedsched.comparison.files import RunFile, merge_records
+from fedsched.comparison.naming import entrant_of
 from fedsched.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:
@@ -416,7 +417,7 @@ KILLS = """
 import contextlib, io, json, os, random, signal, sys
 from pathlib import Path
 from fedsched import cli
-from fedsched.comparison.files import RunFile
+from fedsched.comparison.files import RunFile, merge_records
 
 path, undisturbed, draw, add = *sys.argv[1:], random.Random(6), RunFile.add
 words = ["sample", "--federation", "example", "--head", "40", "--package", "20", "--seeds", "8", "--json"]
