@@ -105,7 +105,7 @@ def ceiling(executor: Executor, work: Work) -> float:
         lambda: executor.submit(spin, turns).result(),
         lambda: list(executor.map(spin, [turns] * WORKERS)),
     )
-    return one / two
+    return min(1.0, one / two)
 
 
 def measure(report: Report, name: str, executor: Executor, work: Work, most: float) -> None:

@@ -75,8 +75,8 @@ def _check_regular(path: Path) -> None:
 
 
 def _lock(stream: FileIO, path: Path) -> None:
-    # The lock ends with this process however that dies, and no worker inherits it. Two writers would cut each other's
-    # lines; where the system knows no locks they still may.
+    # Two writers would cut each other's lines; where the system knows no locks they still may. Of the two kinds this
+    # one ends with this process, however that dies: no forked worker that is left inherits it.
     try:
         from fcntl import LOCK_EX, LOCK_NB, lockf
     except ImportError:
