@@ -14,6 +14,7 @@ from fedsched.comparison.record import RunRecord
 from fedsched.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from io import FileIO
     from os import PathLike
 
@@ -74,8 +75,8 @@ def _check_regular(path: Path) -> None:
 
 
 def _lock(stream: FileIO, path: Path) -> None:
-    # The lock ends with this process however that dies, and no worker inherits it. Two writers would cut each other's
-    # lines; where the system knows no locks they still may.
+    # Two writers would cut each other's lines; where the system knows no locks they still may. Of the two kinds this
+    # one ends with this process, however that dies: no forked worker that is left inherits it.
     try:
         from fcntl import LOCK_EX, LOCK_NB, lockf
     except ImportError:
@@ -134,3 +135,25 @@ class RunFile:
                 f"({self.added} of this call): make room, then call again for the rest."
             ) from error
         self.added += 1
+
+
+def merge_records(sources: Iterable[str | PathLike[str]], path: str | PathLike[str]) -> int:
+    """Return how many runs of other files were added to a file: those that it had not, or only as failed.
+
+    Parameters
+    ----------
+    sources
+        Files of runs; what was cut off in them is left out.
+    path
+        The file that they are added to. Merged again, it takes what is new.
+    """
+    known = {record.key: bool(record.error) for record in read_records(path)}
+    found = [record for source in sources for record in read_records(source)]
+    added = 0
+    with RunFile(path) as file:
+        for record in found:
+            if known.get(record.key, True) and (record.key not in known or not record.error):
+                file.add(record)
+                known[record.key] = bool(record.error)
+                added += 1
+    return added
