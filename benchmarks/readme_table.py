@@ -71,8 +71,8 @@ ROWS = (
         "{heuristics.policies:whole} policies and {heuristics.searches:whole} searches, {heuristics.packages:whole} "
         "packages on 8 federations, {heuristics.evaluations:whole} evaluations: memetic below EASY, medians; below the "
         "best policy of each package",
-        "makespan {heuristics.makespan_easy:2} %, energy {heuristics.energy_easy:2} %, flow {heuristics.flow_easy:2} %; "
-        "{heuristics.makespan_policy:1}, {heuristics.energy_policy:1}, {heuristics.flow_policy:1} %",
+        "makespan {heuristics.makespan_easy:2} %, energy {heuristics.energy_easy:2} %, flow {heuristics.flow_easy:2} "
+        "%; {heuristics.makespan_policy:1}, {heuristics.energy_policy:1}, {heuristics.flow_policy:1} %",
     ),
     Row(
         "packages of 10, 100, 500 jobs: memetic's makespan below EASY's; above the lower bound, medians",
