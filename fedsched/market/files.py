@@ -32,6 +32,7 @@ JOB = {
     "name": str,
 }
 MOST_NODES = 1_000_000
+MOST = 2**63
 KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list: "a list"}
 
 
@@ -108,14 +109,18 @@ def _check(table: object, known: Mapping[str, type], needed: tuple[str, ...], wh
             raise MarketFileError(f"{where}: {unknown_name('key', key, known)}")
         kind = known[key]
         if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-            raise MarketFileError(f"{where}: {key}={value!r} must be {KINDS[kind]}.")
+            raise MarketFileError(f"{where}: {key}={repr(value)[:80]} must be {KINDS[kind]}.")
+        if isinstance(value, int) and abs(value) >= MOST:
+            raise MarketFileError(f"{where}: {key}={repr(value)[:80]} has more than 64 bits.")
     for key in needed:
         if key not in table:
             raise MarketFileError(f"{where}: the key {key!r} is missing.")
 
 
 def _pair(value: Any, where: str) -> tuple[float, float]:
-    numbers = isinstance(value, list) and all(isinstance(x, int | float) and not isinstance(x, bool) for x in value)
+    numbers = isinstance(value, list) and all(
+        isinstance(x, float) or (isinstance(x, int) and not isinstance(x, bool) and abs(x) < MOST) for x in value
+    )
     if not numbers or len(value) != 2:
-        raise MarketFileError(f"{where}: {value!r} must be [start, end], two numbers.")
+        raise MarketFileError(f"{where}: {repr(value)[:80]} must be [start, end], two numbers.")
     return float(value[0]), float(value[1])
