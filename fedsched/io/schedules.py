@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import ScheduleError, unknown_name
+from fedsched.errors import ScheduleError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf import write_swf
@@ -77,7 +77,7 @@ def read_csv(
     wanted = ["id", "start", "finish", *group_labels(federation)]
     for name in wanted:
         if name not in header:
-            raise ScheduleError(f"{path}: it has no column {name!r}; it has {', '.join(header)[:200]}.")
+            raise ScheduleError(f"{path}: it has no column {name!r}; it has {shortened(', '.join(header), 200)}.")
     for name in header:
         if name.startswith("nodes:") and name not in wanted:
             raise ScheduleError(f"{path}: {unknown_name('node group column', name[:80], wanted[3:])}")
@@ -92,9 +92,9 @@ def read_csv(
             job = place[int(values[0])]
             counts[job] = [int(value) for value in values[3:]]
         except KeyError as error:
-            raise ScheduleError(f"{path}, line {line}: the workload has no job {error.args[0]}.") from None
+            raise ScheduleError(f"{path}, line {line}: the workload has no job {shortened(error.args[0])}.") from None
         except (ValueError, IndexError, OverflowError) as error:
-            said = f"{error}"[:80]
+            said = shortened(str(error))
             raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({said}).") from None
         start[job], finish[job] = values[1:3]
     return Schedule(
