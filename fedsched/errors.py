@@ -72,7 +72,9 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=6, cutoff=0.5)
     hint = f" Did you mean {by_lower[near[0]]!r}?" if near else ""
     if len(names) <= SHORT_LIST:
-        return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+        return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(names), 1000)}.")
     shown = [by_lower[one] for one in near] or names[:6]
     rest = len(names) - len(shown)
-    return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(shown)} and {rest} more.")
+    return UnknownNameError(
+        f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(shown), 1000)} and {rest} more."
+    )
