@@ -1,4 +1,4 @@
-"""Reading and writing formats: seconds of this process for 200,000 jobs, and how many times as long as SWF they take."""
+"""Reading and writing formats: processor seconds for 200,000 jobs, and how many times as long as SWF they take."""
 
 from __future__ import annotations
 
