@@ -317,6 +317,7 @@ def test_damaged_files(kind: str, folder: Path) -> None:
     fuzz()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packer", PACKERS)
 @pytest.mark.parametrize("kind", PACKED)
 def test_damaged_packed_files(kind: str, packer: str, folder: Path) -> None:
@@ -349,6 +350,37 @@ def test_other_encodings(kind: str, encoding: str, folder: Path) -> None:
 def test_what_is_nothing_of_the_kind(kind: str, content: bytes, folder: Path) -> None:
     """Tests empty, binary and endlessly nested files."""
     check(kind, folder / KINDS[kind][0], content)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [
+        ("swf", b"MaxProcs: 100", b"MaxProcs: " + b"9" * 400),
+        ("swf", b"MaxProcs: 100", b"MaxProcs: " + b"9" * 5000),
+        ("swf", SWF, b"\x1c\n\x85\n"),
+        ("swf", SWF, b"; a\n" + b"; and on\n" * 200_000),
+        ("csv", b"# fedsched {", b"# fedsched " + b"[" * 3000),
+        ("csv", b"submit", b"9" * 5000),
+        ("batsim", b'"delay3.0"', b'"' + b"9" * 5000 + b'"'),
+        ("toml", b"count = 2", b"count = " + b"9" * 5000),
+        ("toml", b"count = 2", b"count = " + b"[" * 3000),
+        ("market", b"count = 2", b"count = 9223372036854775807"),
+        ("market", b"price = 3.5", b"price = " + b"9" * 400),
+        ("market", b"[0, 10]", b"[0, " + b"9" * 400 + b"]"),
+        ("schedule", b"id,", b"id\xe9\xff,"),
+        ("schedule", b"id,", b'"' + b"x" * 200_000 + b'",id,'),
+        ("schedule", b"id,", b'"nodes:a\nb",id,'),
+        ("result", b'"front"', b'"' + b"9" * 5000 + b'"'),
+        ("runs", b'"front": [[1.0], [2.5]]', b'"front": [[1.0, 2.0], ["a"]]'),
+        ("runs", b'"seed": 1', b'"seed": ["a"]'),
+        ("checkpoint", b"evaluations", b"evaluatians"),
+    ],
+)
+def test_what_damage_has_found(kind: str, old: bytes, new: bytes, folder: Path) -> None:
+    """Tests the damage by which readers hung, ran out of memory, or raised errors that were not theirs."""
+    content = sound(kind, folder)
+    assert old in content
+    check(kind, folder / KINDS[kind][0], content.replace(old, new, 1))
 
 
 @pytest.mark.parametrize("kind", KINDS)
