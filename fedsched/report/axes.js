@@ -6,7 +6,7 @@ function roundTicks(from, to, most) {
   const size = 10 ** Math.floor(Math.log10(rough));
   const step = size * [1, 2, 5, 10].find((factor) => factor * size >= rough);
   const ticks = [];
-  for (let k = Math.ceil(from / step - 1e-9); k * step <= to * (1 + 1e-12) + 1e-12; k += 1) ticks.push(Number((k * step).toPrecision(12)));
+  for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9 && ticks.length < 40; k += 1) ticks.push(Number((k * step).toPrecision(12)));
   return ticks;
 }
 
@@ -38,10 +38,11 @@ function axisUnit(name, most) {
   return { size, label: text ? `${titled(name)}, ${text}` : titled(name) };
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   const found = {};
-  for (const name of ["paper", "panel", "lane", "rule", "ink", "soft", "accent", "on-bar", "hatch"]) found[name] = colour(name);
+  for (const name of ["lane", "rule", "ink", "soft", "on-bar", "hatch"]) found[name] = colour(name);
   found.bars = Array.from({ length: 8 }, (_, k) => colour(`c${k}`));
   found.waits = Array.from({ length: 5 }, (_, k) => colour(`w${k}`));
   return found;

@@ -35,6 +35,10 @@ function drawPlane(width) {
   const known = data.entries.map((entry, index) => ({ entry, index, a: valueOf(entry, front.across), b: valueOf(entry, front.up) }));
   const all = known.filter((one) => one.a !== null && one.b !== null);
   const plans = all.filter((one) => one.entry.kind !== "baseline");
+  if (!plans.length) {
+    front.points = [];
+    return shape("svg", { viewBox: `0 0 ${width} 60` }, shape("text", { x: 0, y: 30 }, "this measure is not known of these plans"));
+  }
   const [bestA, bestB] = [Math.min(...plans.map((one) => one.a)), Math.min(...plans.map((one) => one.b))];
   const near = all.filter((one) => one.entry.kind !== "baseline" || (!front.only && one.a <= 2 * bestA && one.b <= 2 * bestB));
   const away = all.length - near.length;

@@ -278,7 +278,7 @@ function setGantt(shown, jobs) {
   view.until = Math.max(shown.until, data.tick);
   colouring();
   drawLegend();
-  gantt.name = `Gantt chart of ${shown.entry.label}: ${shown.order.length.toLocaleString("en")} jobs on ${data.clusters.length} clusters`;
+  gantt.name = `Gantt chart of ${shown.entry.label}: ${shown.order.length.toLocaleString("en")} jobs on ${data.clusters.length === 1 ? "one cluster" : `${data.clusters.length} clusters`}`;
   if (untouched || !same) whole();
   else changed();
 }

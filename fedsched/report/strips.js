@@ -29,17 +29,13 @@ function drawPower() {
   const sums = new Float64Array(width + 1);
   for (const [k, cluster] of shown.clusters.entries()) {
     context.fillStyle = colours.bars[k % 8];
-    const upper = [];
     for (let at = left; at < width; at += 1) {
       const [from, to] = [time(at), Math.min(time(at + 1), shown.until)];
-      upper.push(sums[at] + (from < shown.until ? meanOf(cluster.power, from, to) : 0));
+      if (from >= shown.until) break;
+      const upper = sums[at] + meanOf(cluster.power, from, to);
+      context.fillRect(at, y(upper), 1, y(sums[at]) - y(upper));
+      sums[at] = upper;
     }
-    context.beginPath();
-    for (let i = 0; i < upper.length; i += 1) {
-      context.rect(left + i, y(upper[i]), 1.02, y(sums[left + i]) - y(upper[i]));
-      sums[left + i] = upper[i];
-    }
-    context.fill();
   }
   const idle = y(shown.clusters.reduce((sum, cluster) => sum + cluster.idleWatts, 0));
   context.strokeStyle = colours.ink;
@@ -85,12 +81,13 @@ function drawLoads() {
     for (let at = left; at < width; at += 1) {
       const [from, to] = [time(at), time(at + 1)];
       if (from >= shown.until) break;
-      const over = mostOf(cluster.load, from, to) > cluster.uplink * (1 + 1e-9);
+      const [greatest, mean] = [mostOf(cluster.load, from, to), meanOf(cluster.load, from, to)];
+      if (!greatest) continue;
+      context.fillStyle = colours.bars[greatest > cluster.uplink * (1 + 1e-9) ? 1 : 0];
       context.globalAlpha = 0.4;
-      context.fillStyle = colours.bars[over ? 1 : 0];
-      context.fillRect(at, base - high(mostOf(cluster.load, from, to)), 1, high(mostOf(cluster.load, from, to)));
+      context.fillRect(at, base - high(greatest), 1, high(greatest) - high(mean));
       context.globalAlpha = 1;
-      context.fillRect(at, base - high(meanOf(cluster.load, from, to)), 1, high(meanOf(cluster.load, from, to)));
+      context.fillRect(at, base - high(mean), 1, high(mean));
     }
     context.strokeStyle = colours.ink;
     context.beginPath();

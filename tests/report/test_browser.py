@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+
+import fedsched as fs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -288,6 +292,30 @@ def test_names_cannot_do_anything(open_page: Open, hostile: Path) -> None:
     assert "</script><script>" in page.inner_text("h1")
     assert page.locator("img").count() == 0
     assert "<img" in page.inner_text("#energy-rows")
+
+
+def test_a_schedule_without_a_finished_job(open_page: Open, tmp_path: Path) -> None:
+    """Tests that a run cut off before anything finished, of one cluster, makes a page that holds."""
+    workload = fs.Workload(submit=[0.0], tasks=[1], runtime=[5.0])
+    whole = fs.simulate(workload, fs.Federation.of(3))
+    nothing = replace(whole, finish=np.array([np.nan]), notes=("interrupted",))
+    nothing.report(tmp_path / "nothing.html")
+    page = open_page(tmp_path / "nothing.html")
+    page.click("#time-in")
+    page.click("#jobs summary")
+    assert "0 of 1 jobs" in page.inner_text(".lede")
+
+
+def test_one_objective_is_drawn_as_bars(open_page: Open, result: Result, tmp_path: Path) -> None:
+    """Tests that plans and policies of a single objective are bars, which are chosen like points."""
+    front = replace(result.front, objectives=("energy",), values=result.front.values[-1:, 1:],
+                    plans=result.front.plans[-1:])  # fmt: skip
+    baselines = tuple(replace(one, values=one.values[1:]) for one in result.baselines)
+    replace(result, objectives=("energy",), front=front, baselines=baselines, history=()).report(tmp_path / "one.html")
+    page = open_page(tmp_path / "one.html")
+    assert page.locator(".point .bar").count() == 4
+    choose(page, lambda: page.locator(".point.baseline:not(.fixed) .bar").first.click())
+    assert shown(page) in ("easy", "fcfs")
 
 
 def test_without_scripts_the_tables_stand(open_page: Open) -> None:
