@@ -12,7 +12,6 @@ from fedsched.metrics import Column
 from fedsched.result import PlannedQueue, Result
 from fedsched.schedule import Schedule
 from fedsched.search.seeds import structured_seeds
-from fedsched.simulate import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,16 +38,7 @@ def baseline_schedules(problem: SearchProblem, policies: Sequence[str]) -> dict[
     schedules = {}
     for policy in policies:
         try:
-            schedules[policy] = simulate(
-                problem.workload,
-                problem.federation,
-                policy,
-                saturation=problem.saturation,
-                knowledge=problem.knowledge,
-                kill_at_estimate=problem.kill_at_estimate,
-                t0=problem.problem.t0,
-                running=problem.running,
-            )
+            schedules[policy] = problem.simulated(policy)
         except InfeasibleError:
             continue  # this policy's placement cannot hold some job; others can, or packing had failed
     return schedules

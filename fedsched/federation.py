@@ -6,11 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.errors import FederationError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 # A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes whose power nobody gave.
 DEFAULT_BUSY_WATTS = 135.0
@@ -119,6 +123,12 @@ class Federation:
             return [int(site) - 1 for site in sites]
         stranger = next(site for site in sites if site not in names)
         raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
+
+    def groups_allowed(self, sites: Sequence[str], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return jobs × groups: whether a job that may use these of a workload's sites may use a group."""
+        of_cluster = np.zeros((len(allowed), len(self.clusters)), dtype=np.bool_)
+        of_cluster[:, self.clusters_of_sites(sites)] = allowed
+        return of_cluster[:, np.array(self.group_cluster)]
 
     @classmethod
     def homogeneous(

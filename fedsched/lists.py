@@ -209,9 +209,7 @@ class _Mapper:
         if caps is not None:
             limit = np.minimum(limit, caps)
         if self.workload.allowed is not None:
-            allowed = np.zeros((len(self.workload), len(self.groups_of)), dtype=np.bool_)
-            allowed[:, federation.clusters_of_sites(self.workload.sites)] = self.workload.allowed
-            limit = np.where(allowed[:, self.cluster_of], limit, 0)
+            limit = np.where(federation.groups_allowed(self.workload.sites, self.workload.allowed), limit, 0)
         return limit
 
     def _tables(self, running: RunningJobs | None) -> list[_Table]:

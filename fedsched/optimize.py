@@ -181,38 +181,25 @@ def optimize(
         islands=islands or (1 if executor is None else ISLANDS),
         executor=executor,
     )
+    problem = problem_of(search, workload, cluster, running=running)
     with watched(callback, seconds, show=progress) as watch:
         search = replace(search, callback=watch)
         if package is not None:
             from fedsched.packages import optimize_in_packages
 
-            return optimize_in_packages(search, workload, cluster, package)
-        return search_once(search, workload, cluster, initial=initial, running=running, checkpoint=checkpoint)
+            return optimize_in_packages(search, problem, package)
+        warm_up(search)
+        return search_once(search, problem, initial=initial, checkpoint=checkpoint)
 
 
 def search_once(
     search: Search,
-    workload: Workload,
-    cluster: Federation,
+    problem: SearchProblem,
     *,
     initial: Iterable[object] = (),
-    running: RunningJobs | None = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> Result:
-    """Return what one search over the whole workload finds."""
-    settings = search.settings
-    problem = SearchProblem(
-        workload,
-        cluster,
-        search.objectives,
-        submits=settings.submits,
-        knowledge=settings.knowledge,
-        saturation=settings.saturation,
-        kill_at_estimate=settings.kill_at_estimate,
-        t0=settings.t0,
-        running=running,
-        threads=search.threads,
-    )
+    """Return what one search over the whole problem finds."""
     schedules = baseline_schedules(problem, search.baselines)
     names, values = list(schedules), values_of(problem, schedules.values())
     bounds = bounds_of(problem)
@@ -225,7 +212,6 @@ def search_once(
         bounds=np.array([bound_on(bounds, name) for name in search.objectives.names]) * search.objectives.signs,
         callback=search.callback,
     )
-    _warm_up(search)
     run.archive.add(values, policies=names)
     saved = Checkpoint(checkpoint, problem, f"{search.info.name} × {search.islands}", search.seed)
     with _living_on(search) as executor:
@@ -279,6 +265,25 @@ def _rules(
     return tuple(rules)
 
 
+def problem_of(
+    search: Search, workload: Workload, cluster: Federation, *, running: RunningJobs | None = None
+) -> SearchProblem:
+    """Return the workload on the federation, as the search's settings have it read."""
+    settings = search.settings
+    return SearchProblem(
+        workload,
+        cluster,
+        search.objectives,
+        submits=settings.submits,
+        knowledge=settings.knowledge,
+        saturation=settings.saturation,
+        kill_at_estimate=settings.kill_at_estimate,
+        t0=settings.t0,
+        running=running,
+        threads=search.threads,
+    )
+
+
 def bounds_of(problem: SearchProblem) -> LowerBounds:
     """Return what no schedule of the problem can be below."""
     return lower_bounds(
@@ -295,7 +300,7 @@ def bound_on(bounds: LowerBounds, objective: str) -> float:
     return bounds.of(objective) if objective in NAMES else math.nan
 
 
-def _warm_up(search: Search) -> None:
+def warm_up(search: Search) -> None:
     """Compile and import what the method needs, on three jobs, before any clock runs."""
     workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
     machine = Federation.of(2, 2)

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.baselines import baseline_schedules, values_of
-from fedsched.optimize import Search, bound_on, bounds_of, search_once, versions
+from fedsched.optimize import Search, bound_on, bounds_of, problem_of, search_once, versions, warm_up
 from fedsched.policies import Rules
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.schedule import Schedule
 from fedsched.search.driver import INTERRUPTED
-from fedsched.search.problem import SearchProblem
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints
     from fedsched.federation import Federation
+    from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
     from fedsched.simulate import RunningJobs
     from fedsched.workload import Workload
 
 
-def optimize_in_packages(search: Search, workload: Workload, cluster: Federation, package: int) -> Result:
-    """Return one schedule of the whole workload, made package by package, and one history.
+def optimize_in_packages(search: Search, whole: SearchProblem, package: int) -> Result:
+    """Return one schedule of the whole problem, made package by package, and one history.
 
     A package is searched at the moment when the last job of the one before it starts (with submits="keep", not before
     its own last job is submitted); what still runs then, runs on beside it.
@@ -37,21 +37,24 @@ def optimize_in_packages(search: Search, workload: Workload, cluster: Federation
             f"package={package} makes one schedule, so it needs one objective, not {search.objectives.names}; "
             "name one, e.g. objectives='makespan'."
         )
-    whole = _whole_problem(search, workload, cluster)
-    workload, t0 = whole.workload, whole.problem.t0
+    warm_up(search)
+    workload, cluster, t0 = whole.workload, whole.federation, whole.problem.t0
     jobs = len(workload)
     start, finish = np.full(jobs, np.nan), np.full(jobs, np.nan)
     counts = np.zeros((jobs, len(cluster.groups)), dtype=np.int64)
     done: list[Result] = []
     history: list[Moment] = []
-    now, running, still = t0, None, np.zeros(0, dtype=np.int64)
-    packages = [whole.problem.arrival[begin : begin + package] for begin in range(0, jobs, package)]
+    now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
+    if running is not None:
+        running, still = replace(running, rows=np.arange(len(running.rows))), running.rows
+    waiting = whole.problem.arrival[~np.isin(whole.problem.arrival, still)]
+    packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
     for number, fresh in enumerate(packages, 1):
         now = max(now, float(workload.submit[fresh].max()))
         rows = np.concatenate([still, fresh])
         part = workload.take(rows)
         inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
-        result = search_once(inner, part, cluster, running=running)
+        result = search_once(inner, problem_of(inner, part, cluster, running=running))
         history += _later(result.history, done)
         done.append(result)
         best = result.best()
@@ -101,20 +104,6 @@ def optimize_in_packages(search: Search, workload: Workload, cluster: Federation
         versions=versions(),
         packages=len(packages),
         islands=search.islands,
-    )
-
-
-def _whole_problem(search: Search, workload: Workload, cluster: Federation) -> SearchProblem:
-    settings = search.settings
-    return SearchProblem(
-        workload,
-        cluster,
-        search.objectives,
-        submits=settings.submits,
-        knowledge=settings.knowledge,
-        saturation=settings.saturation,
-        kill_at_estimate=settings.kill_at_estimate,
-        t0=settings.t0,
     )
 
 

@@ -217,6 +217,12 @@ class Schedule:
 
         write_swf_of(self, path)
 
+    def to_evalys(self, path: str | PathLike[str]) -> None:
+        """Write Batsim's `jobs.csv`, with every job's node numbers, which evalys opens."""
+        from fedsched.io.evalys import write_jobs
+
+        write_jobs(self, path)
+
     def to_json(self) -> dict[str, object]:
         """Return policy, notes and metrics as plain values."""
         return {

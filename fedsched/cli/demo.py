@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import number_text, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
@@ -16,15 +17,18 @@ SHOWN = ("mean_wait", "bounded_slowdown", "makespan", "utilisation", "energy", "
 CHECKED = "Every schedule was checked again, independently of the engine, from its start times and node counts"
 
 
-def command(*, out: Path = Path("demo-report"), json: bool = False) -> int:
+def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> int:
     """Compare policies on the shipped trace and example federation; write a report to open in a browser.
 
     Parameters
     ----------
     out
         The report's folder.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched demo
+    fedsched demo --out report --json
     """
     from fedsched.errors import OutputError
     from fedsched.federation import Federation
@@ -32,6 +36,9 @@ def command(*, out: Path = Path("demo-report"), json: bool = False) -> int:
     from fedsched.report import of_schedules, write
     from fedsched.simulate import simulate
 
+    there = next(folder for folder in (out, *out.parents) if folder.exists())
+    if not there.is_dir():
+        raise OutputError(f"Cannot write {out}: {there} is a file; choose another folder with --out.")
     workload = read_example("sample")
     federation = Federation.example()
     schedules = []
@@ -49,7 +56,7 @@ def command(*, out: Path = Path("demo-report"), json: bool = False) -> int:
     page = out / "report.html"
     write(replace(of_schedules(schedules), notes=(CHECKED,)), page, repeat="\n".join([*_commands(), _report(page)]))
     if json:
-        print_json({"report": str(page), "schedules": [schedule.to_json() for schedule in schedules]})
+        print_json({"written": [str(page)], "schedules": [schedule.to_json() for schedule in schedules]})
         return 0
     print_table(f"{workload.name} on {federation}", ("policy", *SHOWN), _rows(schedules), align="l")
     print(f"Report: {page}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.objectives import MAXIMISED
+from fedsched.search.objectives import signs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ class Reference:
 
 def minimised(record: RunRecord) -> NDArray[np.float64]:
     """Return a run's front with the sign of what is maximised turned."""
-    signs = np.array([-1.0 if name in MAXIMISED else 1.0 for name in record.objectives])
+    signs = signs_of(record.objectives)
     return np.asarray(np.array(record.front, dtype=np.float64).reshape(-1, len(signs)) * signs)
 
 
@@ -112,6 +112,5 @@ def best_known_front(records: Sequence[RunRecord], instance: str) -> NDArray[np.
     runs = [record for record in records if record.instance == instance and record.front]
     if not runs:
         raise ValueError(f"Comparison: no run on {instance!r} has a front.")
-    signs = np.array([-1.0 if name in MAXIMISED else 1.0 for name in runs[0].objectives])
     front = reference_of(runs).front
-    return np.asarray(front[np.lexsort(front.T[::-1])] * signs)
+    return np.asarray(front[np.lexsort(front.T[::-1])] * signs_of(runs[0].objectives))

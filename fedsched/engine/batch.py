@@ -15,6 +15,8 @@ from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.arrays import Floats, Problem
@@ -94,28 +96,41 @@ class Evaluator:
         places = _own(np.broadcast_to(placement, candidates))
         rows = np.full((candidates, len(Column)), np.nan)
         spaces = self._workspaces(int(rules.max(initial=0)))
-        edges = np.linspace(0, candidates, self.threads + 1).astype(int).tolist()
 
-        step = max(1, SLICE // max(jobs, 1))
-
-        def work(thread: int) -> None:
+        def work(thread: int, first: int, last: int) -> None:
             state, user_sums = spaces[thread]
-            for first in range(edges[thread], edges[thread + 1], step):
-                last = min(first + step, edges[thread + 1])
-                status = evaluate(
-                    self.problem, self._common, orders, caps, rules, places, state, user_sums, rows, first, last
+            status = evaluate(
+                self.problem, self._common, orders, caps, rules, places, state, user_sums, rows, first, last
+            )
+            if status != Status.DONE:
+                raise InfeasibleError(
+                    f"A candidate among {first}..{last - 1} has a job that its caps and placement never let start."
                 )
-                if status != Status.DONE:
-                    raise InfeasibleError(
-                        f"A candidate among {first}..{last - 1} has a job that its caps and placement never let start."
-                    )
 
-        if self.threads == 1:
-            work(0)
-        else:
-            with ThreadPoolExecutor(self.threads) as pool:
-                list(pool.map(work, range(self.threads)))
+        in_slices(work, candidates, jobs=jobs, threads=self.threads)
         return rows
+
+
+def in_slices(work: Callable[[int, int, int], None], plans: int, *, jobs: int, threads: int) -> None:
+    """Call work(thread, first, last) over all plans: a stretch a thread, in slices that let Ctrl-C in."""
+    threads = threads if plans >= 2 * threads else 1
+    edges = np.linspace(0, plans, threads + 1).astype(int).tolist()
+    step = plans_in_a_slice(jobs)
+
+    def stretch(thread: int) -> None:
+        for first in range(edges[thread], edges[thread + 1], step):
+            work(thread, first, min(first + step, edges[thread + 1]))
+
+    if threads == 1:
+        stretch(0)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(stretch, range(threads)))
+
+
+def plans_in_a_slice(jobs: int) -> int:
+    """Return how many plans of so many jobs a kernel evaluates before it lets Python look at Ctrl-C."""
+    return max(1, SLICE // max(jobs, 1))
 
 
 def _own(values: ArrayLike) -> NDArray[np.int64]:

@@ -143,9 +143,7 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
     jobs = len(workload)
     limits = None if caps is None else np.minimum(checked_caps(caps, jobs, nodes.size), nodes)
     if workload.allowed is not None:
-        of_cluster = np.zeros((jobs, len(federation.clusters)), dtype=np.bool_)
-        of_cluster[:, clusters_of_sites(workload, federation)] = workload.allowed
-        allowed = of_cluster[:, np.array(federation.group_cluster)]
+        allowed = federation.groups_allowed(workload.sites, workload.allowed)
         limits = np.where(allowed, nodes if limits is None else limits, 0)
     if limits is None:
         return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)

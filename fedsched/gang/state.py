@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import inlined, kernel, part
+from fedsched.draws import STEP, mixed, unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 NONE = -1
 GRID = -1
+SEED_STEP = np.uint64(0xD1342543DE82EF95)  # between the counters of two seeds
+S2 = np.uint64(2)
 
 
 class Grid(IntEnum):
@@ -195,24 +198,21 @@ class State(NamedTuple):
     log_lost: Floats
 
 
-# ---- random numbers: splitmix64 of counters -----------------------------------------------------------------------
+# ---- random numbers -----------------------------------------------------------------------------------------------
 
-STEP = np.uint64(0x9E3779B97F4A7C15)
-MIX_A = np.uint64(0xBF58476D1CE4E5B9)
-MIX_B = np.uint64(0x94D049BB133111EB)
-S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
-UNIT = 2.0**-53
+
+@kernel
+def draw_all(out: Ints, seed: int) -> None:
+    """Fill an array with numbers at least 0 that belong to a seed and their places."""
+    stream = np.uint64(seed) * SEED_STEP
+    for i in range(out.size):
+        out[i] = np.int64(mixed(stream + np.uint64(i + 1) * STEP) >> S2)
 
 
 @inlined
 def uniform_of(drawn: int, salt: int) -> float:
     """Return a number in [0, 1) that belongs to a job's draw and a processor's salt."""
-    z = np.uint64(drawn) ^ np.uint64(salt)
-    z += STEP
-    z = (z ^ (z >> S30)) * MIX_A
-    z = (z ^ (z >> S27)) * MIX_B
-    z = z ^ (z >> S31)
-    return np.float64(z >> S11) * UNIT
+    return unit(mixed((np.uint64(drawn) ^ np.uint64(salt)) + STEP))
 
 
 # ---- completions: a heap of running jobs by (finish, id) ----------------------------------------------------------

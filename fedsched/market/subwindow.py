@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedsched.compiled import inlined, part
+from fedsched.draws import drawn, unit
 from fedsched.market.codes import Criterion
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Needs, Scratch
 
-STEP = np.uint64(0x9E3779B97F4A7C15)
-MIX_A = np.uint64(0xBF58476D1CE4E5B9)
-MIX_B = np.uint64(0x94D049BB133111EB)
-S11, S27, S30, S31 = np.uint64(11), np.uint64(27), np.uint64(30), np.uint64(31)
-UNIT = 2.0**-53
 HALVINGS = 24
 TIES = (
     2_000  # places looked at before windows that are only as good are passed over: equal nodes would give all subsets
@@ -72,22 +66,6 @@ def _longest(needs: Needs, j: int, work: Scratch) -> int:
     return longest
 
 
-@inlined
-def _mixed(z: np.uint64) -> np.uint64:
-    z = (z ^ (z >> S30)) * MIX_A
-    z = (z ^ (z >> S27)) * MIX_B
-    return z ^ (z >> S31)
-
-
-@inlined
-def _random_below(seed: int, step: int, draw: int, limit: int) -> int:
-    # splitmix64 of the counter (seed, step, draw)
-    z = _mixed(np.uint64(seed) + STEP)
-    z = _mixed((z ^ np.uint64(step)) + STEP)
-    z = _mixed((z ^ np.uint64(draw)) + STEP)
-    return int(np.float64(z >> S11) * UNIT * limit)
-
-
 @part
 def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, step: int) -> bool:
     """Choose m slots at random, as MinProcTime's text has it; False where they cost too much."""
@@ -96,7 +74,7 @@ def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, ste
         work.order[k] = work.node[k]
     cost = 0.0
     for k in range(m):
-        other = k + _random_below(seed, step, k, held - k)
+        other = k + int(unit(drawn(seed, step, k)) * (held - k))
         node = work.order[other]
         work.order[other] = work.order[k]
         work.order[k] = node

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.search.crowding import least_crowded
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -48,7 +50,7 @@ class Archive:
             return False
         together = np.concatenate([self.values, values[candidates]])
         kept = non_dominated(together)
-        kept = kept[_spread_out(together[kept], self.capacity)]
+        kept = kept[least_crowded(together[kept], self.capacity)]
         old = len(self)
         entries = []
         for k in kept.tolist():
@@ -62,15 +64,13 @@ class Archive:
         self.changes += changed
         return changed
 
-    def rows(self) -> Ints:
+    def rows(self) -> list[Ints]:
         """Return the kept plans that are rows."""
-        rows = [entry.row for entry in self.entries if entry.row is not None]
-        return np.array(rows, dtype=np.int64) if rows else np.zeros((0, 0), dtype=np.int64)
+        return [entry.row for entry in self.entries if entry.row is not None]
 
-    def plans(self) -> tuple[Ints, Floats]:
+    def plans(self) -> tuple[list[Ints], Floats]:
         """Return the kept plans that are rows, and their values."""
-        chosen = [k for k, entry in enumerate(self.entries) if entry.row is not None]
-        return self.rows(), self.values[chosen]
+        return self.rows(), self.values[[k for k, entry in enumerate(self.entries) if entry.row is not None]]
 
     def best(self) -> Floats:
         """Return the least value of each objective."""
@@ -84,26 +84,3 @@ def non_dominated(values: Floats) -> Ints:
     from moocore import is_nondominated
 
     return np.flatnonzero(is_nondominated(values, keep_weakly=False))
-
-
-def crowding(values: Floats) -> Floats:
-    """Return every point's crowding distance: the sum over objectives of the gap between its neighbours."""
-    points, objectives = values.shape
-    distance = np.zeros(points)
-    if points == 0:
-        return distance
-    for m in range(objectives):
-        order = np.argsort(values[:, m], kind="stable")
-        sorted_values = values[order, m]
-        extent = sorted_values[-1] - sorted_values[0]
-        distance[order[[0, -1]]] = np.inf
-        if points > 2 and extent > 0:
-            distance[order[1:-1]] += (sorted_values[2:] - sorted_values[:-2]) / extent
-    return distance
-
-
-def _spread_out(values: Floats, capacity: int) -> Ints:
-    # The indices that stay when only so many may: the least crowded.
-    if len(values) <= capacity:
-        return np.arange(len(values))
-    return np.sort(np.argsort(-crowding(values), kind="stable")[:capacity])

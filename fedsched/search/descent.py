@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
+from fedsched.draws import uniform
 from fedsched.engine.codes import Status
-from fedsched.search.draws import uniform
 from fedsched.search.genome import evaluate_row
 from fedsched.search.operators import move
 
 if TYPE_CHECKING:
+    from fedsched.draws import Stream
     from fedsched.engine.arrays import Floats, Ints, Problem, State
-    from fedsched.search.draws import Stream
     from fedsched.search.genome import Space
 
 

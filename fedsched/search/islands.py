@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import numpy as np
 
 from fedsched.errors import FedschedError
-from fedsched.search.archive import crowding
+from fedsched.search.crowding import least_crowded
 from fedsched.search.driver import drive
 from fedsched.search.methods import Welcoming
 from fedsched.search.run import CutShort, Run
@@ -53,8 +55,12 @@ class Epoch:
     bounds: Floats
     evaluations: int
     seconds: float | None
-    immigrants: Ints
+    immigrants: list[Ints]
     immigrant_values: Floats
+
+    def __dask_tokenize__(self) -> str:
+        # By default Dask answers what looks like a task of before with that one's result, or with its failure.
+        return uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +88,7 @@ class Archipelago:
         shares = [None if total is None else total // islands + (k < total % islands) for k in range(islands)]
         seeds = np.random.SeedSequence(run.seed).generate_state(islands, dtype=np.uint32).tolist()
         self._islands = [Island(seed, share) for seed, share in zip(seeds, shares, strict=True)]
-        objectives = len(run.problem.objectives.names)
-        nothing = (np.zeros((0, run.problem.layout.length), dtype=np.int64), np.zeros((0, objectives)))
+        nothing: tuple[list[Ints], Floats] = ([], np.zeros((0, len(run.problem.objectives.names))))
         self._found = [nothing] * islands  # the archive of each, by which the next one profits
 
     def __getstate__(self) -> dict[str, object]:
@@ -154,7 +159,7 @@ class Archipelago:
             raise self._lost(k, error) from error
 
     def _lost(self, k: int, error: Exception) -> CutShort:
-        why = f"{type(error).__name__}: {error}".strip().rstrip(".:")
+        why = shorten(f"{type(error).__name__}: {error}", 200, placeholder=" …").rstrip(".: ")
         return CutShort(f"island {k + 1} of {len(self._islands)} was lost with its worker ({why})")
 
 
@@ -163,7 +168,7 @@ class Landing:
     """What a worker brings back: the island, and the plans of its archive."""
 
     island: Island
-    rows: Ints
+    rows: list[Ints]
     values: Floats
 
 
@@ -192,7 +197,7 @@ def live(epoch: Epoch) -> Landing:
     return Landing(replace(island, done=run.evaluations, ended=ended, state=state), rows, values)
 
 
-def emigrants(rows: Ints, values: Floats) -> tuple[Ints, Floats]:
+def emigrants(rows: list[Ints], values: Floats) -> tuple[list[Ints], Floats]:
     """Return the few plans of an archive that stand for it: the extremes and the least crowded."""
-    chosen = np.sort(np.argsort(-crowding(values), kind="stable")[:EMIGRANTS])
-    return rows[chosen], values[chosen]
+    chosen = least_crowded(values, EMIGRANTS)
+    return [rows[k] for k in chosen.tolist()], values[chosen]

@@ -10,6 +10,8 @@ from fedsched.search.population import Population, first_population
 from fedsched.search.walkers import Walkers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.run import Run
 
@@ -120,7 +122,7 @@ class Memetic:
                 chosen = int(rng.choice(near))
                 self.walkers.place(k, population.rows[chosen], population.values[chosen], slack=SLACK)
 
-    def _follow(self, rows: Ints, values: Floats) -> None:
+    def _follow(self, rows: Sequence[Ints] | Ints, values: Floats) -> None:
         # Walkers go where there is something better in their direction; with one objective only the last of them.
         if not len(rows):
             return
@@ -131,7 +133,7 @@ class Memetic:
             if scores[best] < self.walkers.best(k):
                 self.walkers.place(k, rows[best], values[best])
 
-    def welcome(self, rows: Ints, values: Floats) -> None:
+    def welcome(self, rows: Sequence[Ints], values: Floats) -> None:
         """Let plans from elsewhere breed and be walked from, where they are good enough."""
         self._follow(rows, values)
         if self._population is not None:

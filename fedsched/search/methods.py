@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 from fedsched.errors import unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.run import Run
@@ -29,7 +29,7 @@ class Method(Protocol):
 class Welcoming(Protocol):
     """A method that takes up plans from another island."""
 
-    def welcome(self, rows: Ints, values: Floats) -> None:
+    def welcome(self, rows: Sequence[Ints], values: Floats) -> None:
         """Let these plans take part in what follows."""
         ...
 

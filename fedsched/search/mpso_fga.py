@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.archive import crowding, non_dominated
+from fedsched.search.archive import non_dominated
+from fedsched.search.crowding import crowding
 from fedsched.search.fuzzy import progress, promotion
 from fedsched.search.keys import cross_keys
 from fedsched.search.population import by_rank_and_crowding

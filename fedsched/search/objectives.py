@@ -70,7 +70,7 @@ class Objectives:
     @property
     def signs(self) -> Floats:
         """Return −1 for what is maximised, else 1: values are metrics times signs."""
-        return np.array([-1.0 if name in MAXIMISED else 1.0 for name in self.names])
+        return signs_of(self.names)
 
     def values(self, metrics: Floats) -> Floats:
         """Return what is minimised, from metric rows."""
@@ -100,6 +100,11 @@ class Objectives:
         if name not in self.names:
             raise unknown_name("objective", name, self.names)
         return self.names.index(name)
+
+
+def signs_of(names: Sequence[str]) -> Floats:
+    """Return −1 for what is maximised, else 1."""
+    return np.array([-1.0 if name in MAXIMISED else 1.0 for name in names])
 
 
 def _name_of(cost: Cost) -> str:

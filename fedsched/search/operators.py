@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel, part
-from fedsched.search.draws import begin_stream, below, uniform
+from fedsched.draws import begin_stream, below, uniform
 from fedsched.search.genome import keep_placeable, make_placeable, takes_any_nodes
 
 if TYPE_CHECKING:
+    from fedsched.draws import Stream
     from fedsched.engine.arrays import Floats, Ints, Problem, State
-    from fedsched.search.draws import Stream
     from fedsched.search.genome import Space
 
 LONGEST_BLOCK = 8  # jobs that an insertion moves together
@@ -61,7 +61,7 @@ def _cross(space: Space, first: Ints, second: Ints, child: Ints, taken: Ints, st
 def _repair_for_rule(problem: Problem, space: Space, row: Ints, state: State) -> None:
     # Caps that were feasible under one rule may not be under the one that the row has now.
     if not takes_any_nodes(row[row.size - 1]):
-        for j in range(problem.submit.size):
+        for j in range(space.limits.shape[0]):
             keep_placeable(problem, space, row, j, state)
 
 

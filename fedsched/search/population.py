@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.search.crowding import crowding
 from fedsched.search.variation import crossed, mutated, tournament
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.run import Run
 
@@ -33,7 +36,7 @@ class Population:
         new = _new(rows, self.rows)
         return rows if len(new) == len(rows) else rows[new]
 
-    def survive(self, rows: Ints, values: Floats) -> None:
+    def survive(self, rows: Sequence[Ints] | Ints, values: Floats) -> None:
         """Let other plans in, where they are better than those that are here."""
         # Rows are heavy: those that stay, stay where they are, and others move to the places of those that go.
         count = len(self.rows)
@@ -43,7 +46,9 @@ class Population:
         standing[order] = np.arange(count)
         gone = np.flatnonzero(standing[:count] == count)
         risen = np.flatnonzero(standing[count:] < count)
-        self.rows[gone], self.values[gone] = rows[risen], values[risen]
+        for place, k in zip(gone.tolist(), risen.tolist(), strict=True):
+            self.rows[place] = rows[k]
+        self.values[gone] = values[risen]
         self._standing = standing[:count]
         self._standing[gone] = standing[count + risen]
 
@@ -59,28 +64,7 @@ def by_rank_and_crowding(values: Floats, count: int) -> Ints:
     from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
     _, rank = NonDominatedSorting().do(values, return_rank=True)
-    return np.lexsort((-crowding_in_fronts(values, rank), rank))[:count]
-
-
-def crowding_in_fronts(values: Floats, rank: Ints) -> Floats:
-    """Return every point's crowding distance within its front; −1 for all but the first of equal points."""
-    distance = np.zeros(len(values))
-    order = np.lexsort(values.T)
-    again = order[1:][(values[order[1:]] == values[order[:-1]]).all(axis=1)]
-    distance[again] = -1.0
-    points = np.flatnonzero(distance == 0.0)
-    for m in range(values.shape[1]):
-        # all fronts at once: sorted by front, then by the objective
-        sorted_points = points[np.lexsort((values[points, m], rank[points]))]
-        x, front = values[sorted_points, m], rank[sorted_points]
-        begins = np.flatnonzero(np.diff(front, prepend=-1))
-        ends = np.append(begins[1:], len(front)) - 1
-        extent = np.repeat(x[ends] - x[begins], ends - begins + 1)
-        gap = np.zeros(len(front))
-        gap[1:-1] = x[2:] - x[:-2]
-        distance[sorted_points] += np.divide(gap, extent, out=np.zeros(len(front)), where=extent > 0.0)
-        distance[sorted_points[np.union1d(begins, ends)]] = np.inf
-    return distance
+    return np.lexsort((-crowding(values, rank), rank))[:count]
 
 
 def row_hashes(rows: Ints) -> Ints:

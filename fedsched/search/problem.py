@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.engine.arrays import Plan
+from fedsched.engine.batch import in_slices
 from fedsched.engine.codes import Dispatch, Placement, QueueKey, SameTime, Saturation
 from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import caps_table, new_state, pack
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints, State
     from fedsched.federation import Federation
+    from fedsched.policies import Policy
     from fedsched.schedule import Schedule
     from fedsched.search.objectives import Objectives
     from fedsched.simulate import RunningJobs
     from fedsched.workload import Workload
 
-SLICE = 20_000  # job placements between two looks at Ctrl-C: some ten milliseconds
 SUBMITS = ("now", "keep")
 KNOWLEDGE = ("runtime", "estimate")
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
@@ -134,29 +134,16 @@ class SearchProblem:
         """Return the metric rows of feasible plans, evaluated on all threads."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         metrics = np.full((len(rows), len(Column)), np.nan)
-        step = self.plans_in_a_slice()
-        edges = np.linspace(0, len(rows), self.threads + 1).astype(int).tolist()
 
-        def work(thread: int) -> None:
-            for first in range(edges[thread], edges[thread + 1], step):
-                last = min(first + step, edges[thread + 1])
-                failed = evaluate_rows(
-                    self.problem, self.space, rows, self.states[thread], self.no_users, metrics, first, last
-                )
-                if failed >= 0:
-                    raise InfeasibleError(f"Plan {failed} has a job that its caps and placement never let start.")
+        def work(thread: int, first: int, last: int) -> None:
+            failed = evaluate_rows(
+                self.problem, self.space, rows, self.states[thread], self.no_users, metrics, first, last
+            )
+            if failed >= 0:
+                raise InfeasibleError(f"Plan {failed} has a job that its caps and placement never let start.")
 
-        if self.threads == 1 or len(rows) < 2 * self.threads:
-            edges = [0, len(rows)]
-            work(0)
-        else:
-            with ThreadPoolExecutor(self.threads) as pool:
-                list(pool.map(work, range(self.threads)))
+        in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         return metrics
-
-    def plans_in_a_slice(self) -> int:
-        """Return how many plans a kernel evaluates before it lets Python look at Ctrl-C."""
-        return max(1, SLICE // self.layout.jobs)
 
     def values(self, rows: Ints) -> Floats:
         """Return what is minimised, plans × objectives."""
@@ -222,7 +209,6 @@ class SearchProblem:
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
         """Return the schedule of a plan, with its full trace."""
         from fedsched.policies import Rules
-        from fedsched.simulate import simulate
 
         order, caps, dispatch, placement = unpacked(self.layout, row)
         rules = Rules(
@@ -231,10 +217,16 @@ class SearchProblem:
             placement=Placement(placement).name.lower(),
             name=policy,
         )
+        return self.simulated(rules, caps)
+
+    def simulated(self, policy: str | Policy, caps: Ints | None = None) -> Schedule:
+        """Return what a policy does with the package, knowing what plans know."""
+        from fedsched.simulate import simulate
+
         return simulate(
             self.workload,
             self.federation,
-            rules,
+            policy,
             saturation=self.saturation,
             knowledge=self.knowledge,
             kill_at_estimate=self.kill_at_estimate,

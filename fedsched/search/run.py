@@ -134,9 +134,7 @@ class Run:
     def remember(self) -> None:
         """Add a line to the history, where something has changed, and let the callback look."""
         best = tuple(float(value) for value in self.archive.best())
-        if self._volume[0] != self.archive.changes:
-            self._volume = (self.archive.changes, self.hypervolume())
-        volume = self._volume[1]
+        volume = self.hypervolume()
         last = self.history[-1] if self.history else None
         if last is None or (last.best, last.hypervolume) != (best, volume):
             self.history.append(Moment(self.evaluations, self.seconds, best, volume))
@@ -145,6 +143,11 @@ class Run:
 
     def hypervolume(self) -> float:
         """Return the share of the box between bounds and reference that the archive dominates."""
+        if self._volume[0] != self.archive.changes:
+            self._volume = (self.archive.changes, self._measured())
+        return self._volume[1]
+
+    def _measured(self) -> float:
         box = np.abs(self.reference)
         low = np.where(np.isfinite(self.bounds), self.bounds, 0.0)
         inside = self.archive.values[(self.archive.values < self.reference).all(axis=1)]

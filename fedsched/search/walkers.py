@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.draws import begin_stream
+from fedsched.engine.batch import plans_in_a_slice
 from fedsched.engine.codes import Status
 from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
 from fedsched.search.descent import Accept, Goal, Walker, descend
-from fedsched.search.draws import begin_stream
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
@@ -140,7 +141,7 @@ class Walkers:
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> None:
         """Let one walker make so many trials, in the workspace of one thread."""
         problem, metrics = run.problem, np.zeros(len(Column))
-        goal, walker, step = self.goal(k), self.walkers[k], problem.plans_in_a_slice()
+        goal, walker, step = self.goal(k), self.walkers[k], plans_in_a_slice(problem.layout.jobs)
         for begin in range(0, trials, step):
             status = descend(
                 problem.problem,

@@ -16,6 +16,7 @@ from fedsched.errors import FedschedError, TraceError, UnknownNameError
 from fedsched.lists import HEURISTICS
 from fedsched.search import checkpoint as checkpoints
 from fedsched.search.stopping import GapReached, NoProgress
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -178,6 +179,32 @@ def test_packages_make_one_schedule(jobs: fs.Workload) -> None:
         assert found.value() == schedule.metrics(users=False).flow
         if submits == "keep":
             assert (schedule.start >= jobs.submit).all()
+
+
+@pytest.mark.compiled
+def test_packages_begin_beside_what_runs() -> None:
+    """Tests that jobs which run already keep their starts and nodes, and that the packages hold the others."""
+    workload, federation = fs.Workload.example().head(80), fs.Federation.example()
+    run = prepare(workload, federation, "easy").advance(until=float(workload.submit[60]))
+    state = run.running()
+    waiting = np.flatnonzero(np.isnan(run.state.start) & (workload.submit <= state.time))
+    rows = np.concatenate([waiting, state.rows])  # those that run need not come first
+    found = fs.optimize(
+        workload.take(rows),
+        federation,
+        objectives="flow",
+        evaluations=150,
+        package=4,
+        submits="keep",
+        running=state.renumbered(rows),
+        baselines=FEW,
+    )
+    schedule, before = found.best(), len(waiting)
+    assert found.packages == -(-before // 4)
+    assert np.array_equal(schedule.start[before:], state.start)
+    assert np.array_equal(schedule.counts[before:], state.counts)
+    assert (schedule.start[:before] >= state.time).all()
+    assert found.value() == schedule.metrics(users=False).flow
 
 
 def test_a_package_needs_one_objective(jobs: fs.Workload) -> None:

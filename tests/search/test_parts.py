@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from search.test_problem import of_scenario, some_rows
 
 import fedsched as fs
-from fedsched.search.archive import Archive, crowding
-from fedsched.search.draws import begin_stream, below, uniform
+from fedsched.draws import begin_stream, below, uniform
+from fedsched.search.archive import Archive
+from fedsched.search.crowding import crowding
 from fedsched.search.fuzzy import CHANCE, memberships, progress, promotion
 from fedsched.search.genetic import favour_fast_groups
 from fedsched.search.memetic import directions

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedsched.search.population import _new, by_rank_and_crowding, crowding_in_fronts, row_hashes
+from fedsched.search.crowding import crowding
+from fedsched.search.population import _new, by_rank_and_crowding, row_hashes
 
 POINTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=25)
 
@@ -46,7 +47,7 @@ def test_fronts_then_crowding_by_plain_definition(points: list[tuple[int, int]])
     """Tests distances front by front, doubles apart, and that the best come by rank, then by distance."""
     values = np.array(points, dtype=np.float64)
     rank = np.array(plain_ranks(points))
-    distance = crowding_in_fronts(values, rank)
+    distance = crowding(values, rank)
     for front in range(rank.max() + 1):
         members = np.flatnonzero(rank == front).tolist()
         first = [i for k, i in enumerate(members) if points[i] not in [points[x] for x in members[:k]]]

@@ -1,4 +1,4 @@
-"""Random numbers inside kernels: a counter run through splitmix64, one stream a (seed, generation, index)."""
+"""Random numbers inside kernels: counters run through splitmix64, in streams or one at a time."""
 
 from __future__ import annotations
 
@@ -21,25 +21,38 @@ UNIT = 2.0**-53
 
 
 @inlined
-def _mixed(z: np.uint64) -> np.uint64:
+def mixed(z: np.uint64) -> np.uint64:
+    """Return splitmix64's scrambling of a counter."""
     z = (z ^ (z >> S30)) * MIX_A
     z = (z ^ (z >> S27)) * MIX_B
     return z ^ (z >> S31)
 
 
+@inlined
+def unit(z: np.uint64) -> float:
+    """Return scrambled bits as a number in [0, 1)."""
+    return np.float64(z >> S11) * UNIT
+
+
+@inlined
+def drawn(seed: int, generation: int, index: int) -> np.uint64:
+    """Return the bits that belong to a seed, a generation and an index."""
+    z = mixed(np.uint64(seed) + STEP)
+    z = mixed((z ^ np.uint64(generation)) + STEP)
+    return mixed((z ^ np.uint64(index)) + STEP)
+
+
 @kernel
 def begin_stream(stream: Stream, seed: int, generation: int, index: int) -> None:
     """Set a stream to the start that belongs to a seed, a generation and an index."""
-    z = _mixed(np.uint64(seed) + STEP)
-    z = _mixed((z ^ np.uint64(generation)) + STEP)
-    stream[0] = _mixed((z ^ np.uint64(index)) + STEP)
+    stream[0] = drawn(seed, generation, index)
 
 
 @inlined
 def uniform(stream: Stream) -> float:
     """Return a number in [0, 1)."""
     stream[0] += STEP
-    return np.float64(_mixed(stream[0]) >> S11) * UNIT
+    return unit(mixed(stream[0]))
 
 
 @inlined
