@@ -331,7 +331,7 @@ def test_the_command_reports_policies(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (["result.json", "--out", "x.html", "--head", "3"], "leave out what is for logs"),
         (["sample", "--out", "x.png"], "is no format; a report is .html"),
-        (["missing.json", "--out", "x.html"], "no such file"),
+        (["missing.json", "--out", "x.html"], "missing.json"),
         (["sample", "--nodes", "128", "--out", "x.html", "--price", "-1"], "price_per_kwh=-1.0 must be"),
     ],
 )
