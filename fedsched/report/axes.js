@@ -49,7 +49,7 @@ function theme() {
 }
 
 function sharp(canvas, height) {
-  const width = Math.max(canvas.parentElement.clientWidth, 200);
+  const width = drawnWidth(canvas.parentElement, PAPER);
   const ratio = Math.max(window.devicePixelRatio || 1, printing() ? 3 : 1);
   const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== across || canvas.height !== down) [canvas.width, canvas.height] = [across, down];
@@ -61,10 +61,13 @@ function sharp(canvas, height) {
   context.textBaseline = "middle";
   return { context, width, height };
 }
+// On paper what is drawn is scaled to the column: it is drawn as wide as its letters are to be read there.
+const PAPER = 760;
+const drawnWidth = (holder, paper) => (printing() ? paper : Math.max(holder.clientWidth, 200));
 const printing = () => window.matchMedia("print").matches;
 
 // The window: what the Gantt chart and the strips beneath show, of time and (the Gantt chart) of rows.
-const view = { from: 0, to: 1, until: 1, top: 0, bottom: rows, cursor: null, listeners: [], pending: false };
+const view = { from: 0, to: 1.01, until: 1, top: 0, bottom: rows, cursor: null, listeners: [], pending: false };
 const gutter = () => (byId("gantt").parentElement.clientWidth < 560 ? 64 : 118);
 
 function changed() {

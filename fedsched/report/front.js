@@ -12,7 +12,7 @@ const hasFront = () => byId("front-chart") !== null;
 function drawFront() {
   if (!hasFront()) return;
   const holder = byId("front-chart");
-  const width = Math.max(holder.clientWidth, 260);
+  const width = drawnWidth(holder, 480);
   const focused = holder.contains(document.activeElement);
   const chart = front.up === null ? drawValues(width) : drawPlane(width);
   chart.setAttribute("class", "chart");
@@ -163,7 +163,8 @@ function readOut(index) {
     const value = valueOf(entry, metric.name);
     if (value !== null && value !== undefined) list.append(make("dt", { title: metric.meaning }, titled(metric.name)), make("dd", {}, measure(metric.name, value)));
   }
-  const below = entry.plan ? make("a", { href: "#schedule" }, index === state.chosen ? "Its schedule is shown below" : "Click to show its schedule") : "Only its values are in this file.";
+  let below = entry.plan ? "Click to show its schedule." : "Only its values are in this file.";
+  if (index === state.chosen) below = make("a", { href: "#schedule" }, "Its schedule is shown below");
   byId("readout").replaceChildren(make("h3", {}, entry.label), make("p", { class: "soft" }, entry.about), list, make("p", { class: "soft screen" }, below));
 }
 

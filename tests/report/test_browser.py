@@ -206,6 +206,20 @@ def test_jobs_are_named(open_page: Open, many_jobs: Schedule) -> None:
     assert "no job 99999" in page.inner_text("#found")
 
 
+def test_the_strips_say_what_is_under_the_pointer(open_page: Open) -> None:
+    """Tests that watts and loads are said for the moment under the pointer, on whichever chart it is."""
+    page = open_page("result")
+    assert "mean" in page.inner_text("#power-said")
+    for canvas in ("#power", "#loads", "#gantt"):
+        page.locator(canvas).hover(position={"x": 400, "y": 20})
+        picture(page)
+        assert re.match(r"at .+: .+W \(north .+W, south .+W\)", page.inner_text("#power-said"))
+        assert re.match(r"at .+: (north|south) .+%, (north|south) .+%", page.inner_text("#loads-said"))
+        page.mouse.move(5, 5)
+        picture(page)
+        assert "mean" in page.inner_text("#power-said")
+
+
 def test_the_jobs_are_a_table_too(open_page: Open) -> None:
     """Tests that the table beside the Gantt chart goes through the jobs by pages."""
     page = open_page("many")
@@ -278,11 +292,17 @@ def test_a_narrow_screen_needs_no_scrolling_across(open_page: Open, name: str) -
 
 
 def test_the_window_of_time_is_kept_across_plans(open_page: Open) -> None:
-    """Tests that a plan chosen while all was shown is shown whole too, with its own length."""
+    """Tests that a plan chosen while all was shown is shown whole too, and while a part was shown, the same part."""
     page = open_page("result")
-    assert window(page)[0] == "0\u00a0s"
+    names = [page.get_attribute(f"#shown-plan option >> nth={k}", "value") for k in (0, 1)]
+    whole = window(page)
     choose(page, lambda: page.select_option("#shown-plan", label="fcfs"))
     assert window(page)[0] == "0\u00a0s"
+    assert window(page)[1] != whole[1]
+    page.click("#time-in")
+    part = window(page)
+    choose(page, lambda: page.select_option("#shown-plan", names[0]))
+    assert window(page) == part
 
 
 def test_names_cannot_do_anything(open_page: Open, hostile: Path) -> None:
