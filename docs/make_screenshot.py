@@ -27,6 +27,7 @@ def main() -> None:
         page = browser.new_page(viewport=SIZE)
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-shown]")
+        page.uncheck("#front-only")
         page.locator("#front").evaluate("(section) => section.scrollIntoView()")
         page.mouse.move(560, 1130)
         page.mouse.move(565, 1135)
