@@ -9,9 +9,12 @@ from itertools import product
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant, entrant_of
+from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant
 from fedsched.comparison.files import RunFile, read_records
-from fedsched.comparison.instances import Budget, Instance
+from fedsched.comparison.gangs import GangEntrant, GangInstance
+from fedsched.comparison.instances import Budget, Comparable, Instance
+from fedsched.comparison.markets import MarketEntrant, MarketInstance
+from fedsched.comparison.naming import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.errors import FedschedError
 
@@ -20,11 +23,24 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from os import PathLike
 
-__all__ = ["Budget", "Comparison", "Entrant", "Instance", "Outcome", "RunRecord", "compare", "read_records"]
+__all__ = [
+    "Budget",
+    "Comparison",
+    "Entrant",
+    "GangEntrant",
+    "GangInstance",
+    "Instance",
+    "MarketEntrant",
+    "MarketInstance",
+    "Outcome",
+    "RunRecord",
+    "compare",
+    "read_records",
+]
 
 
 def compare(
-    instances: Iterable[Instance],
+    instances: Iterable[Comparable],
     methods: Sequence[str | Entrant],
     seeds: Iterable[int],
     budget: Budget,
@@ -42,6 +58,7 @@ def compare(
     instances, methods, seeds, budget
         What is run: all combinations. A method is a search (a name of `fedsched.search.METHODS`), or a policy (of
         `fedsched.simulate.POLICIES`), which is simulated with what a search knows: all jobs wait, run times are known;
+        on a `GangInstance` a preset of `fedsched.gang.presets`, on a `MarketInstance` a method of `fedsched.market`;
         or an `Entrant`, any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`.
     path
         A file to which each run is added as it ends, one line of JSON. Called again, only what is missing is run; a
@@ -78,14 +95,14 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    instance: Instance
+    instance: Comparable
     entrant: Entrant
     budget: Budget
     blank: RunRecord
 
 
 def _tasks(
-    instances: Sequence[Instance],
+    instances: Sequence[Comparable],
     methods: Sequence[str | Entrant],
     seeds: Sequence[int],
     budget: Budget,

@@ -85,7 +85,7 @@ def command(
         --evaluations 2000 --out runs.jsonl --report report.html
     """
     from fedsched.compare import Budget, compare
-    from fedsched.comparison.entrants import check_names
+    from fedsched.comparison.naming import check_names
     from fedsched.comparison.statistics import check_alpha
     from fedsched.errors import unknown_name
     from fedsched.search.objectives import Objectives

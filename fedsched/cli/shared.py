@@ -163,6 +163,8 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
     from fedsched.io.atomic import atomic_text
 
     match check_output(path, PLAN_FORMATS):
+        case ".csv" if ".evalys" in path.suffixes:
+            schedule.to_evalys(path)
         case ".csv":
             schedule.to_csv(path)
         case ".swf":

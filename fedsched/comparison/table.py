@@ -96,19 +96,26 @@ def table_of(comparison: Comparison, measure: str | None = None) -> Table:
     for record, value in zip(comparison.records, values, strict=True):
         cells.setdefault((record.instance, record.method), []).append((record, value))
     medians = {key: _quartiles([value for _, value in runs])[1] for key, runs in cells.items()}
+    # Gathered once an instance: a search through all runs for every cell grows with their square.
+    of: dict[str, list[RunRecord]] = {}
+    for record in comparison.records:
+        of.setdefault(record.instance, []).append(record)
+    known: dict[str, list[float]] = {instance: [] for instance in of}
+    for (instance, _), median in medians.items():
+        if median == median:
+            known[instance].append(median)
+    references = {instance: _reference(records, name) for instance, records in of.items()}
     rows = []
     for (instance, method), runs in cells.items():
         low, middle, high = _quartiles([value for _, value in runs])
-        of_instance = [record for record in comparison.records if record.instance == instance]
-        kind, reference = _reference(of_instance, name)
-        more = is_maximised(of_instance[0].objectives[0] if name == FIRST else name)
-        others = [median for (where, _), median in medians.items() if where == instance and median == median]
+        kind, reference = references[instance]
+        more = is_maximised(of[instance][0].objectives[0] if name == FIRST else name)
         rows.append(
             Row(
                 instance, method, len(runs), sum(bool(record.error) for record, _ in runs), middle, low, high,
                 gap=(reference - middle if more else middle - reference) / abs(reference) if kind else float("nan"),
                 reference=reference, kind=kind,
-                best=middle == middle and math.isclose(middle, (max if more else min)(others), rel_tol=SAME),
+                best=middle == middle and math.isclose(middle, (max if more else min)(known[instance]), rel_tol=SAME),
             )
         )  # fmt: skip
     return Table(name, tuple(rows))

@@ -21,8 +21,9 @@ import pytest
 
 from fedsched import cli
 from fedsched.compare import Budget, Instance, Outcome, compare, read_records
-from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant, entrant_of
+from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
 from fedsched.comparison.files import RunFile
+from fedsched.comparison.naming import entrant_of
 from fedsched.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:

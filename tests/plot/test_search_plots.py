@@ -85,6 +85,31 @@ def test_what_is_impossible_is_shaded() -> None:
     assert ax.get_ylim()[0] < 0.5
 
 
+@pytest.mark.parametrize("points", [2, 3, 5, 9])
+def test_nothing_possible_is_shaded_between_the_rows_of_a_bound(points: int) -> None:
+    """Between rows of a convex bound the edge is never above it, and nearer to it than a staircase."""
+    at = np.linspace(1.0, 6.0, 501)
+    lines = np.array([[12.0, -6.0], [9.0, -3.0], [5.0, -1.0], [2.0, 0.0]])
+
+    def bound(x: np.ndarray) -> np.ndarray:
+        return (lines[:, :1] + lines[:, 1:] * x).max(axis=0)
+
+    known = np.linspace(1.0, 6.0, points)
+    rows = np.column_stack([known, bound(known)])
+    edge = pareto.impossible_edge(rows[::-1])
+    drawn = np.interp(at[1:], edge[:, 0], edge[:, 1])
+    assert (drawn <= bound(at[1:]) + 1e-12).all()
+    stairs = rows[np.searchsorted(known, at[1:] - 1e-12), 1]
+    assert (drawn >= stairs - 1e-9).all()
+    assert points < 5 or drawn.sum() > stairs.sum() + 1.0
+
+
+def test_of_rows_that_are_not_convex_only_the_levels_follow() -> None:
+    """A bound whose rows bend the other way is shaded as a staircase."""
+    edge = pareto.impossible_edge(np.array([[1.0, 9.0], [2.0, 8.0], [3.0, 1.0]]))
+    assert edge.tolist() == [[1.0, 9.0], [1.0, 8.0], [2.0, 8.0], [2.0, 1.0], [3.0, 1.0]]
+
+
 def test_the_front_of_nothing_and_of_ties() -> None:
     """A single point is a front; equal points are one; no rows draw nothing."""
     assert pareto.front_of(np.array([[1.0, 1.0], [1.0, 1.0]])).tolist() == [[1.0, 1.0]]
