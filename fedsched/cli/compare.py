@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +13,7 @@ from fedsched.cli.shared import (
     CHECK_FAILED,
     INTERRUPTED,
     check_output,
+    chosen_executor,
     load_federation,
     load_workload,
     print_json,
@@ -23,8 +22,6 @@ from fedsched.cli.shared import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from concurrent.futures import Executor
-    from contextlib import AbstractContextManager
 
     from fedsched.comparison import Comparison, Instance
     from fedsched.comparison.record import Blocks
@@ -44,6 +41,7 @@ def command(
     seconds: options.Seconds = None,
     baseline: tuple[str, ...] = (),
     workers: int = 1,
+    executor: str | None = None,
     against: str | None = None,
     by: Literal["run", "instance"] = "run",
     alpha: float = 0.05,
@@ -65,7 +63,9 @@ def command(
     baseline
         A policy whose schedule every search starts with; several. Default: the usual ones.
     workers
-        Processes that run at the same time.
+        Runs that go on at the same time, in processes of their own.
+    executor
+        Where runs go on: threads, processes, dask:ADDRESS (a scheduler or its scheduler file) or mpi.
     against
         Test this method against each other one, instead of all pairs.
     by
@@ -95,16 +95,15 @@ def command(
     check_names(method)
     check_alpha(alpha)
     Objectives.of(objective)
-    for name, value in (("seeds", seeds), ("workers", workers)):
-        if value < 1:
-            raise ValueError(f"--{name}={value} must be at least 1.")
+    if seeds < 1:
+        raise ValueError(f"--seeds={seeds} must be at least 1.")
     if against is not None and against not in method:
         raise unknown_name("method", against, method)
     budget = Budget(evaluations, seconds)
     instances = instances_of(traces, federation, nodes, head, package, objective)
     total = len(instances) * len(method) * seeds
     done = 0
-    with progress_bar("compare", unit="runs") as bar, _executor(workers) as executor:
+    with progress_bar("compare", unit="runs") as bar, chosen_executor(executor, workers) as chosen:
 
         def progress(so_far: int, of: int) -> None:
             nonlocal done
@@ -119,7 +118,7 @@ def command(
                 range(seeds),
                 budget,
                 path=out,
-                executor=executor,
+                executor=chosen,
                 baselines=baseline or None,
                 retry=retry,
                 progress=progress,
@@ -222,14 +221,6 @@ def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> 
     except TooFewRunsError as error:
         pairs = str(error)
     return overall, pairs
-
-
-def _executor(workers: int) -> AbstractContextManager[Executor | None]:
-    if workers == 1:
-        return nullcontext()
-    from multiprocessing import get_context
-
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
 
 
 def _arguments() -> list[str]:

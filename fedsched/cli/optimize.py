@@ -14,6 +14,7 @@ from fedsched.cli.shared import (
     announce_compiling,
     check_input,
     check_output,
+    chosen_executor,
     load_federation,
     load_workload,
     print_json,
@@ -38,7 +39,9 @@ def command(
     target: float | None = None,
     seed: options.Seed = 0,
     threads: int = 1,
-    islands: int = 1,
+    islands: int | None = None,
+    workers: int = 1,
+    executor: str | None = None,
     package: int | None = None,
     submits: options.Submits = "now",
     knowledge: options.Knowledge = "runtime",
@@ -63,7 +66,12 @@ def command(
     threads
         How many threads evaluate; the plan does not depend on it.
     islands
-        How many searches share the budget side by side, on the threads, and exchange their best plans.
+        How many searches share the budget side by side, on the threads, and exchange their best plans. Default: one, or
+        four with --workers or --executor.
+    workers
+        Islands that live at the same time, in processes of their own.
+    executor
+        Where islands live: threads, processes, dask:ADDRESS (a scheduler or its scheduler file) or mpi.
     package
         Plan the log in successive packages of so many jobs; needs one objective.
     initial
@@ -94,26 +102,28 @@ def command(
     cluster = load_federation(federation, nodes, workload)
     former = [Result.load(path) for path in initial]
     announce_compiling()
-    result = optimize(
-        workload,
-        cluster,
-        objectives=objective or None,
-        method=method,
-        seconds=seconds,
-        evaluations=evaluations,
-        target=target,
-        seed=seed,
-        threads=threads,
-        islands=islands,
-        package=package,
-        submits=submits,
-        knowledge=knowledge,
-        saturation=saturation,
-        kill_at_estimate=kill_at_estimate,
-        initial=former,
-        checkpoint=checkpoint,
-        progress=sys.stderr.isatty(),
-    )
+    with chosen_executor(executor, workers) as chosen:
+        result = optimize(
+            workload,
+            cluster,
+            objectives=objective or None,
+            method=method,
+            seconds=seconds,
+            evaluations=evaluations,
+            target=target,
+            seed=seed,
+            threads=threads,
+            islands=islands,
+            executor=chosen,
+            package=package,
+            submits=submits,
+            knowledge=knowledge,
+            saturation=saturation,
+            kill_at_estimate=kill_at_estimate,
+            initial=former,
+            checkpoint=checkpoint,
+            progress=sys.stderr.isatty(),
+        )
     schedule = result.knee() if choose == "knee" else result.best(choose)
     if out is not None:
         write_schedule(schedule, out)

@@ -14,6 +14,7 @@ from fedsched.errors import FederationError, OutputError, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Executor
 
     from fedsched.federation import Federation
     from fedsched.schedule import Schedule
@@ -122,6 +123,22 @@ def announce_compiling() -> None:
 
     if not compiled_before():
         print("fedsched: compiling its kernels, about a minute, once for this version …", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]:
+    """Return the executor that --executor and --workers ask for; None where they ask for none."""
+    if workers < 1:
+        raise ValueError(f"--workers={workers} must be at least 1.")
+    if name is None and workers == 1:
+        yield None
+        return
+    from fedsched.executors import Processes, executor_named
+
+    with executor_named(name or "processes", workers) as executor:
+        yield executor
+        if isinstance(executor, Processes) and executor.deaths:
+            print(f"fedsched: worker processes that died and were replaced: {executor.deaths}.", file=sys.stderr)
 
 
 @contextlib.contextmanager

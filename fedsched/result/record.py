@@ -68,9 +68,14 @@ class Front:
     def __len__(self) -> int:
         return len(self.plans)
 
+    @property
+    def signs(self) -> NDArray[np.float64]:
+        """Return −1 for each objective of which more is better, else 1."""
+        return signs_of(self.objectives)
+
     def minimised(self) -> NDArray[np.float64]:
         """Return the values with those to be maximised turned round."""
-        return self.values * signs_of(self.objectives)
+        return self.values * self.signs
 
     def best_index(self, objective: str) -> int:
         """Return which plan is best by an objective."""
