@@ -126,6 +126,6 @@ def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
         flow = max(flow, float((even + shortest / 2).sum()))
         by_tasks = squashed(release, work, work / tasks, remaining=False).mean_busy - release
         weighted = max(weighted, float(tasks @ (by_tasks + shortest / 2)))
-        if relaxation.uncontended:  # else a crowded uplink may stretch runs without end, and waits may be none
-            wait = max(wait, float((even - relaxation.longest / 2).sum()))
+        # Contention stretches runs, but with the starts as they are the unstretched runs fit too: S = mean − run/2.
+        wait = max(wait, float((even - relaxation.longest / 2).sum()))
     return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + float(late.sum()))
