@@ -289,5 +289,6 @@ def _drawn(seed: int, count: int) -> NDArray[np.int64]:
     from fedsched.gang.state import draw_all
 
     drawn = np.zeros(count, dtype=np.int64)
-    draw_all(drawn, seed & sys.maxsize)  # kernels count in 64 bits with a sign
+    with np.errstate(over="ignore"):  # as in simulate()
+        draw_all(drawn, seed & sys.maxsize)  # kernels count in 64 bits with a sign
     return drawn

@@ -166,9 +166,10 @@ class Searches:
 
     def mean(self, strategy: str, criterion: str) -> float:
         """Return a figure's mean over the domains in which the strategy found a window."""
-        for kind, name, known in (("strategy", strategy, self.found), ("figure", criterion, WINDOW_COLUMNS)):
-            if name not in known:
-                raise unknown_name(kind, name, known)
+        if strategy not in self.found:
+            raise unknown_name("strategy", strategy, self.found)
+        if criterion not in WINDOW_COLUMNS:
+            raise unknown_name("figure", criterion, WINDOW_COLUMNS)
         values = self.found[strategy][:, WINDOW_COLUMNS.index(criterion)]
         known = values[~np.isnan(values)]
         return float(known.mean()) if len(known) else float("nan")
