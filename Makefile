@@ -15,7 +15,7 @@ COVERAGE_FLOOR ?= 85
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract nojit boundscheck bench notebooks docs pictures clean
+.PHONY: help demo test lint types contract nojit boundscheck bench table notebooks docs pictures release clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -64,9 +64,12 @@ boundscheck: $(READY) ## Run the engine's tests with every array index checked
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m 'not slow and not needs_traces' $(ENGINE_TESTS)
 
 bench: $(READY) ## Run the benchmarks (SMOKE=1: small, only that they run)
-	@for file in $(wildcard benchmarks/bench_*.py); do \
+	@for file in $(wildcard benchmarks/bench_*.py) benchmarks/heuristics.py benchmarks/packages.py; do \
 	  echo "$$file"; $(BIN)/python $$file $(if $(SMOKE),--smoke) || exit 1; \
 	done
+
+table: $(READY) ## Write README's table from what the benchmarks recorded
+	$(BIN)/python benchmarks/readme_table.py
 
 notebooks: $(READY) ## Run the notebooks (FEDSCHED_BUDGET=small: at a reduced budget)
 ifeq ($(NOTEBOOKS),)
@@ -74,6 +77,9 @@ ifeq ($(NOTEBOOKS),)
 else
 	$(PYTEST) --nbmake --nbmake-timeout=600 $(NOTEBOOKS)
 endif
+
+release: $(READY) ## Build wheel and sdist; try the wheel with the oldest and the newest dependencies
+	$(BIN)/python tools/release.py
 
 docs: $(READY) ## Build the documentation site in build/docs; a warning is an error
 	$(BIN)/python -m sphinx -W -n --keep-going -q -b html docs build/docs

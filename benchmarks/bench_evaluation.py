@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from measuring import Report, arguments, best_of
+from measuring import Report, arguments, best_of, record
 
 import fedsched as fs
 from fedsched.engine.batch import Evaluator
@@ -70,6 +70,7 @@ def main() -> None:
     size = 50 if smoke else JOBS
     orders = np.array([rng.permutation(size) for _ in range(candidates)])
     report = Report(f"{size} jobs × 8 groups, {candidates} candidates")
+    found: dict[str, float] = {}
     for bandwidth, what in ((0.0, "no communication"), (1e6, "with communication")):
         jobs, federation = instance(bandwidth)
         jobs = jobs.head(size)
@@ -80,18 +81,23 @@ def main() -> None:
             one(orders[:2], dispatch=dispatch)
             seconds = best_of(rounds, partial(one, orders, caps=caps, dispatch=dispatch))[0]
             target = 3.0 if dispatch == Dispatch.GREEDY else None
-            report.row(f"{name}, {what}: placements a second", candidates * size / seconds / 1e6, "M/s", target)
+            placements = candidates * size / seconds / 1e6
+            report.row(f"{name}, {what}: placements a second", placements, "M/s", target)
             reference, makespan = naive_seconds(jobs, federation, orders[0].tolist(), name)
             row = one(orders[:1], dispatch=dispatch)[0]
             if row[0] != makespan:
                 raise SystemExit(f"the reference finds makespan {makespan}, the engine {row[0]}")
             report.row(f"{name}, {what}: against the naive reference", reference * candidates / seconds, "×", 300)
+            links = "_links" if bandwidth else ""
+            found |= {f"{name}{links}": placements, f"{name}_naive{links}": reference * candidates / seconds}
     two = evaluator(jobs, federation, threads=2)
     two(orders[:4])
     single, double = best_of(
         rounds, lambda: one(orders, caps=caps, dispatch=Dispatch.GREEDY), lambda: two(orders, caps=caps)
     )
     report.row("greedy, with communication: two threads against one", single / double, "×", 1.7)
+    if not smoke:
+        record("bench_evaluation", found)
 
 
 if __name__ == "__main__":

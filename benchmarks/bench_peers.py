@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from measuring import ROOT, Report, arguments, best_of
+from measuring import ROOT, Report, arguments, best_of, record
 
 import fedsched as fs
 from fedsched.io import read, write
@@ -118,7 +118,9 @@ def main() -> None:
         report.row(f"{policy}: AccaSim, jobs a second", len(workload) / theirs, "/s")
         report.row(f"{policy}: fedsched, jobs a second", len(workload) / seconds, "/s")
         report.row(f"{policy}: ratio", theirs / seconds, "×", 100)
-        report.row(f"{policy}: jobs with the same start", float((waits == ours.wait).mean()) * 100, "%")
+        same = float((waits == ours.wait).mean()) * 100
+        report.row(f"{policy}: jobs with the same start", same, "%")
+        record("bench_peers", {policy: theirs / seconds, f"{policy}_same": same})
         report.row(f"{policy}: mean wait, AccaSim", float(waits.mean()), "s")
         report.row(f"{policy}: mean wait, fedsched", float(ours.wait.mean()), "s")
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from measuring import ROOT, Report, arguments, optional_log
+from measuring import ROOT, Report, arguments, optional_log, record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,15 +58,16 @@ def main() -> None:
         report.row("HPC2N, fcfs: jobs a second", measure(path, 240, "fcfs", rounds)["rate"], "/s")
         once = measure(path, 240, "easy", 1)
         report.row("HPC2N, peak memory of a process that runs it once", once["peak"], "MB", 300, at_most=True)
+        hpc2n = {"jobs": figures["jobs"], "easy": figures["rate"], "read": figures["read"], "peak": once["peak"]}
+        record("bench_replay", {f"hpc2n_{name}": figure for name, figure in hpc2n.items()})
     if (path := optional_log("kth-clean-28481.swf.gz")) is not None:
         for policy in ("fcfs", "easy", "lookahead", "conservative"):
             report.row(f"KTH, {policy}: jobs a second", measure(path, 100, policy, rounds)["rate"], "/s")
     if (path := optional_log("lublin_256.swf.gz")) is not None:
         for policy, target in (("easy", None), ("lookahead", None), ("conservative", 20_000)):
-            report.row(
-                f"lublin_256 (overloaded), {policy}: jobs a second", measure(path, 256, policy, rounds)["rate"],
-                "/s", target,
-            )  # fmt: skip
+            rate = measure(path, 256, policy, rounds)["rate"]
+            report.row(f"lublin_256 (overloaded), {policy}: jobs a second", rate, "/s", target)
+            record("bench_replay", {f"lublin_{policy}": rate})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from instances import hungry_federation, packages, planted_instances, thesis_packages
-from measuring import ROOT, Report
+from measuring import ROOT, Report, record
 
 from fedsched.compare import Budget, Comparison, Instance, compare
 from fedsched.errors import TooFewRunsError
@@ -109,9 +109,14 @@ def main() -> None:
     long = Budget(seconds=0.5 if options.smoke else 10.0)
     timed = compare(planted, ["memetic"], seeds, long, path=None if options.smoke else RUNS)
     report = Report(f"memetic, {long}")
+    found: dict[str, list[float]] = {}
     for instance in planted:
         gap = timed.medians()[instance.name]["memetic"] / best_known(instance, timed) - 1.0
         report.row(f"{instance.name}: above the optimum", 100 * gap, "%", 2.0, at_most=True)
+        machine = instance.name.partition(" on ")[2].partition(" #")[0].replace(" ", "_")
+        found.setdefault(machine, []).append(100 * gap)
+    if not options.smoke and not options.full:
+        record("bench_search", found)
     behind = int((ours > others.min(axis=1) + NOISE).sum())
     report.row("instances on which another method is better by more than 0.5 %", behind, "", 0, at_most=True)
     standing(comparison, "makespan", report, None if options.smoke else ROOT / "out" / "search-makespan.html")

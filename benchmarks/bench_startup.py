@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from measuring import Report, arguments
+from measuring import Report, arguments, record
 
 FIRST_CALLS = """
 import time
@@ -49,14 +49,18 @@ def main() -> None:
     command = str(Path(sys.executable).parent / "fedsched")
     imported = seconds([sys.executable, "-c", "import fedsched"], rounds)
     report.row("import fedsched, over Python's own start", imported - bare, "s", 0.2, at_most=True)
-    report.row("fedsched --help, over Python's own start", seconds([command, "--help"], rounds) - bare, "s", 0.3,
-               at_most=True)  # fmt: skip
+    helped = seconds([command, "--help"], rounds) - bare
+    report.row("fedsched --help, over Python's own start", helped, "s", 0.3, at_most=True)
     if not smoke:
         with tempfile.TemporaryDirectory() as cache:
-            report.row("first simulation, nothing compiled yet", first_calls(cache)[0], "s")
+            cold = first_calls(cache)[0]
+        report.row("first simulation, nothing compiled yet", cold, "s")
+        record("bench_startup", {"imported": imported - bare, "help": helped, "cold": cold})
     first, second = first_calls(None)
     report.row("first simulation of a process, kernels cached", first, "s")
     report.row("second simulation of a process (1,000 jobs)", second, "s")
+    if not smoke:
+        record("bench_startup", {"cached": first, "loaded_ms": 1000 * second})
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from measuring import ROOT, optional_log
@@ -11,8 +12,18 @@ import fedsched as fs
 from fedsched.compare import Instance
 from fedsched.generate import lublin, planted
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 FOUR_SPEEDS = ((32, 1.0), (16, 1.5), (24, 0.7), (16, 2.0))
 LOGS = (("HPC2N", "HPC2N-2002-2.2-cln.swf.gz"), ("KTH", "kth-clean-28481.swf.gz"))
+
+MORE_LOGS = (
+    ("NASA", "NASA-iPSC-1993-3.1-cln.swf.gz"),
+    ("METACENTRUM", "METACENTRUM-2009-2.swf.gz"),
+    ("SDSC-SP2", "SDSC-SP2-1998-first4961.swf.gz"),
+    ("Theta", "ALCF-Theta-2022.swf.gz"),
+)
 
 
 def machines() -> dict[str, fs.Federation]:
@@ -51,6 +62,29 @@ def packages(sizes: tuple[int, ...], *, objectives: tuple[str, ...] = ("makespan
             part = fits.take(range(begin, begin + jobs))
             found.append(Instance(f"{name} {jobs}", part, machine, objectives))
     return found
+
+
+def all_logs(names: Sequence[str] | None = None) -> dict[str, fs.Workload]:
+    """Return the shipped trace and the archive logs at hand, or those of them that are named."""
+    found = {}
+    for name, file in (("sample", None), *LOGS, *MORE_LOGS):
+        if names is None or name in names:
+            path = ROOT / "traces" / "sample.swf.gz" if file is None else optional_log(file)
+            if path is not None:
+                found[name] = fs.read(path)
+    return found
+
+
+def package_for(log: fs.Workload, machine: fs.Federation, *, rounds: float, most: int) -> fs.Workload:
+    """Return successive jobs that ask for `rounds` times the machine's nodes, at most so many of them.
+
+    They begin at a third of the log, since beginnings are odd; jobs wider than the largest cluster are left out.
+    """
+    widest = max(cluster.nodes for cluster in machine.clusters)
+    fits = log.filter(log.tasks <= widest)
+    rest = fits.take(range(len(fits) // 3, len(fits)))
+    enough = int(np.searchsorted(np.cumsum(rest.tasks), rounds * machine.nodes)) + 1
+    return rest.head(min(max(enough, 20), most))
 
 
 def hungry_federation(*, idle: float, hungry: float) -> fs.Federation:

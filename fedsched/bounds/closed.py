@@ -67,6 +67,16 @@ def squashed(release: Floats, work: Floats, priority: Floats, *, remaining: bool
     With `remaining` and `priority` = work it is SRPT, the least Σ completion; without, and `priority` = work/weight,
     it is the least Σ weight·mean_busy.
     """
+    if release.size and (release == release[0]).all():  # the usual package: nothing is preempted
+        order = np.argsort(priority, kind="stable")
+        done = np.empty(work.size)
+        done[order] = np.cumsum(np.concatenate([release[:1], work[order]]))[1:]
+        return Squashed(done, done - work / 2)
+    return _preempted(release, work, priority, remaining=remaining)
+
+
+def _preempted(release: Floats, work: Floats, priority: Floats, *, remaining: bool) -> Squashed:
+    # Whatever is released when.
     order = np.argsort(release, kind="stable").tolist()
     begin, left = release.tolist(), work.tolist()
     moments, completion = [0.0] * len(left), [0.0] * len(left)

@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict
+from errno import EACCES, EAGAIN, EINVAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from fedsched.comparison.record import RunRecord
 from fedsched.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:
+    from io import FileIO
     from os import PathLike
 
 BEGINNING = b'{"instance": '
@@ -23,6 +25,7 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
     if not Path(path).exists():
         return []
     try:
+        _check_regular(Path(path))
         lines = Path(path).read_bytes().split(b"\n")
     except OSError as error:
         raise FedschedError(f"Cannot read {path}: {error.strerror or error}; name a file of runs.") from error
@@ -65,6 +68,28 @@ def _is_ours(line: bytes) -> bool:
     return line.startswith(BEGINNING[: len(line)])
 
 
+def _check_regular(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a device may be read without an end
+        raise OSError(EINVAL, "it is no regular file")
+
+
+def _lock(stream: FileIO, path: Path) -> None:
+    # The lock ends with this process however that dies, and no worker inherits it. Two writers would cut each other's
+    # lines; where the system knows no locks they still may.
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, lockf
+    except ImportError:
+        return
+    try:
+        lockf(stream, LOCK_EX | LOCK_NB)
+    except OSError as error:
+        if error.errno in (EACCES, EAGAIN):
+            stream.close()
+            raise OutputError(
+                f"Cannot write {path}: another comparison is writing to it; give each a file of its own."
+            ) from None
+
+
 class RunFile:
     """A file of runs that is added to, a line a run, by one comparison at a time; `read_records` has found it sound."""
 
@@ -72,9 +97,12 @@ class RunFile:
         self.path = Path(path)
         self.added = 0
         try:
+            _check_regular(self.path)
             self._stream = self.path.open("ab+", buffering=0)
+            _lock(self._stream, self.path)
             # A line that a kill left half-written is cut away first, or the next one would be glued to it.
-            content = self.path.read_bytes()
+            self._stream.seek(0)
+            content = self._stream.read()
             whole = content.rfind(b"\n") + 1
             if _is_run(content[whole:]):
                 self._stream.write(b"\n")

@@ -56,8 +56,10 @@ class Scores:
 
     def rows_of_instances(self) -> list[NDArray[np.int64]]:
         """Return the rows of each instance."""
-        names = np.array([name for name, _ in self.blocks])
-        return [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
+        rows: dict[str, list[int]] = {}
+        for row, (name, _) in enumerate(self.blocks):
+            rows.setdefault(name, []).append(row)
+        return [np.array(of) for of in rows.values()]
 
     def costs(self) -> dict[str, NDArray[np.float64]]:
         """Return each method's values as positive costs, for ratios: what is maximised becomes its inverse."""

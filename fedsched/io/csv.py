@@ -12,7 +12,7 @@ import numpy as np
 
 from fedsched.errors import TraceError
 from fedsched.io.atomic import atomic_text
-from fedsched.io.files import read_text
+from fedsched.io.files import parse_json, read_text
 from fedsched.io.frame import NAMED, WHOLE, check_names, columns_of_workload, workload_of_columns
 from fedsched.io.swf import number_texts
 
@@ -100,11 +100,8 @@ def _with_header(workload: Workload, header: Any) -> Workload:
 def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
     if not text.startswith(MARK):
         return {}
-    try:
-        about = json.loads(text.partition("\n")[0].removeprefix(MARK))
-    except ValueError as error:
-        raise TraceError(f"{path}, line 1: what follows {MARK.strip()!r} is not JSON ({error}).") from None
     where = f"{path}, line 1: what follows {MARK.strip()!r}"
+    about = parse_json(text.partition("\n")[0].removeprefix(MARK), where)
     if not isinstance(about, dict) or not set(about) <= set(_ABOUT):
         raise TraceError(f"{where} must be an object of {', '.join(_ABOUT)}.")
     for name, value in about.items():

@@ -37,7 +37,7 @@ def read_federation(path: str | PathLike[str]) -> Federation:
         raise FederationError(str(error)) from error
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
         raise FederationError(f"{path}: not valid TOML: {error}.") from error
     return federation_of_data(data, source=str(path), name=Path(path).name.removesuffix(".toml"))
 

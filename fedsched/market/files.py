@@ -31,6 +31,7 @@ JOB = {
     "criterion": str,
     "name": str,
 }
+MOST_NODES = 1_000_000
 KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list: "a list"}
 
 
@@ -47,7 +48,7 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
     """
     try:
         data = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
         raise MarketFileError(f"{path}: not valid TOML: {error}.") from error
     _check(data, MARKET, ("interval", "node", "job"), str(path))
     interval = _pair(data["interval"], f"{path}: interval")
@@ -58,6 +59,8 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
         _check(node, NODE, ("performance", "price"), where)
         if node.get("count", 1) < 1:
             raise MarketFileError(f"{where}: count={node['count']!r} must be at least 1.")
+        if len(columns["price"]) + node.get("count", 1) > MOST_NODES:
+            raise MarketFileError(f"{where}: that makes more than {MOST_NODES:,} nodes; give fewer.")
         spans = [_pair(span, f"{where}: busy") for span in node.get("busy", [])]
         for _ in range(node.get("count", 1)):
             busy += [(len(columns["price"]), *span) for span in spans]
@@ -78,7 +81,7 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
             reference=float(data.get("reference", 1.0)),
         )
         batch = [Request(**{"name": str(k + 1), **job}) for k, job in enumerate(jobs)]
-    except ValueError as error:
+    except (ValueError, ArithmeticError) as error:
         raise MarketFileError(f"{path}: {error}") from error
     return batch, environment
 

@@ -20,11 +20,12 @@ def draw(
     objectives: tuple[str, str] = ("makespan", "energy"),
     baselines: Mapping[str, ArrayLike] | None = None,
     bound: ArrayLike | None = None,
+    maximised: tuple[bool, bool] = (False, False),
     knee: bool = True,
     title: str = "",
     ax: Any = None,
 ) -> Any:
-    """Return the axes with fronts of two objectives, both minimised.
+    """Return the axes with fronts of two objectives, minimised unless said otherwise.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ def draw(
     bound
         Rows (x, y) of a lower bound of the front (`LowerBounds.front()`): nothing with a first value of at most x has a
         second one below y. Between the rows the edge is what follows from them: `impossible_edge`.
+    maximised
+        Of which of the two more is better.
     knee
         Mark the knee of the first front.
     title
@@ -46,9 +49,10 @@ def draw(
     """
     ax = style.axes(ax)
     drawn = 0
+    signs = np.where(maximised, -1.0, 1.0)
     for k, (name, values) in enumerate(fronts.items()):
         rows = style.pairs(f"fronts[{name!r}]", values)
-        best = front_of(rows)
+        best = front_of(rows * signs) * signs
         colour, marker = style.LINES[k % len(style.LINES)], style.MARKERS[k % len(style.MARKERS)]
         if len(rows) > len(best):
             ax.plot(rows[:, 0], rows[:, 1], linestyle="", marker=marker, markersize=3, color=colour, alpha=0.25)
@@ -57,7 +61,7 @@ def draw(
                 marker=marker, markersize=5, markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
         drawn += 1
         if knee and k == 0 and len(best) >= 3:
-            _mark_knee(ax, best[knee_of(best)])
+            _mark_knee(ax, best[knee_of(best * signs)])
     for k, (name, values) in enumerate((baselines or {}).items()):
         rows = style.pairs(f"baselines[{name!r}]", values)
         colour, marker = style.LINES[(k + 1) % len(style.LINES)], style.MARKERS[-1 - k % len(style.MARKERS)]

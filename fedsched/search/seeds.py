@@ -8,11 +8,12 @@ import numpy as np
 
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.orders import queue_order
+from fedsched.search.binding import bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.engine.arrays import Ints
     from fedsched.search.problem import SearchProblem
 
 ORDERS = ("fcfs", "ljf", "laf", "largest", "sjf", "saf", "smallest", "f1")
@@ -71,42 +72,15 @@ def bound_to_earliest(problem: SearchProblem, order: Ints) -> tuple[Ints, Ints]:
     The prediction knows the nodes' availability and no contention. The order returned is that of predicted starts;
     jobs that no single cluster can hold stay free.
     """
-    packed, limits = problem.problem, problem.space.limits
-    groups = packed.groups
-    begins = groups.cluster_begin
-    members = [groups.fast_in_cluster[begins[k] : begins[k + 1]] for k in range(groups.uplink.size)]
-    free: list[Floats] = [np.full(count, packed.t0) for count in problem.space.nodes.tolist()]
+    packed, limits, counts = problem.problem, problem.space.limits, problem.space.nodes
+    begin = np.concatenate([[0], np.cumsum(counts)])
+    free = np.full(begin[-1], packed.t0)
     for i in range(packed.running.size):
-        for g in range(len(free)):
-            busy = int(problem.space.running.counts[i, g])
-            free[g][:busy] = problem.space.running.planned_end[i]
-            free[g].sort()
-    caps = np.zeros_like(limits)
-    start = np.zeros(len(limits))
-    for j in order.tolist():
-        tasks, least = int(packed.tasks[j]), np.inf
-        choice: list[int] = []
-        for inside in members:
-            # the fastest groups of the cluster first, more of them while they end the job sooner
-            for most in range(1, inside.size + 1):
-                used = inside[:most]
-                ready = np.concatenate([free[g][: limits[j, g]] for g in used])
-                if ready.size < tasks:
-                    continue
-                begin = max(float(np.partition(ready, tasks - 1)[tasks - 1]), float(packed.submit[j]))
-                cost = packed.sigma[j] * groups.slowdown[used[-1]] + 1.0 - packed.sigma[j]
-                end = begin + packed.estimate[j] * cost
-                if end < least:
-                    least, choice, start[j] = end, [int(g) for g in used], begin
-        if not choice:
-            caps[j] = limits[j]
-            start[j] = max(float(np.partition(np.concatenate(free), tasks - 1)[tasks - 1]), float(packed.submit[j]))
-            continue
-        need = tasks
-        for g in choice:
-            caps[j, g] = limits[j, g]
-            take = min(need, int(np.searchsorted(free[g], start[j], side="right")), int(limits[j, g]))
-            free[g][:take] = least
-            free[g].sort()
-            need -= take
+        for g in range(counts.size):
+            of_group = free[begin[g] : begin[g + 1]]
+            of_group[: problem.space.running.counts[i, g]] = problem.space.running.planned_end[i]
+            of_group.sort()
+    caps, start = np.zeros_like(limits), np.zeros(len(limits))
+    head = np.zeros_like(counts)
+    bind(packed, np.vstack([limits, counts]), np.array(order, dtype=np.int64), begin, free, head, caps, start)
     return np.argsort(start, kind="stable"), caps

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched import cli
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,15 +16,9 @@ LOG = ("sample", "--federation", "example", "--head", "45", "--package", "20", "
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def call(call: Callable[..., tuple[int, str, str]]) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs `fedsched compare` in this process: exit status, output, errors."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = cli.run(["compare", *(str(argument) for argument in arguments)])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
+    return lambda *arguments: call("compare", *arguments)
 
 
 def options(*methods: str) -> tuple[str, ...]:

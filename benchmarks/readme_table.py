@@ -1,0 +1,189 @@
+"""Write README.md's table of figures from what the benchmarks recorded: python benchmarks/readme_table.py.
+
+A benchmark run in full records its figures in out/figures.json. They replace those of its last run in
+benchmarks/figures.json, which travels with the code, and from there fill the rows below. --check changes nothing and
+exits with 1 when README.md's block is not what benchmarks/figures.json gives; --keep leaves out/figures.json aside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from measuring import MEASURED, ROOT, recorded, save_figures
+
+if TYPE_CHECKING:
+    from measuring import Figures
+
+README = ROOT / "README.md"
+KEPT = Path(__file__).with_name("figures.json")
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+FIELD = re.compile(r"\{(\w+)\.(\w+)(?::(\w+))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table. `{benchmark.name:form}` in a text stands for a recorded figure, written in that form."""
+
+    what: str
+    figure: str
+    command: str = ""  # by default the benchmark that the figures are of
+
+
+ROWS = (
+    Row(
+        "EASY on HPC2N ({bench_replay.hpc2n_jobs:whole} jobs): simulated",
+        "{bench_replay.hpc2n_easy:big} jobs a second",
+    ),
+    Row(
+        "the same: reading, and peak memory of the process",
+        "{bench_replay.hpc2n_read:1} s, {bench_replay.hpc2n_peak:3} MB",
+    ),
+    Row("conservative on lublin_256, overloaded", "{bench_replay.lublin_conservative:big} jobs a second"),
+    Row(
+        "200 jobs × 8 groups, a candidate's evaluation",
+        "{bench_evaluation.greedy:2} million placements a second (greedy; {bench_evaluation.greedy_links:2} with "
+        "communication; EASY {bench_evaluation.easy:2})",
+    ),
+    Row(
+        "the same against the naive reference",
+        "{bench_evaluation.strict_naive:big} × (strict) to {bench_evaluation.greedy_naive:big} × (greedy)",
+    ),
+    Row(
+        "AccaSim on the same 2,000 jobs, log read and schedule written by both: FIFO, {bench_peers.fcfs_same:3} % of "
+        "the starts the same; EASY, schedules differ",
+        "{bench_peers.fcfs:2} ×; {bench_peers.easy:2} ×",
+    ),
+    Row(
+        "`optimize`, 10 s on one core, packages of 50–200 jobs with a planted optimum: makespan above it",
+        "one cluster {bench_search.one:range} %, two {bench_search.two_equal:range} %, four speeds "
+        "{bench_search.four_speeds:range} %",
+    ),
+    Row(
+        "`optimize` where CP-SAT proves the optimum (8–12 jobs); beside CP-SAT, 10 s each, 30–100 jobs",
+        "{bench_exact.optimal:whole} of {bench_exact.proven:whole} optimal; from {bench_exact.least_ahead:2} to "
+        "{bench_exact.most_ahead:2} % ahead",
+    ),
+    Row(
+        "claims of the federated-cluster thesis, on five packages of HPC2N",
+        "{bench_thesis.reached:whole} of {bench_thesis.aimed:whole} checks hold",
+    ),
+    Row(
+        "gangs with a queue per processor against plain Python, same events: 40,000 completions on two sites; "
+        "with migration",
+        "{bench_gang_multisite.two_sites:2} ×; {bench_gang_multisite.migration:2} ×",
+    ),
+    Row(
+        "slot windows, MinCost, {bench_market_windows.slots:range} slots: time",
+        "{bench_market_windows.slope:2} ns a slot, on a straight line (R² {bench_market_windows.fitted:2})",
+    ),
+    Row(
+        "KTH, NASA, Lublin under FCFS, EASY, conservative; KTH as pyss runs it",
+        "every start the same as other programs'",
+        "fedsched verify TRACE",
+    ),
+    Row(
+        "first simulation in a new environment: compiling",
+        "{bench_startup.cold:2} s once, then {bench_startup.cached:1} s a process, {bench_startup.loaded_ms:1} ms a "
+        "call",
+    ),
+    Row(
+        "`import fedsched`, `fedsched --help` over Python's own start",
+        "{bench_startup.imported:1} s, {bench_startup.help:2} s",
+    ),
+)
+
+
+def number(value: float, form: str) -> str:
+    """Return a figure as the table shows it: `whole`, `big` (two digits, three in thousands), or so many digits."""
+    if form == "whole":
+        return f"{value:,.0f}"
+    if form == "big":
+        rounded = float(f"{value:.2g}") if value >= 1e6 or value < 1e5 else float(f"{value:.3g}")
+        return f"{rounded / 1e6:.2g} million" if rounded >= 1e6 else f"{rounded:,.0f}"
+    if value == 0:
+        return "0"
+    digits = int(form)
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 10**digits else f"{rounded:#,.{digits}g}".rstrip(".")
+
+
+def shown(value: float | list[float], form: str) -> str:
+    """Return one figure, or the least and the greatest of several."""
+    if form != "range":
+        if isinstance(value, list):
+            raise ValueError(f"{value} are several figures; show them as a range.")
+        return number(value, form or "2")
+    several = value if isinstance(value, list) else [value]
+    low, high = (number(one, "whole") if one >= 100 else f"{one:.1f}" for one in (min(several), max(several)))
+    return low if low == high else f"{low}–{high}"
+
+
+def filled(text: str, figures: Figures) -> str:
+    """Return a row's text with its figures in it."""
+
+    def value(match: re.Match[str]) -> str:
+        benchmark, name, form = match.groups(default="")
+        if name not in figures.get(benchmark, {}):
+            raise SystemExit(f"No figure {name!r} of {benchmark} is recorded; run python benchmarks/{benchmark}.py.")
+        return shown(figures[benchmark][name], form)
+
+    return FIELD.sub(value, text)
+
+
+def command_of(row: Row) -> str:
+    """Return the command that makes a row's figures."""
+    if row.command:
+        return row.command
+    names = {match[1] for match in FIELD.finditer(row.what + row.figure)}
+    if len(names) != 1:
+        raise ValueError(f"Row {row.what!r} takes figures of {sorted(names)}; a row is of one benchmark.")
+    return f"python benchmarks/{names.pop()}.py"
+
+
+def table(figures: Figures) -> str:
+    """Return the whole table."""
+    lines = ["| what | figure | command |", "|---|---|---|"]
+    for row in ROWS:
+        lines.append(f"| {filled(row.what, figures)} | {filled(row.figure, figures)} | `{command_of(row)}` |")
+    return "\n".join(lines)
+
+
+def replaced(page: str, block: str) -> str:
+    """Return the page with the block between its markers exchanged."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{README.name} needs the lines {BEGIN} and {END} around its table.")
+    return f"{before}{BEGIN}\n{block}\n{END}{after}"
+
+
+def merged(kept: Figures, fresh: Figures) -> Figures:
+    """Return the kept figures, exchanged for fresh ones benchmark by benchmark and name by name."""
+    return {name: {**kept.get(name, {}), **fresh.get(name, {})} for name in {**kept, **fresh}}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write or check the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 when the table is not up to date")
+    parser.add_argument("--keep", action="store_true", help="take no new figures, only write the table")
+    options = parser.parse_args(arguments)
+    kept = recorded(KEPT)
+    figures = kept if options.check or options.keep else merged(kept, recorded(MEASURED))
+    page = README.read_text(encoding="utf-8")
+    wanted = replaced(page, table(figures))
+    if options.check:
+        if page != wanted:
+            print("README.md's table is not what benchmarks/figures.json gives; run python benchmarks/readme_table.py.")
+        return int(page != wanted)
+    save_figures(figures, KEPT)
+    README.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,159 @@
+"""One process's measurements for bench_scaling.py: processor seconds and the peak memory of cases, a line of JSON each.
+
+python benchmarks/scaling_points.py '[["easy", "/tmp/jobs.npz", [64, 64]]]' 0.3
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import fedsched as fs
+from fedsched.compare import Budget, Comparison, Instance, RunRecord, compare
+from fedsched.engine.batch import Evaluator
+from fedsched.engine.codes import Dispatch, SameTime, Saturation
+from fedsched.engine.pack import pack
+from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Made = Callable[[fs.Workload, fs.Federation], Callable[[], object]]
+
+SPEEDS = (1.0, 1.5, 0.7, 2.0)
+EVALUATIONS = 100
+PACKAGE = 200
+METHODS_COMPARED = 10  # of the runs of a comparison
+SEEDS_COMPARED = 5
+
+
+def federation(sizes: list[int]) -> fs.Federation:
+    """Return clusters of so many nodes, of four speeds in turn."""
+    return fs.Federation(
+        tuple(fs.Cluster(f"C{k}", (fs.NodeGroup(n, SPEEDS[k % 4], 200, 90),), 1e9) for k, n in enumerate(sizes))
+    )
+
+
+def simulated(policy: str) -> Made:
+    """Return what makes simulations: the loop alone is timed, jobs arrive over time."""
+
+    def make(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object]:
+        runs = []
+
+        def run() -> object:
+            return runs.pop().advance()
+
+        run.before = lambda: runs.append(prepare(workload, machine, policy))
+        return run
+
+    return make
+
+
+def evaluated(dispatch: Dispatch) -> Made:
+    """Return what makes evaluations of one plan, a random queue order: all jobs wait at once."""
+
+    def make(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object]:
+        problem = pack(
+            fs.Workload(submit=np.zeros(len(workload)), tasks=workload.tasks, runtime=workload.runtime), machine,
+            same_time=SameTime.BATCH, saturation=Saturation.DYNAMIC, knowledge="runtime", kill_at_estimate=False,
+        )  # fmt: skip
+        one = Evaluator(problem)
+        orders = np.random.default_rng(1).permutation(len(workload))[None]
+        caps = one.default_caps()[None]
+        return lambda: one(orders, caps=caps, dispatch=dispatch)
+
+    return make
+
+
+def searched(package: int | None) -> Made:
+    """Return what makes memetic searches, of all jobs at once or package by package."""
+
+    def make(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object]:
+        return lambda: fs.optimize(
+            workload, machine, objectives="makespan", evaluations=EVALUATIONS, baselines=("fcfs",), package=package,
+            submits="now" if package is None else "keep", progress=False,
+        )  # fmt: skip
+
+    return make
+
+
+def compared(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object]:
+    """Return a comparison of three policies on the workload as one package, bounds and table included."""
+    instance = Instance("all", workload, machine)
+    return lambda: compare([instance], ("fcfs", "greedy", "sjf-greedy"), [0], Budget(1)).table()
+
+
+def tabled(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object]:
+    """Return what is said of a comparison with as many runs as there are jobs: table, ranks, tests."""
+    values = np.random.default_rng(1).random(len(workload))
+    blank = RunRecord("", "", "", 0, 1, None, ("makespan",), bounds=(1.0,))
+    records = []
+    for k, value in enumerate(values.tolist()):
+        block, method = divmod(k, METHODS_COMPARED)
+        instance, seed = divmod(block, SEEDS_COMPARED)
+        records.append(
+            RunRecord(
+                f"instance {instance}",
+                "",
+                f"method {method}",
+                seed,
+                1,
+                None,
+                blank.objectives,
+                front=((1.0 + value,),),
+                bounds=blank.bounds,
+            )
+        )
+    found = Comparison(tuple(records))
+    return lambda: (found.table(), found.ranks(), found.friedman(), found.pairs(against="method 0"))
+
+
+CASES: dict[str, Made] = {
+    "fcfs": simulated("fcfs"),
+    "easy": simulated("easy"),
+    "conservative": simulated("conservative"),
+    "evaluate strict": evaluated(Dispatch.STRICT),
+    "evaluate greedy": evaluated(Dispatch.GREEDY),
+    "evaluate easy": evaluated(Dispatch.EASY),
+    "search": searched(None),
+    "search in packages": searched(PACKAGE),
+    "compare": compared,
+    "table of runs": tabled,
+}
+
+
+def least_seconds(run: Callable[[], object], spend: float) -> float:
+    """Return the least processor seconds of several calls, of one where it takes long: other programs do not count."""
+    least, spent = float("inf"), 0.0
+    while spent < spend:
+        getattr(run, "before", lambda: None)()
+        gc.collect()
+        begun = time.process_time()
+        run()
+        took = max(time.process_time() - begun, 1e-9)
+        least, spent = min(least, took), spent + took
+    return least
+
+
+def main() -> None:
+    """Measure each case and print it."""
+    points, spend = json.loads(sys.argv[1]), float(sys.argv[2])
+    for case, path, sizes in points:
+        machine = federation(sizes)
+        columns = np.load(path)
+        workload = fs.Workload(**{name: columns[name] for name in ("submit", "tasks", "runtime")})
+        # The first call loads compiled kernels, which is no part of any size.
+        least_seconds(CASES[case](workload.head(100), machine), 1e-9)
+        seconds = least_seconds(CASES[case](workload, machine), spend)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        print(json.dumps({"seconds": seconds, "peak": peak}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

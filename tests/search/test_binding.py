@@ -1,0 +1,84 @@
+"""Binding to the earliest cluster, against the same rule in plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import strategies
+
+import fedsched as fs
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
+from fedsched.search.seeds import bound_to_earliest
+from fedsched.simulate import prepare
+
+
+def plainly_bound(problem: SearchProblem, order: list[int]) -> tuple[list[int], list[list[int]]]:
+    """Return order and caps by sorting all free instants anew for every job."""
+    packed, limits = problem.problem, problem.space.limits.tolist()
+    clusters: dict[int, list[int]] = {}
+    for g in np.argsort(packed.groups.slowdown, kind="stable").tolist():
+        clusters.setdefault(int(packed.groups.cluster[g]), []).append(g)
+    free = [[float(packed.t0)] * count for count in problem.space.nodes.tolist()]
+    for i in range(packed.running.size):
+        for g, busy in enumerate(problem.space.running.counts[i].tolist()):
+            until = float(problem.space.running.planned_end[i])
+            free[g] = sorted([until] * busy + free[g][busy:])
+    caps, starts = [[0] * len(row) for row in limits], [0.0] * len(limits)
+    for j in order:
+        tasks, submit = int(packed.tasks[j]), float(packed.submit[j])
+        best: tuple[float, float, list[int]] | None = None
+        for _, members in sorted(clusters.items()):
+            for most in range(1, len(members) + 1):
+                used = members[:most]
+                ready = sorted(instant for g in used for instant in free[g][: limits[j][g]])
+                if len(ready) < tasks:
+                    continue
+                now = max(ready[tasks - 1], submit)
+                sigma = float(packed.sigma[j])
+                end = now + float(packed.estimate[j]) * (sigma * float(packed.groups.slowdown[used[-1]]) + 1.0 - sigma)
+                if best is None or end < best[0]:
+                    best = end, now, used
+        if best is None:
+            caps[j] = limits[j]
+            starts[j] = max(sorted(instant for group in free for instant in group)[tasks - 1], submit)
+            continue
+        end, starts[j], used = best
+        caps[j] = [limits[j][g] if g in used else 0 for g in range(len(free))]
+        need = tasks
+        for g in used:
+            taken = min(need, sum(instant <= starts[j] for instant in free[g]), limits[j][g])
+            free[g] = sorted([end] * taken + free[g][taken:])
+            need -= taken
+    return sorted(range(len(starts)), key=starts.__getitem__), caps
+
+
+def agrees(problem: SearchProblem, order: list[int]) -> bool:
+    """Return whether the compiled rule gives what the plain one does."""
+    found, caps = bound_to_earliest(problem, np.array(order))
+    return (found.tolist(), caps.tolist()) == plainly_bound(problem, order)
+
+
+def test_binding_is_the_plain_rule() -> None:
+    """Tests order and caps on random federations, where some jobs fit on no single cluster."""
+    spanning = 0
+    for seed in range(60):
+        scenario = strategies.random_scenario(seed, placement="fastest", kill_at_estimate=False)
+        workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
+        for submits in ("now", "keep"):
+            problem = SearchProblem(workload, federation, Objectives.of("makespan"), submits=submits)
+            order = np.random.default_rng(seed).permutation(len(workload)).tolist()
+            assert agrees(problem, order), (seed, submits)
+        widest = max(cluster.nodes for cluster in federation.clusters)
+        spanning += bool((workload.tasks > widest).any())
+    assert spanning > 5
+
+
+def test_nodes_that_run_something_are_taken_later() -> None:
+    """Tests that running jobs hold their nodes until their planned ends."""
+    workload, federation = fs.Workload.example().head(40), fs.Federation.example()
+    began = float(workload.submit[25])
+    running = prepare(workload, federation, "easy", t0=float(workload.submit[0])).advance(until=began).running()
+    assert len(running.rows) > 3
+    problem = SearchProblem(workload, federation, Objectives.of("makespan"), submits="keep", running=running)
+    order = [j for j in range(40) if j not in set(running.rows.tolist())]
+    assert agrees(problem, order)
