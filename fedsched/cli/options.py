@@ -13,7 +13,12 @@ CHOICE = "knee, or an objective's name for the best by it."
 
 # What to work on. A path, so that a shell completes the names of files; a shipped name goes through as it is.
 Trace = Annotated[Path, Parameter(help=f"A workload file {LOG_FILES}")]
-Traces = Annotated[Path, Parameter(help=f"Workload files {LOG_FILES}")]
+Traces = Annotated[
+    Path,
+    Parameter(
+        help=f"Workload files {LOG_FILES} Or `gang`: scenarios of that command are compared; `market`: its methods."
+    ),
+]
 Federation = Annotated[Path | None, Parameter(help=f"{FEDERATION_NAMES}.")]
 Federations = Annotated[
     tuple[Path, ...], Parameter(help=f"{FEDERATION_NAMES}; several: one instance of each with each log.")
