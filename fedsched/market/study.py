@@ -170,8 +170,8 @@ class Searches:
             if name not in known:
                 raise unknown_name(kind, name, known)
         values = self.found[strategy][:, WINDOW_COLUMNS.index(criterion)]
-        known = values[~np.isnan(values)]
-        return float(known.mean()) if len(known) else float("nan")
+        there = values[~np.isnan(values)]
+        return float(there.mean()) if len(there) else float("nan")
 
 
 def searches_of(
