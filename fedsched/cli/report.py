@@ -35,8 +35,7 @@ def command(
     Parameters
     ----------
     source
-        A result that `fedsched optimize --save` has written; or a workload file (.swf or .csv, also .gz, .xz, .bz2), or
-        `sample`, which is then simulated.
+        A result that `fedsched optimize --save` has written; or a workload file or `sample`, which is then simulated.
     out
         The page: .html.
     policy
@@ -56,6 +55,8 @@ def command(
     from fedsched.report import of_result, write
 
     check_output(out, (".html", ".htm"), what="a report")
+    if source.suffix:
+        check_input(source)
     repeat = ""
     if RESULT in source.suffixes:
         if (federation, nodes, head, policy) != (None, None, None, ()):
@@ -70,7 +71,8 @@ def command(
     write(material, out, title=title, repeat=repeat, price_per_kwh=price, co2_per_kwh=co2)
     if json:
         plans = [{"label": entry.label, "kind": entry.kind, "drawn": entry.drawn} for entry in material.entries]
-        print_json({"report": str(out), "bytes": out.stat().st_size, "jobs": len(material.workload), "plans": plans})
+        written = {"report": str(out), "written": [str(out)]}
+        print_json(written | {"bytes": out.stat().st_size, "jobs": len(material.workload), "plans": plans})
     else:
         print(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
     return 0

@@ -84,12 +84,13 @@ def test_a_full_disk_leaves_no_part_of_a_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_who_goes_away_is_no_error() -> None:
-    """Tests that a pipe closed before anything is written ends quietly with status 0."""
+@pytest.mark.parametrize("words", [("verify", "--json"), ("info", "example"), ("--help",)])
+def test_a_reader_who_goes_away_is_no_error(words: tuple[str, ...]) -> None:
+    """Tests that a pipe closed before anything is written ends quietly with status 0: JSON, tables and help."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:
-        done = fedsched("verify", "--json", stdout=closed)
+        done = fedsched(*words, stdout=closed)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
