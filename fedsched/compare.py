@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant
-from fedsched.comparison.files import RunFile, read_records
+from fedsched.comparison.files import RunFile, merge_records, read_records
 from fedsched.comparison.gangs import GangEntrant, GangInstance
 from fedsched.comparison.instances import Budget, Comparable, Instance
 from fedsched.comparison.markets import MarketEntrant, MarketInstance
@@ -37,6 +37,7 @@ __all__ = [
     "Outcome",
     "RunRecord",
     "compare",
+    "merge_records",
     "read_records",
 ]
 

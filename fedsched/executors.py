@@ -6,6 +6,7 @@ import os
 import threading
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -139,6 +140,8 @@ def _dask(address: str) -> Iterator[Executor]:
         from distributed import Client
     except ImportError:
         raise _missing("Dask") from None
+    if address.endswith(".json") and not Path(address).exists():  # the client would wait for it for ever
+        raise FedschedError(f"Dask's scheduler file {address} is not there; start: dask scheduler --scheduler-file …")
     connect: Any = Client  # it is half typed
     try:
         client = connect(scheduler_file=address) if address.endswith(".json") else connect(address)

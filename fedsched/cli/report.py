@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
@@ -13,7 +13,7 @@ from fedsched.errors import TraceError
 if TYPE_CHECKING:
     from fedsched.report import Material
 
-RESULTS = (".json",)
+RESULT = ".json"
 
 
 def command(
@@ -39,7 +39,7 @@ def command(
     out
         The page: .html.
     policy
-        For a log: which policies to show side by side. Default: easy.
+        For a log: a policy to simulate; several are shown side by side. Default: easy.
     title
         The page's heading.
     price
@@ -57,13 +57,13 @@ def command(
     check_output(out, (".html", ".htm"), what="a report")
     if source.suffix:
         check_input(source)
-    name = str(source).lower().removesuffix(".gz").removesuffix(".xz").removesuffix(".bz2")
     repeat = ""
-    if name.endswith(RESULTS):
+    if RESULT in source.suffixes:
         if (federation, nodes, head, policy) != (None, None, None, ()):
             raise TraceError(f"{source}: a saved result has its jobs and nodes; leave out what is for logs.")
         from fedsched.result import Result
 
+        check_input(source)
         material = of_result(Result.load(source))
     else:
         material = _simulated(source, federation, nodes, head, policy or ("easy",))
@@ -104,4 +104,4 @@ def _words(
         words += [option, str(value)] if value is not None else []
     for policy in policies:
         words += ["--policy", policy]
-    return shlex.join([*words, "--out", Path(out).name])
+    return shlex.join([*words, "--out", out.name])

@@ -20,7 +20,7 @@ import pytest
 
 from fedsched.compare import Budget, Instance, Outcome, compare, read_records
 from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
-from fedsched.comparison.files import RunFile
+from fedsched.comparison.files import RunFile, merge_records
 from fedsched.comparison.naming import entrant_of
 from fedsched.errors import FedschedError, OutputError
 
@@ -271,6 +271,23 @@ def test_numbers_of_numpy_are_kept(tiny: list[Instance], tmp_path: Path) -> None
     assert (found.records[0].bounds, found.records[0].seconds) == ((None,), 0.5)
 
 
+def test_files_of_several_machines_are_merged(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that every run is taken once, a good one after a failed one, half a line not; again, only what is new."""
+    parts, path = [tmp_path / f"{seed}.jsonl" for seed in range(3)], tmp_path / "all.jsonl"
+    for seed, part in enumerate(parts):
+        compare(tiny, [fixed("mine", fails=frozenset({("a", 0)}))], [seed], BUDGET, path=part)
+    parts[2].write_bytes(parts[2].read_bytes()[:-20])
+    assert merge_records(parts, path) == 5
+    assert merge_records(parts, path) == 0
+    compare(tiny, [fixed("mine")], [0], BUDGET, path=parts[0], retry=True)
+    assert merge_records(parts[:1], path) == 1
+    rest = fixed("mine")
+    whole = compare(tiny, [rest], range(3), BUDGET, path=path)
+    assert rest.calls == [("b", 2)]
+    assert whole == compare(tiny, [fixed("mine")], range(3), BUDGET)
+    assert merge_records([tmp_path / "none.jsonl"], path) == 0
+
+
 def test_rows_of_an_older_file_are_read(run_of: Callable[..., Any], tmp_path: Path) -> None:
     """Tests that lines that know nothing of baselines and optima are runs with the usual baselines."""
     path = tmp_path / "runs.jsonl"
@@ -400,7 +417,7 @@ KILLS = """
 import contextlib, io, json, os, random, signal, sys
 from pathlib import Path
 from fedsched import cli
-from fedsched.comparison.files import RunFile
+from fedsched.comparison.files import RunFile, merge_records
 
 path, undisturbed, draw, add = *sys.argv[1:], random.Random(6), RunFile.add
 words = ["sample", "--federation", "example", "--head", "40", "--package", "20", "--seeds", "8", "--json"]
