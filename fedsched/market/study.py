@@ -171,8 +171,8 @@ class Searches:
         if criterion not in WINDOW_COLUMNS:
             raise unknown_name("figure", criterion, WINDOW_COLUMNS)
         values = self.found[strategy][:, WINDOW_COLUMNS.index(criterion)]
-        known = values[~np.isnan(values)]
-        return float(known.mean()) if len(known) else float("nan")
+        there = values[~np.isnan(values)]
+        return float(there.mean()) if len(there) else float("nan")
 
 
 def searches_of(

@@ -74,7 +74,9 @@ def warnings_of(material: Material) -> list[str]:
         strange = {
             schedule.policy for schedule in material.schedules if schedule.policy.partition(" on ")[0] not in POLICIES
         }
-        found += [f"There is no policy by the name {policy!r}: the schedule was made otherwise." for policy in strange]
+        found += [
+            f"There is no policy by the name {policy!r}: the schedule was made otherwise." for policy in sorted(strange)
+        ]
         found.append(
             "A schedule's record does not hold what its policy knew (knowledge=); the start hash tells whether a "
             "repetition is the same."

@@ -138,7 +138,7 @@ def test_a_terminal_gets_what_fits_and_the_colours_it_wants(columns: int) -> Non
         (("simulate", "sample", "--federation", "logs.swf"), "logs.swf: it is a folder"),
         (("plot", "logs.swf", "--out", "x.png"), "logs.swf: it is a folder"),
         (("plot", "nix.json", "--out", "x.png"), "nix.json: there is no such file; check the path."),
-        (("plot", "text.json", "--out", "x.png"), "not a saved result"),
+        (("plot", "text.json", "--out", "x.png"), "save it again"),
         (("optimize", "sample", "--initial", "nix.json"), "nix.json: there is no such file"),
         (("optimize", "sample", "--checkpoint", "logs.swf"), "logs.swf: it is a folder"),
         (("market", "--file", "logs.swf"), "logs.swf: it is a folder"),
