@@ -66,13 +66,13 @@ class Curve:
 def arguments() -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    thirds = [100, 300, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000]
+    decades = [100, 1000, 10_000, 100_000, 1_000_000]
     parser.add_argument("--smoke", action="store_true", help="two small sizes; the figures mean nothing")
-    parser.add_argument("--jobs", type=int, nargs="+", default=thirds, help="workload sizes")
+    parser.add_argument("--jobs", type=int, nargs="+", default=decades, help="workload sizes")
     parser.add_argument("--nodes", type=int, nargs="+", default=[10, 100, 1000, 10_000, 100_000], help="machine sizes")
     parser.add_argument("--groups", type=int, nargs="+", default=[1, 4, 16, 64, 256], help="numbers of groups")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), help="what is measured")
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds a point may take (default: %(default)s)")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds a point may take (default: %(default)s)")
     parser.add_argument("--draw", type=Path, default=ROOT / "out" / "scaling.png", help="the picture's file")
     return parser.parse_args()
 

@@ -1,9 +1,9 @@
 """What a search gains over FCFS and EASY by the size of the package, and how far it stays from the lower bound.
 
 Successive packages of each log on the example federation, every search with the same evaluations; all jobs wait, run
-times are known, and FCFS and EASY know them too. A size's figures are medians over logs and packages.
-Draws out/packages.png; runs go to out/packages.jsonl (a rerun does only what is missing). --full: up to 1000 jobs, five
-packages of all logs, three seeds, 20,000 evaluations.
+times are known, and FCFS and EASY know them too. A size's figures are medians over logs (and packages).
+Draws out/packages.png; runs go to out/packages.jsonl (a rerun does only what is missing). --full: up to 1000 jobs, all
+logs, three seeds, 20,000 evaluations.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--full", action="store_true", help="all logs, more of everything: hours")
     parser.add_argument("--objective", default="makespan", help="what is minimised (default: %(default)s)")
     parser.add_argument("--evaluations", type=int, default=2000, help="of each search (default: %(default)s)")
+    parser.add_argument("--packages", type=int, default=1, help="of a size, from each log (default: %(default)s)")
     parser.add_argument("--draw", type=Path, default=ROOT / "out" / "packages.png", help="the picture's file")
     return parser.parse_args()
 
@@ -122,7 +123,7 @@ def main() -> None:
     smoke, full = options.smoke, options.full
     sizes = (10, 20) if smoke else (*SIZES, 1000) if full else SIZES
     logs = ("sample",) if smoke else None if full else ("sample", "HPC2N", "KTH")
-    tried = instances(sizes, 1 if smoke else 5 if full else 2, logs, options.objective)
+    tried = instances(sizes, 1 if smoke else options.packages, logs, options.objective)
     searches: list[object] = [OfTwo(name) if name == "mpso-fga" else name for name in METHODS]
     budget = Budget(100 if smoke else 20_000 if full else options.evaluations)
     seeds = range(3 if full else 1)

@@ -68,6 +68,13 @@ ROWS = (
         "{bench_exact.most_ahead:2} % ahead",
     ),
     Row(
+        "{heuristics.policies:whole} policies and {heuristics.searches:whole} searches, {heuristics.packages:whole} "
+        "packages on 8 federations, {heuristics.evaluations:whole} evaluations: memetic below EASY, medians; below the "
+        "best policy of each package",
+        "makespan {heuristics.makespan_easy:2} %, energy {heuristics.energy_easy:2} %, flow {heuristics.flow_easy:2} "
+        "%; {heuristics.makespan_policy:1}, {heuristics.energy_policy:1}, {heuristics.flow_policy:1} %",
+    ),
+    Row(
         "claims of the federated-cluster thesis, on five packages of HPC2N",
         "{bench_thesis.reached:whole} of {bench_thesis.aimed:whole} checks hold",
     ),

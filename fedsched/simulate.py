@@ -110,7 +110,8 @@ def simulate(
         The jobs, and what they run on.
     policy
         A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`,
-        `ListHeuristic`, or any object with a method `rules(workload, federation)`.
+        `ListHeuristic`, or any object with a method `rules(workload, federation)`; `Rolling`, or any other
+        `OnlinePolicy`, plans anew on the way.
     placement
         A name of `PLACEMENTS` in place of the policy's own.
     same_time

@@ -23,8 +23,8 @@ from fedsched.cli.shared import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.comparison import Comparison, Instance
-    from fedsched.comparison.record import Blocks
+    from fedsched.comparison.instances import Comparable
+    from fedsched.comparison.record import Blocks, Comparison
     from fedsched.comparison.statistics import Friedman, Pairs
 
 
@@ -40,8 +40,8 @@ def command(
     evaluations: options.Evaluations = None,
     seconds: options.Seconds = None,
     baseline: tuple[str, ...] = (),
-    workers: int = 1,
-    executor: str | None = None,
+    workers: options.Workers = 1,
+    executor: options.Executor = None,
     against: str | None = None,
     by: Literal["run", "instance"] = "run",
     alpha: float = 0.05,
@@ -62,10 +62,6 @@ def command(
         Run every method with the seeds 0, 1, … so many.
     baseline
         A policy whose schedule every search starts with; several. Default: the usual ones.
-    workers
-        Runs that go on at the same time, in processes of their own.
-    executor
-        Where runs go on: threads, processes, dask:ADDRESS (a scheduler or its scheduler file) or mpi.
     against
         Test this method against each other one, instead of all pairs.
     by
@@ -83,23 +79,23 @@ def command(
     --------
     fedsched compare sample --federation example --head 200 --package 40 --method memetic --method ga --seeds 5
         --evaluations 2000 --out runs.jsonl --report report.html
+    fedsched compare gang --method pinto-2014-s1 --method pinto-2014-s3 --objective mean_response --seeds 5
     """
     from fedsched.compare import Budget, compare
-    from fedsched.comparison.naming import check_names
+    from fedsched.comparison.naming import check_names, is_search
     from fedsched.comparison.statistics import check_alpha
     from fedsched.errors import unknown_name
-    from fedsched.search.objectives import Objectives
 
     check_output(out, (".jsonl",), what="a list of runs")
     check_output(report, (".html",), what="a report")
     check_names(method)
     check_alpha(alpha)
-    Objectives.of(objective)
     if seeds < 1:
         raise ValueError(f"--seeds={seeds} must be at least 1.")
     if against is not None and against not in method:
         raise unknown_name("method", against, method)
-    budget = Budget(evaluations, seconds)
+    simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
+    budget = Budget(1 if simulated else evaluations, seconds)
     instances = instances_of(traces, federation, nodes, head, package, objective)
     total = len(instances) * len(method) * seeds
     done = 0
@@ -147,15 +143,20 @@ def instances_of(
     head: int | None,
     package: int | None,
     objectives: tuple[str, ...],
-) -> list[Instance]:
-    """Return an instance for every log, or package of it, and federation."""
-    from fedsched.compare import Instance
+) -> list[Comparable]:
+    """Return an instance for every log, or package of it, and federation; and those of other simulators."""
+    from fedsched.compare import GangInstance, Instance, MarketInstance
+    from fedsched.search.objectives import Objectives
 
     if not traces:
         raise ValueError("compare: name at least one log, e.g. sample.")
     if package is not None and package < 1:
         raise ValueError(f"--package={package} must be at least 1.")
-    found = []
+    others = {"gang": GangInstance, "market": MarketInstance}
+    found: list[Comparable] = [others[str(trace)](str(trace), objectives) for trace in traces if str(trace) in others]
+    traces = [trace for trace in traces if str(trace) not in others]
+    if traces:
+        Objectives.of(objectives)
     labels = _labels(traces)
     one = [(federations[0] if federations else None, "")]
     for trace, label in zip(traces, labels, strict=True):

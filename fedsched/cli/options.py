@@ -13,7 +13,12 @@ CHOICE = "knee, or an objective's name for the best by it."
 
 # What to work on. A path, so that a shell completes the names of files; a shipped name goes through as it is.
 Trace = Annotated[Path, Parameter(help=f"A workload file {LOG_FILES}")]
-Traces = Annotated[Path, Parameter(help=f"Workload files {LOG_FILES}")]
+Traces = Annotated[
+    Path,
+    Parameter(
+        help=f"Workload files {LOG_FILES} Or `gang`: scenarios of that command are compared; `market`: its methods."
+    ),
+]
 Federation = Annotated[Path | None, Parameter(help=f"{FEDERATION_NAMES}.")]
 Federations = Annotated[
     tuple[Path, ...], Parameter(help=f"{FEDERATION_NAMES}; several: one instance of each with each log.")
@@ -46,6 +51,10 @@ Objectives = Annotated[
 Seconds = Annotated[float | None, Parameter(help="Search for so many seconds.")]
 Evaluations = Annotated[
     int | None, Parameter(help="Search so many plans (optimize without any budget: 30,000,000 / jobs).")
+]
+Workers = Annotated[int, Parameter(help="So many processes at the same time: compare's runs, optimize's islands.")]
+Executor = Annotated[
+    str | None, Parameter(help="Where they work: threads, processes, dask:ADDRESS (a scheduler or its file) or mpi.")
 ]
 Seed = Annotated[
     int, Parameter(help="Same seed, same answer: on any number of threads, and where no --seconds are given.")

@@ -35,7 +35,7 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
         if not line:
             continue
         try:
-            records.append(_record_of(json.loads(line)))
+            records.append(_record_of(line))
         except (ValueError, TypeError, KeyError):
             if number == len(lines) and _is_ours(line):  # no line feed behind it: the writer was killed
                 break
@@ -43,9 +43,16 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
     return records
 
 
-def _record_of(data: dict[str, Any]) -> RunRecord:
+def _record_of(line: bytes) -> RunRecord:
+    """Return the run in a line; whatever else the line is raises a ValueError, a TypeError or a KeyError."""
+    try:
+        data: dict[str, Any] = json.loads(line)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+    if not isinstance(data, dict):
+        raise TypeError("a run is an object")
     baselines = data.get("baselines")
-    return RunRecord(
+    record = RunRecord(
         **{
             **data,
             "objectives": tuple(data["objectives"]),
@@ -54,11 +61,20 @@ def _record_of(data: dict[str, Any]) -> RunRecord:
             "bounds": tuple(data["bounds"]),
         }
     )
+    texts = (record.instance, record.fingerprint, record.method, record.stop_reason, record.error, *record.objectives)
+    numbers = [record.seed, record.evaluations, record.seconds, *(value for row in record.front for value in row)]
+    if not all(isinstance(text, str) for text in (*texts, *(baselines or ()))) or not record.objectives:
+        raise TypeError("a name is no text")
+    if not all(isinstance(number, int | float) for number in numbers):
+        raise TypeError("a value is no number")
+    if any(len(row) != len(record.objectives) for row in record.front):
+        raise ValueError("a plan has another number of values than there are objectives")
+    return record
 
 
 def _is_run(line: bytes) -> bool:
     try:
-        _record_of(json.loads(line))
+        _record_of(line)
     except (ValueError, TypeError, KeyError):
         return False
     return True

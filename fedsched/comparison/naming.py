@@ -29,8 +29,12 @@ def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entran
         from fedsched.comparison.markets import MarketEntrant
 
         return MarketEntrant.named(method)
-    known = ALIASES.get(method.lower(), method.lower())
-    return SearchEntrant(method, baselines) if known in METHODS else PolicyEntrant(method)
+    return SearchEntrant(method, baselines) if is_search(method) else PolicyEntrant(method)
+
+
+def is_search(name: str) -> bool:
+    """Return whether a search bears that name: it needs a budget."""
+    return name.lower() in {*METHODS, *ALIASES}
 
 
 def check_names(names: Iterable[str]) -> None:

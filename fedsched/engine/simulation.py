@@ -158,6 +158,10 @@ class Simulation:
         """Return the nodes of every group that these jobs may use, jobs × groups, whatever a plan says."""
         return np.minimum(self.plan.caps[self._own_row[jobs]], self.problem.tasks[jobs, None])
 
+    def unplanned(self) -> Plan:
+        """Return the plan at hand with the caps that every job has whatever a planner says."""
+        return self.plan._replace(cap_row=self._own_row)
+
     def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
         """Go on with this plan: queued jobs in their new order, each with caps, and the other queued jobs behind."""
         rows = np.arange(self._planned_rows, self._planned_rows + planned.size)

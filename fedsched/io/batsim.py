@@ -202,7 +202,9 @@ class _Reader:
     def _runtime(self, name: Any, tasks: float, where: str) -> tuple[float, float]:
         """Return a profile's seconds on reference nodes, and the bytes a second that each task sends."""
         if not isinstance(name, str) or name not in self.profiles:
-            raise TraceError(f"{where}: {unknown_name('profile', _short(name), self.profiles)}")
+            raise TraceError(
+                f"{where}: {unknown_name('profile', name if isinstance(name, str) else _short(name), self.profiles)}"
+            )
         profile, where = self.profiles[name], f"{where}, profile {name[:40]!r}"
         kind = profile.get("type") if isinstance(profile, dict) else None
         if kind in DELAYS:

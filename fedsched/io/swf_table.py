@@ -230,4 +230,5 @@ def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
 def header_number(header: tuple[tuple[str, str], ...], label: str) -> int:
     """Return the greatest number that stands at the start of a label's texts; 0 when none does."""
     found = [re.match(r"\d[\d,]*", text) for name, text in header if name == label]
-    return max((int(match.group().replace(",", "")) for match in found if match), default=0)
+    digits = [match.group().replace(",", "") for match in found if match]
+    return max((int(number) for number in digits if len(number) < 16), default=0)  # no machine has more

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import FedschedError, TraceError
+from fedsched.errors import FedschedError, TraceError, shortened
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
 from fedsched.workload import Workload
@@ -49,7 +49,9 @@ def read_result(path: str | PathLike[str]) -> Result:
     try:
         return of_data(data)
     except (FedschedError, KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-        raise TraceError(f"{path}: a saved result, but damaged ({type(error).__name__}: {error}).") from None
+        raise TraceError(
+            f"{path}: a saved result, but damaged ({type(error).__name__}: {shortened(str(error), 200)})."
+        ) from None
 
 
 def as_data(result: Result) -> dict[str, Any]:

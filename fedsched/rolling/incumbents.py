@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 FOREVER = int(np.iinfo(np.int64).max)
 
 
-def incumbents(instant: Instant, spaces: Workspaces) -> Ints:
+def incumbents(instant: Instant, spaces: Workspaces, *, by_starts: Dispatch = Dispatch.STRICT) -> Ints:
     """Return the plans of the usual policies, no two alike.
 
-    A plan whose order is that of a schedule's starts, under strict dispatch, is on equal nodes never worse than this
-    schedule: so EASY-SJBF, whose two orders no plan has, is among them.
+    EASY-SJBF, whose two orders no plan has, is among them by the order of its starts: under strict dispatch such a plan
+    is on equal nodes never worse than the schedule that it is taken from.
     """
     seen: dict[bytes, Ints] = {}
-    for row in _candidates(instant, spaces):
+    for row in _candidates(instant, spaces, by_starts):
         seen.setdefault(row.tobytes(), row)
     rows = np.array(list(seen.values()), dtype=np.int64)
     return instant.repaired(rows)
@@ -50,7 +50,7 @@ def queue_orders(instant: Instant) -> dict[str, Ints]:
     return {"fcfs": np.arange(count), **orders}
 
 
-def _candidates(instant: Instant, spaces: Workspaces) -> Iterator[Ints]:
+def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> Iterator[Ints]:
     limits = instant.space.limits
     _, usual = instant.default_rules()
     orders = queue_orders(instant)
@@ -63,7 +63,7 @@ def _candidates(instant: Instant, spaces: Workspaces) -> Iterator[Ints]:
         state = _easy(instant, spaces, orders["fcfs"], orders[backfill], usual)
         starts = np.argsort(state.start[: len(limits)], kind="stable")
         caps = limits if one_group else state.counts[: len(limits)]
-        yield plan(starts, Dispatch.STRICT, caps=caps)
+        yield plan(starts, by_starts, caps=caps)
     for order in orders.values():
         yield plan(order, Dispatch.EASY)
         yield plan(order, Dispatch.GREEDY)

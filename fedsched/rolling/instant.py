@@ -12,11 +12,9 @@ from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import new_state
 from fedsched.metrics import Measured
 from fedsched.search.genome import Layout, Running, Space
-from fedsched.search.problem import PLAN_DISPATCH, SearchProblem
+from fedsched.search.problem import SearchProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fedsched.engine.arrays import Floats, Ints, Problem, State
     from fedsched.engine.simulation import Simulation
     from fedsched.search.objectives import Objectives
@@ -35,9 +33,7 @@ class Workspaces:
         """Return a state for the problem."""
         key = (problem.submit.size, separate_backfill)
         if key not in self._states:
-            self._states[key] = new_state(
-                problem, dispatch=int(max(PLAN_DISPATCH)), separate_backfill=separate_backfill
-            )
+            self._states[key] = new_state(problem, dispatch=int(Dispatch.EASY), separate_backfill=separate_backfill)
         return self._states[key]
 
 
@@ -54,7 +50,7 @@ class Instant(SearchProblem):
         waiting: Ints,
         objectives: Objectives,
         *,
-        placements: Sequence[int],
+        placements: Ints,
         spaces: Workspaces,
     ) -> None:
         now, whole = run.time, run.problem
@@ -94,7 +90,7 @@ class Instant(SearchProblem):
             separate_backfill=False,
             caps=limits,
             cap_row=alone,
-            dispatch=int(Dispatch.GREEDY),
+            dispatch=int(Dispatch.EASY),
             placement=int(Placement.FASTEST),
         )
         self.space = Space(
@@ -112,8 +108,8 @@ class Instant(SearchProblem):
             limits=limits,
             nodes=np.array(whole.groups.nodes),
             no_load=np.zeros(whole.groups.uplink.size),
-            placements=self._usable(shared, placements),
-            dispatches=np.array(PLAN_DISPATCH, dtype=np.int64),
+            placements=placements,
+            dispatches=np.array([Dispatch.EASY], dtype=np.int64),
             measured=Measured(
                 self.problem.submit,
                 self.problem.tasks,
@@ -125,15 +121,25 @@ class Instant(SearchProblem):
             ),
         )
 
-    def _usable(self, shared: Plan, placements: Sequence[int]) -> Ints:
-        # The rules under which every waiting job fits somewhere on the empty federation.
-        if len(placements) > 1:
-            placements = [
-                rule
-                for rule in placements
-                if first_unplaceable(self.problem, shared._replace(placement=rule), self.states[0]) < 0
-            ]
-        return np.array(placements, dtype=np.int64)
+    def default_rules(self) -> tuple[int, int]:
+        """Return EASY dispatch, which goes on well when jobs come or end earlier than planned, and a placement."""
+        return int(Dispatch.EASY), super().default_rules()[1]
+
+
+def placements_for_all(run: Simulation) -> Ints:
+    """Return the placement rules under which every job of a run fits somewhere on the empty federation.
+
+    So whoever comes while a plan lasts can be placed under it.
+    """
+    groups = run.problem.groups
+    if groups.nodes.size == 1:
+        return np.array([Placement.FASTEST], dtype=np.int64)  # all are the same
+    state = new_state(run.problem, dispatch=int(Dispatch.STRICT), separate_backfill=False)
+    plan = run.unplanned()
+    usable = [
+        int(rule) for rule in Placement if first_unplaceable(run.problem, plan._replace(placement=int(rule)), state) < 0
+    ]
+    return np.array(usable, dtype=np.int64)
 
 
 def _expected_end(now: float, start: Floats, planned_end: Floats) -> Floats:

@@ -12,7 +12,7 @@ from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
-from fedsched.rolling.instant import Instant, Workspaces
+from fedsched.rolling.instant import Instant, Workspaces, placements_for_all
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.genome import unpacked
 from fedsched.search.methods import method_named
@@ -42,13 +42,12 @@ class RollingPlanner:
         self._objectives = Objectives.of(policy.objective)
         self._due = -np.inf  # no new plan before
         self._spaces = Workspaces()
+        # A plan for this instant alone may keep strictly to its order; one that is to last must let others pass.
+        self._own_dispatch = Dispatch.EASY if policy.seconds > 0.0 else Dispatch.STRICT
         self._one_group = run.problem.groups.nodes.size == 1
+        self._placements = placements_for_all(run)
         if policy.placement is not None:
-            self._placements = [int(Placement[policy.placement.upper()])]
-        elif self._one_group:
-            self._placements = [int(Placement.FASTEST)]  # all are the same
-        else:
-            self._placements = [int(rule) for rule in Placement]
+            self._placements = np.array([Placement[policy.placement.upper()]], dtype=np.int64)
         run.consult(self, jobs=min(policy.window, run.problem.submit.size))
         self._file = RunFile(policy, run)
         memory = self._file.resume(run)
@@ -93,12 +92,12 @@ class RollingPlanner:
     def _best(self, instant: Instant, at_hand: Ints) -> Ints:
         count = instant.layout.jobs
         if self._one_group and count <= ALL_PLANS and _orders(count) <= self.policy.evaluations:
-            rows = _all_plans(instant)
+            rows = _all_plans(instant, self._own_dispatch)
             best = int(np.argmin(instant.values(rows)[:, 0]))
             self.replans += 1
             self.evaluations += len(rows)
             return rows[best]
-        seeds = np.concatenate([at_hand[None], incumbents(instant, self._spaces)])
+        seeds = np.concatenate([at_hand[None], incumbents(instant, self._spaces, by_starts=self._own_dispatch)])
         first_come = instant.row(np.arange(count), rules=(int(Dispatch.STRICT), instant.default_rules()[1]))
         reference = instant.values(first_come[None])[0]
         search = Run(
@@ -126,9 +125,9 @@ def _orders(count: int) -> int:
     return int(np.prod(np.arange(1, count + 1)))
 
 
-def _all_plans(instant: Instant) -> Ints:
-    """Return all orders under strict dispatch: on equal nodes, one of them gives the best of all schedules."""
+def _all_plans(instant: Instant, dispatch: Dispatch) -> Ints:
+    """Return all orders under one rule: on equal nodes, one of the strict ones gives the best of all schedules."""
     orders = np.array(list(permutations(range(instant.layout.jobs))), dtype=np.int64)
     caps = np.broadcast_to(instant.space.limits, (len(orders), *instant.space.limits.shape))
-    rules = np.tile(np.array([[Dispatch.STRICT, instant.space.placements[0]]], dtype=np.int64), (len(orders), 1))
+    rules = np.tile(np.array([[dispatch, instant.space.placements[0]]], dtype=np.int64), (len(orders), 1))
     return instant.layout.pack(orders, caps, rules)

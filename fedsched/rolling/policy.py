@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 from fedsched.errors import unknown_name
@@ -65,8 +66,9 @@ class Rolling:
     def __post_init__(self) -> None:
         for field in ("window", "evaluations", "seed"):
             value = getattr(self, field)
-            if isinstance(value, bool) or not isinstance(value, int):
+            if isinstance(value, bool) or not isinstance(value, Integral):
                 raise TypeError(f"Rolling: {field}={value!r} must be a whole number.")
+            object.__setattr__(self, field, int(value))
         for field, unit in (("window", "waiting job"), ("evaluations", "simulated plan")):
             if getattr(self, field) < 1:
                 raise ValueError(f"Rolling: {field}={getattr(self, field)} must be at least 1 {unit}.")
@@ -75,12 +77,14 @@ class Rolling:
         if isinstance(self.every, str):
             if self.every != CHANGE:
                 raise ValueError(f"Rolling: every={self.every!r} must be 'change' or a number of seconds.")
-        elif isinstance(self.every, bool) or not isinstance(self.every, int | float):
+        elif isinstance(self.every, bool) or not isinstance(self.every, Real):
             raise TypeError(f"Rolling: every={self.every!r} must be 'change' or a number of seconds.")
         elif not 0.0 < self.every < math.inf:
             raise ValueError(f"Rolling: every={self.every} must be finite and above 0 seconds, or 'change'.")
         if not isinstance(self.objective, str):
             raise TypeError(f"Rolling: objective={self.objective!r} must be the name of one metric column.")
+        if not isinstance(self.every, str):
+            object.__setattr__(self, "every", float(self.every))
         Objectives.of(self.objective)
         method_named(self.method)
         if self.placement is not None and self.placement not in PLACEMENTS:

@@ -119,7 +119,7 @@ def test_what_says_no_run_time_is_named_or_counted(tmp_path: Path, profile: obje
         ({"subtime": None}, "subtime=None must be a number"),
         ({"subtime": float("nan")}, "subtime=nan must be a number"),
         ({"walltime": True}, "walltime=True must be a number"),
-        ({"profile": "q"}, "Unknown profile \"'q'\""),
+        ({"profile": "q"}, "Unknown profile 'q'"),
         ({"profile": 4}, "Unknown profile '4'"),
     ],
 )

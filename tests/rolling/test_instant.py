@@ -14,7 +14,7 @@ from fedsched.engine.codes import Dispatch, Placement
 from fedsched.metrics import Column
 from fedsched.rolling import Rolling
 from fedsched.rolling.incumbents import incumbents
-from fedsched.rolling.instant import OVERRUN_SECONDS, Instant, Workspaces
+from fedsched.rolling.instant import OVERRUN_SECONDS, Instant, Workspaces, placements_for_all
 from fedsched.search.genome import unpacked
 from fedsched.search.objectives import Objectives
 from fedsched.simulate import prepare, simulate
@@ -31,13 +31,12 @@ SLOWDOWN = Objectives.of("bounded_slowdown")
 def instants(workload: fs.Workload, machine: fs.Federation, look: Callable[[Simulation, Instant], None]) -> int:
     """Look at each instant of a rolling run at which at least three jobs wait, before a plan is made; say how many."""
     spaces, seen = Workspaces(), [0]
-    every = [int(rule) for rule in Placement] if len(machine.groups) > 1 else [0]
 
     def before(run: Simulation) -> None:
         waiting = run.queued()
         if waiting.size >= 3:
             seen[0] += 1
-            look(run, Instant(run, waiting, SLOWDOWN, placements=every, spaces=spaces))
+            look(run, Instant(run, waiting, SLOWDOWN, placements=placements_for_all(run), spaces=spaces))
 
     prepare(workload, machine, Watching(Rolling(evaluations=20), before=before)).advance()
     return seen[0]
@@ -160,3 +159,20 @@ def test_a_plan_keeps_off_what_a_job_may_not_use() -> None:
     schedule = simulate(workload, unlike(), Rolling(evaluations=40))
     assert (schedule.counts[~allowed] == 0).all()
     assert not allowed.all()
+
+
+@pytest.mark.compiled
+def test_no_kernel_is_compiled_twice() -> None:
+    """Tests that instants hand the kernels the very types that whole logs and packages hand them."""
+    from fedsched.engine import loop, requeue
+    from fedsched.search import descent, genome, operators
+
+    workload = crowd(10, 6, spread=0)
+    fs.optimize(workload, EIGHT, objectives="makespan", evaluations=400, baselines=("easy", "fcfs"))
+    simulate(workload, EIGHT, Rolling(evaluations=400))
+    simulate(workload, unlike(), Rolling(evaluations=400))
+    modules = (loop, requeue, descent, genome, operators)
+    kernels = [one for module in modules for one in vars(module).values() if getattr(one, "signatures", None)]
+    assert len(kernels) > 5
+    for kernel in kernels:
+        assert len(kernel.signatures) == 1, kernel

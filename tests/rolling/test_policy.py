@@ -13,6 +13,7 @@ import strategies
 from rolling_cases import Watching, crowd, unlike
 
 import fedsched as fs
+from fedsched.engine.codes import Placement
 from fedsched.errors import UnknownNameError
 from fedsched.policies import OnlinePolicy
 from fedsched.rolling import Rolling
@@ -256,6 +257,7 @@ def test_the_face_is_public() -> None:
     assert fs.Rolling is Rolling
     assert str(Rolling(every=600)) == "rolling memetic (bounded_slowdown, 100 jobs, 2000 evaluations, every 600 s)"
     assert "rolling memetic" in fs.simulate(crowd(5, 0), EIGHT, Rolling(evaluations=20)).policy
+    assert Rolling(window=np.int64(5), every=np.float32(2)) == Rolling(window=5, every=2)
     assert isinstance(Rolling(), OnlinePolicy)
     assert not isinstance(fs.Rules(), OnlinePolicy)
 
@@ -264,6 +266,7 @@ def test_the_face_is_public() -> None:
     ("options", "error", "words"),
     [
         ({"window": 0}, ValueError, "window=0 must be at least 1"),
+        ({"window": "5"}, TypeError, "window='5' must be a whole number"),
         ({"window": 2.5}, TypeError, "window=2.5 must be a whole number"),
         ({"evaluations": 0}, ValueError, "evaluations=0 must be at least 1"),
         ({"evaluations": True}, TypeError, "evaluations=True must be a whole number"),
@@ -293,6 +296,21 @@ def test_what_does_not_go_with_it_is_refused() -> None:
         fs.simulate(workload, EIGHT, Rolling(), same_time="sequential")
     with pytest.raises(ValueError, match="chooses the places itself"):
         fs.simulate(workload, EIGHT, Rolling(), placement="single")
+
+
+@pytest.mark.compiled
+def test_a_job_for_which_a_plan_has_no_place_is_never_met() -> None:
+    """Tests that no plan takes a placement under which a job that comes later could not start."""
+    base = crowd(20, 14, nodes=4, spread=100)
+    wide = fs.Workload(
+        submit=[*base.submit, 101.0], tasks=[*base.tasks, 9], runtime=[*base.runtime, 5.0], estimate=[*base.estimate, 5]
+    )
+    used: set[int] = set()
+    for every in ("change", 5000.0):
+        policy = Rolling(evaluations=100, every=every)
+        prepare(wide, unlike(), Watching(policy, after=lambda run: used.add(run.plan.placement))).advance()
+    assert int(Placement.SINGLE) not in used
+    assert len(used) > 1
 
 
 @pytest.mark.compiled
