@@ -53,7 +53,7 @@ _ELSEWHERE = (
 )
 # Names of our own that stand for a longer type, and what only signatures show.
 _ALIASES = (
-    r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Intervals|tuple\[float"
+    r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Sites|Unit|Intervals|tuple\[float"
     r"|fedsched\..*\b(_Cycle|Prover)"
 )
 nitpick_ignore_regex = [(r"py:.*", f"{_ELSEWHERE}|{_ALIASES}")]
