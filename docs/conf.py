@@ -53,8 +53,8 @@ _ELSEWHERE = (
 )
 # Names of our own that stand for a longer type, and what only signatures show.
 _ALIASES = (
-    r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Sites|Unit|Intervals|tuple\[float"
-    r"|fedsched\..*\b(_Cycle|Prover)"
+    r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Intervals|Sites|Unit"
+    r"|RollingPlanner|(tuple|Mapping)\[\w+|fedsched\..*\b(_Cycle|Prover)"
 )
 nitpick_ignore_regex = [(r"py:.*", f"{_ELSEWHERE}|{_ALIASES}")]
 _NUMPYDOC = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_attr_annotations=False)

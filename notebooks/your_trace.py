@@ -252,5 +252,8 @@ dress(axes[1], x="mean response, h (dashed: lower bound)", y="")
 plt.show()
 
 # %% [markdown]
+# One package of them all comes near what no plan can beat. Packages in the order of arrival pay for that order: short
+# jobs of a late package wait behind long ones of an early one.
+#
 # To keep: `schedules["easy"].to_swf("easy.swf.gz")` writes the log as that policy would have made it, and
 # `plans["one package"].best().to_csv("plan.csv")` a plan.

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +83,7 @@ def executor_of(request: pytest.FixtureRequest) -> Callable[[str], AbstractConte
 # ---- the same everywhere --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["threads", "forkserver", "dask"])
 def test_the_same_everywhere(kind: str, executor_of: Callable[..., Any], undisturbed: list[object]) -> None:
@@ -105,6 +105,7 @@ def mpi(*arguments: str) -> subprocess.CompletedProcess[str]:
 CASES = str(ROOT / "tests" / "executor_cases.py")
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_the_same_under_mpi(undisturbed: list[object]) -> None:
     """Tests that two ranks of MPI give what is found one after the other."""
@@ -116,6 +117,7 @@ def test_the_same_under_mpi(undisturbed: list[object]) -> None:
 # ---- a worker dies --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["forkserver", "dask"])
 def test_a_death_costs_a_search_nothing(kind: str, executor_of: Callable[..., Any], undisturbed: list[object]) -> None:
@@ -131,6 +133,7 @@ def test_a_death_costs_a_search_nothing(kind: str, executor_of: Callable[..., An
     assert result.evaluations == EVALUATIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["forkserver", "dask"])
 def test_a_death_costs_a_comparison_nothing(kind: str, executor_of: Callable[..., Any], tmp_path: Path) -> None:
     """Tests that a run whose worker is killed is run again by another one, and every run is in the file once."""
@@ -141,6 +144,7 @@ def test_a_death_costs_a_comparison_nothing(kind: str, executor_of: Callable[...
     assert sorted(record.seed for record in read_records(tmp_path / "runs.jsonl")) == [*range(6)]
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_every_worker_is_named(dask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that such a run costs no other one, and that on the same cluster a mended method does what it owes."""
     path, executor = tmp_path / "runs.jsonl", dask.get_executor()
@@ -157,6 +161,7 @@ def test_a_run_that_kills_every_worker_is_named(dask: Any, tmp_path: Path, monke
     assert path.read_text().count("\n") == 6
 
 
+@pytest.mark.slow
 def test_a_rank_that_dies_takes_mpi_along(tmp_path: Path) -> None:
     """Tests that MPI ends as a whole when a rank is killed, that what ended is kept, and that a rerun goes on."""
     path = tmp_path / "runs.jsonl"
@@ -202,6 +207,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["spawn", "forkserver"])
 def test_workers_end_with_their_master(start: str, tmp_path: Path) -> None:
     """Tests that when the master is killed no worker is left: nobody holds its output open any more."""
@@ -244,6 +250,7 @@ def gate(tmp_path: Path) -> Iterator[Gate]:
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["threads", "spawn", "dask"])
 @pytest.mark.parametrize("when", [0, 1])
 def test_an_executor_that_goes_leaves_what_ended(
@@ -270,6 +277,7 @@ def test_an_executor_that_goes_leaves_what_ended(
     assert path.read_text().startswith(kept)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_a_cluster_that_is_gone(tmp_path: Path) -> None:
     """Tests that where the scheduler has closed a comparison says so, and a search ends with what it began with."""
@@ -287,6 +295,7 @@ def test_a_cluster_that_is_gone(tmp_path: Path) -> None:
     result.best().verify()
 
 
+@pytest.mark.slow
 def test_a_cluster_keeps_nothing_that_ended(dask: Any, tmp_path: Path) -> None:
     """Tests that runs are let go as they are kept, so that a worker's death does not make the cluster repeat them."""
     held = []
@@ -305,6 +314,7 @@ def test_a_cluster_keeps_nothing_that_ended(dask: Any, tmp_path: Path) -> None:
 # ---- by name --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_the_command_line_names_executors(dask: Any, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Tests that --executor changes nothing but where the work is done, and that Dask is found by its file too."""

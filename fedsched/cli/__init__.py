@@ -66,7 +66,7 @@ def run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         return _complain("interrupted; nothing was written.", INTERRUPTED)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the latter is what rich makes of the former
         # Whoever read our output has gone; Python would complain once more while it flushes at the end.
         sys.stdout = None
         return 0

@@ -44,11 +44,8 @@ def build_app(named: str | None = None) -> App:
     app.meta.suppress_keyboard_interrupt = False
 
     @app.meta.default
-    def fedsched(
-        *tokens: options.Rest,
-        config: options.Config = None,
-        debug: options.Debug = False,
-    ) -> object:
+    def fedsched(*tokens: options.Rest, config: options.Config = None, debug: options.Debug = False) -> object:
+        # The parser calls the program by this function's name where it installs completion. `run` has seen --debug.
         if config is not None or settings.DEFAULT.exists():
             app.config = (settings.read(config or settings.DEFAULT, app), settings.check_whole_numbers)
         return app(tokens, exit_on_error=False, print_error=False)

@@ -40,8 +40,8 @@ def command(
     evaluations: options.Evaluations = None,
     seconds: options.Seconds = None,
     baseline: tuple[str, ...] = (),
-    workers: int = 1,
-    executor: str | None = None,
+    workers: options.Workers = 1,
+    executor: options.Executor = None,
     against: str | None = None,
     by: Literal["run", "instance"] = "run",
     alpha: float = 0.05,
@@ -62,10 +62,6 @@ def command(
         Run every method with the seeds 0, 1, … so many.
     baseline
         A policy whose schedule every search starts with; several. Default: the usual ones.
-    workers
-        Runs that go on at the same time, in processes of their own.
-    executor
-        Where runs go on: threads, processes, dask:ADDRESS (a scheduler or its scheduler file) or mpi.
     against
         Test this method against each other one, instead of all pairs.
     by

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from cyclopts.argument import ArgumentCollection
 
 DEFAULT = Path("fedsched.toml")
-# Of two options that exclude each other, the one on the command line puts the file's one out of force.
-EXCLUSIVE = {"federation": "nodes", "nodes": "federation", "seconds": "evaluations", "evaluations": "seconds"}
+# Of two that take each other's place, the one on the command line puts the file's one out of force: nobody who asks for
+# so many evaluations, to repeat a search, wants a limit in seconds from elsewhere.
+INSTEAD = {"federation": "nodes", "nodes": "federation", "seconds": "evaluations", "evaluations": "seconds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Settings:
 
         given = {name.removeprefix("--") for argument in arguments if argument.tokens for name in argument.names}
         table = self.tables.get(commands[0], {}) if commands else {}
-        used = {key: value for key, value in table.items() if not {key, EXCLUSIVE.get(key)} & given}
+        used = {key: value for key, value in table.items() if not {key, INSTEAD.get(key)} & given}
         if used:
             words = ", ".join(f"{key} = {_toml(value)}" for key, value in used.items())
             print(f"fedsched: from {self.path}: {words}", file=sys.stderr)

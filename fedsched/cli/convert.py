@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
 from cyclopts import Parameter
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import load_federation_file, print_json
 from fedsched.errors import OutputError, TraceError, unknown_name
 from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_example, read_federation, write_federation
-from fedsched.log import LOG_COLUMNS, UNKNOWN
 
 if TYPE_CHECKING:
     from fedsched.workload import Workload
@@ -30,7 +29,7 @@ class _Machine:
 
 
 def command(
-    source: str,
+    source: Path,
     target: Path,
     /,
     *,
@@ -41,17 +40,14 @@ def command(
     over_request: Literal["raise", "cap", "keep"] = "raise",
     on_error: Literal["raise", "skip"] = "raise",
     lossy: bool = False,
-    json: bool = False,
+    json: options.Json = False,
 ) -> int:
     """Turn a log, a workload or a platform into another format, and say what is lost.
-
-    Example: fedsched convert jobs.sacct jobs.swf.gz; fedsched convert platform.xml machine.toml
 
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json for Batsim), a platform (.xml for SimGrid, .toml), all also compressed; or
-        `sample`.
+        A workload (.swf, .csv, .sacct, .json for Batsim), a platform (.xml for SimGrid, .toml), or `sample`.
     target
         .swf, .csv or .json (all also .gz, .xz, .bz2) for a workload, .toml for a federation.
     from_
@@ -59,8 +55,7 @@ def command(
     to
         The target's format where its name does not tell: swf, csv, batsim; toml.
     federation
-        The machine the jobs are for (.toml, .xml): wider jobs are dropped, and a SimGrid platform tells what a flop
-        takes in Batsim's profiles.
+        The machine the jobs are for (.toml, .xml): wider jobs are dropped; SimGrid's says what a flop takes.
     unit
         Whether tasks are the cpus or the nodes of Slurm's jobs.
     over_request
@@ -69,8 +64,11 @@ def command(
         Whether a malformed line is an error, or skipped and counted.
     lossy
         Write what the target has a place for; without it a loss of what the model knows is an error.
-    json
-        Print JSON instead of text.
+
+    Examples
+    --------
+    fedsched convert made.swf.gz made.csv
+    fedsched convert sample sample.json
     """
     into = _format_of(target, to)
     came_from = from_ or _guess(source)
@@ -88,7 +86,8 @@ def command(
     _write(kept, target, into, _machine(federation))
     if json:
         report = None if workload.cleaning is None else asdict(workload.cleaning)
-        said = {"source": source, "target": str(target), "from": came_from, "to": into, "jobs": len(workload)}
+        said = {"source": str(source), "target": str(target), "from": came_from, "to": into, "jobs": len(workload)}
+        said["written"] = [str(target)]
         print_json(said | {"sites": list(workload.sites), "cleaning": report, "lost": lost})
         return 0
     print(f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs")
@@ -114,9 +113,9 @@ def _format_of(target: Path, to: str | None) -> str:
     return to
 
 
-def _guess(source: str) -> str:
+def _guess(source: Path) -> str:
     suffix = plain_suffix(source)
-    if not suffix and not Path(source).exists():
+    if not suffix and not source.exists():
         return "swf"  # the name of a shipped log
     known = FEDERATION_FORMATS | FORMATS
     if suffix not in known:
@@ -135,7 +134,7 @@ def _machine(federation: Path | None) -> _Machine:
     return _Machine(load_federation_file(str(federation)).nodes, speed)
 
 
-def _federation(source: str, target: Path, kind: str, *, as_json: bool) -> int:
+def _federation(source: Path, target: Path, kind: str, *, as_json: bool) -> int:
     if kind not in FEDERATION_FORMATS.values():
         raise OutputError(f"Cannot write {target}: {source} ({kind}) says nothing of clusters.")
     found = read_federation(source, kind)
@@ -143,14 +142,15 @@ def _federation(source: str, target: Path, kind: str, *, as_json: bool) -> int:
     if as_json:
         sizes = {cluster.name: cluster.nodes for cluster in found.clusters}
         about = {"clusters": sizes, "description": found.description}
-        print_json({"source": source, "target": str(target), "from": kind, "to": "toml"} | about)
+        said = {"source": str(source), "target": str(target), "from": kind, "to": "toml", "written": [str(target)]}
+        print_json(said | about)
     else:
         print(f"{source} ({kind}) -> {target} (toml)\n{found}\n{found.description}".rstrip())
     return 0
 
 
 def _workload(
-    source: str,
+    source: Path,
     kind: str,
     machine: _Machine,
     unit: Literal["cpus", "nodes"],
@@ -159,8 +159,8 @@ def _workload(
 ) -> Workload:
     from fedsched.io import batsim, sacct
 
-    if not Path(source).exists() and not Path(source).suffix:
-        return read_example(source)
+    if not source.exists() and not source.suffix:
+        return read_example(str(source))
     match kind:
         case "csv":
             return read(source, kind, nodes=machine.nodes)
@@ -188,6 +188,10 @@ def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
     if into == "batsim":
         lost = [] if workload.log is None else ["the log's other columns"]
         return workload, lost + ["the header"] * bool(workload.header)
+    import numpy as np
+
+    from fedsched.log import LOG_COLUMNS, UNKNOWN, LogColumns
+
     lost, kept = [], workload
     if (workload.compute_fraction != 1).any():
         lost, kept = [*lost, "compute_fraction"], replace(kept, compute_fraction=np.ones(len(workload)))
@@ -196,8 +200,6 @@ def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
     if workload.allowed is not None:
         lost, kept = [*lost, "allowed"], replace(kept, allowed=None)
     if workload.log is not None and (workload.log.energy != UNKNOWN).any():
-        from fedsched.log import LogColumns
-
         columns = {name: getattr(workload.log, name) for name in LOG_COLUMNS if name != "energy"}
         lost, kept = [*lost, "log.energy"], replace(kept, log=LogColumns(len(workload), columns))
     return kept, lost

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import print_json, print_table
 
 if TYPE_CHECKING:
@@ -17,28 +18,30 @@ def command(
     name: str = "",
     /,
     *,
-    to: Path = Path(),
+    out: Path = Path(),
     url: str | None = None,
     sha256: str | None = None,
-    json: bool = False,
+    json: options.Json = False,
 ) -> int:
     """Download a log of the Parallel Workloads Archive, and check it; without a name, list the logs known.
 
-    Example: fedsched fetch KTH-SP2 --to logs
+    The archive publishes no checksums: the one of the first download is recorded beside the file.
 
     Parameters
     ----------
     name
         A log of the list; with --url, the file's name here.
-    to
+    out
         The folder that it goes to.
     url
         Another address than the archive's.
     sha256
-        The checksum that the file must have. Without it the first download is trusted and its checksum recorded
-        beside it: the archive publishes none.
-    json
-        Print JSON instead of text.
+        The checksum that the file must have. Without it the first download is trusted and its checksum recorded.
+
+    Examples
+    --------
+    fedsched fetch --json
+    fedsched fetch KTH-SP2 --out logs
     """
     from fedsched.io.fetch import LOGS, fetch
 
@@ -50,7 +53,7 @@ def command(
             print_table("logs of the Parallel Workloads Archive", ("name", "file", "what"), rows, align="lll")
         return 0
     with _bar() as progress:
-        got = fetch(name, folder=to, url=url, sha256=sha256, progress=progress)
+        got = fetch(name, folder=out, url=url, sha256=sha256, progress=progress)
     if json:
         print_json(
             {
@@ -60,6 +63,7 @@ def command(
                 "bytes": got.bytes,
                 "downloaded": got.downloaded,
                 "checked": got.checked,
+                "written": [str(got.path)] if got.downloaded else [],
             }
         )
     else:

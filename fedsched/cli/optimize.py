@@ -40,8 +40,8 @@ def command(
     seed: options.Seed = 0,
     threads: int = 1,
     islands: int | None = None,
-    workers: int = 1,
-    executor: str | None = None,
+    workers: options.Workers = 1,
+    executor: options.Executor = None,
     package: int | None = None,
     submits: options.Submits = "now",
     knowledge: options.Knowledge = "runtime",
@@ -66,12 +66,7 @@ def command(
     threads
         How many threads evaluate; the plan does not depend on it.
     islands
-        How many searches share the budget side by side, on the threads, and exchange their best plans. Default: one, or
-        four with --workers or --executor.
-    workers
-        Islands that live at the same time, in processes of their own.
-    executor
-        Where islands live: threads, processes, dask:ADDRESS (a scheduler or its scheduler file) or mpi.
+        Searches that share the budget and exchange their best plans. Default: 1, or 4 with --workers or --executor.
     package
         Plan the log in successive packages of so many jobs; needs one objective.
     initial

@@ -52,6 +52,10 @@ Seconds = Annotated[float | None, Parameter(help="Search for so many seconds.")]
 Evaluations = Annotated[
     int | None, Parameter(help="Search so many plans (optimize without any budget: 30,000,000 / jobs).")
 ]
+Workers = Annotated[int, Parameter(help="So many processes at the same time: compare's runs, optimize's islands.")]
+Executor = Annotated[
+    str | None, Parameter(help="Where they work: threads, processes, dask:ADDRESS (a scheduler or its file) or mpi.")
+]
 Seed = Annotated[
     int, Parameter(help="Same seed, same answer: on any number of threads, and where no --seconds are given.")
 ]

@@ -65,8 +65,7 @@ def command(
     Parameters
     ----------
     policy
-        fcfs, easy, easy-sjbf, conservative, lookahead, min-min, wfp3-easy, …; ORDER-DISPATCH, HEURISTIC-DISPATCH and
-        easy-ORDER combine them all. rolling: a search plans anew, again and again, what waits at the moment.
+        fcfs, easy, easy-sjbf, min-min, …, any ORDER-DISPATCH or HEURISTIC-DISPATCH; rolling plans anew as time goes by.
     order
         In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, unicef, f1.
     dispatch

@@ -6,7 +6,7 @@ function roundTicks(from, to, most) {
   const size = 10 ** Math.floor(Math.log10(rough));
   const step = size * [1, 2, 5, 10].find((factor) => factor * size >= rough);
   const ticks = [];
-  for (let k = Math.ceil(from / step - 1e-9); k * step <= to * (1 + 1e-12) + 1e-12; k += 1) ticks.push(Number((k * step).toPrecision(12)));
+  for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9 && ticks.length < 40; k += 1) ticks.push(Number((k * step).toPrecision(12)));
   return ticks;
 }
 
@@ -38,17 +38,18 @@ function axisUnit(name, most) {
   return { size, label: text ? `${titled(name)}, ${text}` : titled(name) };
 }
 
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 function theme() {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   const found = {};
-  for (const name of ["paper", "panel", "lane", "rule", "ink", "soft", "accent", "on-bar", "hatch"]) found[name] = colour(name);
+  for (const name of ["lane", "rule", "ink", "soft", "on-bar", "hatch"]) found[name] = colour(name);
   found.bars = Array.from({ length: 8 }, (_, k) => colour(`c${k}`));
   found.waits = Array.from({ length: 5 }, (_, k) => colour(`w${k}`));
   return found;
 }
 
 function sharp(canvas, height) {
-  const width = Math.max(canvas.parentElement.clientWidth, 200);
+  const width = drawnWidth(canvas.parentElement, PAPER);
   const ratio = Math.max(window.devicePixelRatio || 1, printing() ? 3 : 1);
   const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== across || canvas.height !== down) [canvas.width, canvas.height] = [across, down];
@@ -60,10 +61,13 @@ function sharp(canvas, height) {
   context.textBaseline = "middle";
   return { context, width, height };
 }
+// On paper what is drawn is scaled to the column: it is drawn as wide as its letters are to be read there.
+const PAPER = 760;
+const drawnWidth = (holder, paper) => (printing() ? paper : Math.max(holder.clientWidth, 200));
 const printing = () => window.matchMedia("print").matches;
 
 // The window: what the Gantt chart and the strips beneath show, of time and (the Gantt chart) of rows.
-const view = { from: 0, to: 1, until: 1, top: 0, bottom: rows, cursor: null, listeners: [], pending: false };
+const view = { from: 0, to: 1.01, until: 1, top: 0, bottom: rows, cursor: null, listeners: [], pending: false };
 const gutter = () => (byId("gantt").parentElement.clientWidth < 560 ? 64 : 118);
 
 function changed() {

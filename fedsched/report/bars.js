@@ -4,10 +4,11 @@ const groups = data.clusters.flatMap((cluster, k) => cluster.groups.map((group) 
 const rows = (() => {
   // A row a node; a wide gap between clusters, a narrow one between the groups of a cluster.
   const nodes = groups.reduce((sum, group) => sum + group.count, 0);
+  const gap = nodes * Math.min(0.03, 0.2 / groups.length);
   let top = 0;
   let first = 0;
   for (const [g, group] of groups.entries()) {
-    if (g > 0) top += nodes * (group.cluster === groups[g - 1].cluster ? 0.008 : 0.03);
+    if (g > 0) top += group.cluster === groups[g - 1].cluster ? gap / 4 : gap;
     Object.assign(group, { top, first });
     top += group.count;
     first += group.count;

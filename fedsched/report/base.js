@@ -20,17 +20,21 @@ const SCALES = {
   s: [["d", 86400, 259200], ["h", 3600, 7200], ["min", 60, 120], ["s", 1, 0]],
   J: [["GWh", 3.6e12, 3.6e12], ["MWh", 3.6e9, 3.6e9], ["kWh", KWH, KWH], ["Wh", 3600, 3600], ["J", 1, 0]],
 };
-const scaleOf = (unit, most) => SCALES[unit].find(([, , least]) => Math.abs(most) >= least);
+const scaleOf = (unit, most) => SCALES[unit].find(([, , least]) => Math.abs(most) >= least) || SCALES[unit].at(-1);
 
 function number(value) {
   if (value === null || Number.isNaN(value)) return "–";
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en");
   return String(Number(value.toPrecision(4)));
 }
-const share = (value) => (value === null ? "–" : `${(100 * value).toFixed(1)}${GAP}%`);
+function share(value) {
+  if (value === null || Number.isNaN(value)) return "–";
+  const small = value !== 0 && Math.abs(value) < 0.001;
+  return `${small ? Number((100 * value).toPrecision(2)) : (100 * value).toFixed(1)}${GAP}%`;
+}
 
 function scaled(unit, value) {
-  if (value === null) return "–";
+  if (value === null || Number.isNaN(value)) return "–";
   const [name, size] = scaleOf(unit, value);
   return `${number(value / size)}${GAP}${name}`;
 }

@@ -12,7 +12,7 @@ const hasFront = () => byId("front-chart") !== null;
 function drawFront() {
   if (!hasFront()) return;
   const holder = byId("front-chart");
-  const width = Math.max(holder.clientWidth, 260);
+  const width = drawnWidth(holder, 480);
   const focused = holder.contains(document.activeElement);
   const chart = front.up === null ? drawValues(width) : drawPlane(width);
   chart.setAttribute("class", "chart");
@@ -35,6 +35,10 @@ function drawPlane(width) {
   const known = data.entries.map((entry, index) => ({ entry, index, a: valueOf(entry, front.across), b: valueOf(entry, front.up) }));
   const all = known.filter((one) => one.a !== null && one.b !== null);
   const plans = all.filter((one) => one.entry.kind !== "baseline");
+  if (!plans.length) {
+    front.points = [];
+    return shape("svg", { viewBox: `0 0 ${width} 60` }, shape("text", { x: 0, y: 30 }, "this measure is not known of these plans"));
+  }
   const [bestA, bestB] = [Math.min(...plans.map((one) => one.a)), Math.min(...plans.map((one) => one.b))];
   const near = all.filter((one) => one.entry.kind !== "baseline" || (!front.only && one.a <= 2 * bestA && one.b <= 2 * bestB));
   const away = all.length - near.length;
@@ -159,7 +163,8 @@ function readOut(index) {
     const value = valueOf(entry, metric.name);
     if (value !== null && value !== undefined) list.append(make("dt", { title: metric.meaning }, titled(metric.name)), make("dd", {}, measure(metric.name, value)));
   }
-  const below = entry.plan ? make("a", { href: "#schedule" }, index === state.chosen ? "Its schedule is shown below" : "Click to show its schedule") : "Only its values are in this file.";
+  let below = entry.plan ? "Click to show its schedule." : "Only its values are in this file.";
+  if (index === state.chosen) below = make("a", { href: "#schedule" }, "Its schedule is shown below");
   byId("readout").replaceChildren(make("h3", {}, entry.label), make("p", { class: "soft" }, entry.about), list, make("p", { class: "soft screen" }, below));
 }
 

@@ -271,14 +271,13 @@ function setUpGantt() {
 }
 
 function setGantt(shown, jobs) {
-  const same = view.until === shown.until;
   const untouched = view.from === 0 && view.to >= view.until * 1.0099;
   Object.assign(gantt, { shown, jobs, near: -1 });
   point(-1);
   view.until = Math.max(shown.until, data.tick);
   colouring();
   drawLegend();
-  gantt.name = `Gantt chart of ${shown.entry.label}: ${shown.order.length.toLocaleString("en")} jobs on ${data.clusters.length} clusters`;
-  if (untouched || !same) whole();
-  else changed();
+  gantt.name = `Gantt chart of ${shown.entry.label}: ${shown.order.length.toLocaleString("en")} jobs on ${data.clusters.length === 1 ? "one cluster" : `${data.clusters.length} clusters`}`;
+  if (untouched) look(0, view.until * 1.01);
+  else look(view.from, view.to);
 }

@@ -3,6 +3,10 @@ const state = { chosen: data.chosen, asked: 0, jobs: null };
 
 async function choose(index) {
   const entry = data.entries[index];
+  if (!("DecompressionStream" in window)) {
+    byId("shown-words").textContent = "This browser is too old to unpack the schedules; the tables stand.";
+    return;
+  }
   if (!entry.plan) {
     byId("said").textContent = `${entry.label}: only its values are in this file`;
     return;

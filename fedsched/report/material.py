@@ -66,7 +66,7 @@ def of_result(result: Result) -> Material:
     ]
     shown = {*ALWAYS, *_best_baselines(result)}
     for baseline in result.baselines:
-        schedule = _baseline(result, baseline.policy) if baseline.policy in shown else None
+        schedule = baseline_schedule(result, baseline.policy) if baseline.policy in shown else None
         entries.append(Entry(baseline.policy, "baseline", "a policy", tuple(baseline.values), schedule))
     knee = front.knee_index()
     kept, notes = _drawn(entries, _first(len(front), knee, entries), result.workload)
@@ -114,7 +114,8 @@ def _labels(schedules: Sequence[Schedule]) -> list[str]:
     return [name.partition(" on ")[0] for name in names] if len(names) > 1 and len(placements) == 1 else names
 
 
-def _baseline(result: Result, policy: str) -> Schedule:
+def baseline_schedule(result: Result, policy: str) -> Schedule:
+    """Return what a policy makes of a result's problem, with the search's own knowledge."""
     from fedsched.simulate import simulate
 
     settings = result.settings

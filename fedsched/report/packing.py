@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NEVER = -(2**31)  # the tick of a job that was not started
 TICKS = 2**30  # so many at most in the period of a schedule
+LONG = 1000.0  # seconds, from where on milliseconds are fine enough
 
 
 def packed(columns: Mapping[str, NDArray[Any]]) -> dict[str, object]:
@@ -41,11 +42,12 @@ def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
 
 
 def tick_of(schedules: list[Schedule]) -> float:
-    """Return the seconds, a power of ten from 1 ms, in which all times are whole 32-bit numbers."""
+    """Return the seconds, a power of ten, in which all times are whole 32-bit numbers; 1 ms suffices for long ones."""
     spans = [np.abs(s.workload.submit - s.t0).max(initial=0.0) for s in schedules]
     spans += [np.nanmax(np.abs(times - s.t0), initial=0.0) for s in schedules for times in (s.start, s.finish)]
-    least = max(*spans, 1e-3) / TICKS
-    return float(10.0 ** max(-3, np.ceil(np.log10(least))))
+    span = max(spans) or 1.0
+    exponent = int(np.ceil(np.log10(span / TICKS)))
+    return float(10.0 ** (exponent if span < LONG else max(-3, exponent)))
 
 
 def ticks(times: NDArray[np.float64], tick: float) -> NDArray[np.int64]:

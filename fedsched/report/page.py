@@ -6,17 +6,20 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.metrics import METRICS
 from fedsched.report import repeating, summary
 from fedsched.report.material import metrics_of
 from fedsched.report.packing import jobs_of, plan_of, tick_of
-from fedsched.report.skeleton import data_block, document, filled, script, table
+from fedsched.report.skeleton import Markup, data_block, document, filled, script, table
 from fedsched.report.words import column, measure, title
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.report.material import Entry, Material
+    from fedsched.result import Result
 
 COLUMNS = ("makespan", "energy", "mean_wait", "bounded_slowdown", "utilisation")  # of the table of plans
 NO_SCRIPT = "<noscript><p class='notice'>Scripts are off: the charts are not drawn; the tables stand.</p></noscript>"
@@ -117,8 +120,16 @@ def _data(material: Material) -> dict[str, object]:
         "knee": material.chosen if result is not None and len(result.front) > 2 else -1,
         "bounds": result.lower_bounds if result else {},
         "boundFront": result.bound_front if both and result else [],
-        "history": [[m.evaluations, m.seconds, m.best, m.hypervolume] for m in result.history] if result else [],
+        "history": _history(result) if result is not None else [],
     }
+
+
+def _history(result: Result) -> list[tuple[int, float, list[float], float]]:
+    # A search keeps what it minimises: utilisation comes back with its sign.
+    from fedsched.search.objectives import MAXIMISED
+
+    signs = np.array([-1.0 if name in MAXIMISED else 1.0 for name in result.objectives])
+    return [(m.evaluations, m.seconds, (signs * m.best).tolist(), m.hypervolume) for m in result.history]
 
 
 def _entry(entry: Entry, tick: float) -> dict[str, object]:
@@ -185,8 +196,6 @@ def _select(key: str, names: list[str], chosen: str) -> str:
 
 def _crowded(material: Material) -> bool:
     # Whether the baselines are so far off that a picture with them would squeeze the front into a corner.
-    import numpy as np
-
     result = material.result
     if result is None or len(result.front) < 2:
         return False
@@ -200,15 +209,15 @@ def _plans_table(material: Material) -> str:
     known = [(i, entry) for i, entry in enumerate(material.entries) if entry.schedule is not None]
     metrics = [metrics_of(entry) | dict(zip(material.objectives, entry.values, strict=True)) for _, entry in known]
     columns = [column(name, [row[name] for row in metrics]) for name in names]
-    labels = [
-        f'<button class="link" type="button" data-entry="{i}" aria-pressed="false">{escape(entry.label)}</button>'
-        if entry.drawn
-        else entry.label
-        for i, entry in known
-    ]
+    labels = [_button(i, entry.label) if entry.drawn else entry.label for i, entry in known]
     rows = list(zip(labels, *(texts for _, texts in columns), strict=True))
     caption = "A name shows its schedule below"
     return table(caption, ["", *(heading for heading, _ in columns)], rows)
+
+
+def _button(index: int, label: str) -> Markup:
+    button = f'<button class="link" type="button" data-entry="{index}" aria-pressed="false">'
+    return Markup(f"{button}{escape(label)}</button>")
 
 
 def _schedule(material: Material) -> str:
@@ -234,11 +243,11 @@ def _progress(material: Material) -> str:
     heads = ["evaluations", "seconds", *(f"best {title(name)}" for name in result.objectives), "hypervolume"]
     rows = [
         (
-            f"{moment.evaluations:,}", f"{moment.seconds:.2f}",
-            *(measure(name, value) for name, value in zip(result.objectives, moment.best, strict=True)),
-            f"{moment.hypervolume:.5f}",
+            f"{evaluations:,}", f"{seconds:.2f}",
+            *(measure(name, value) for name, value in zip(result.objectives, best, strict=True)),
+            f"{hypervolume:.5f}",
         )
-        for moment in result.history
+        for evaluations, seconds, best, hypervolume in _history(result)
     ]  # fmt: skip
     listed = table("Best known after so many evaluations", heads, rows)
     return f"""<h2>How the search went</h2>
@@ -264,5 +273,5 @@ def _repeat(material: Material, repeat: str) -> str:
             rows.append((f"start hash of {entry.label}", entry.schedule.start_hash()))
     parts.append(table("Made with", ("", ""), rows, numbers=False))
     toml = escape(federation_text(material.federation))
-    parts.append(f"<details><summary>The federation as a file</summary><pre>{toml}</pre></details>")
+    parts.append(f'<details class="printed"><summary>The federation as a file</summary><pre>{toml}</pre></details>')
     return "\n".join(parts)

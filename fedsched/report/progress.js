@@ -9,7 +9,7 @@ function drawProgress() {
     holder.append(figure);
     return figure;
   }));
-  for (const [k, figure] of [...holder.children].entries()) figure.append(curve(kinds[k], figure.clientWidth));
+  for (const [k, figure] of [...holder.children].entries()) figure.append(curve(kinds[k], drawnWidth(figure, 330)));
 }
 
 function curve({ name, values, bound }, width) {

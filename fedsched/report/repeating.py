@@ -6,7 +6,13 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from fedsched.baselines import usual_baselines
+from fedsched.errors import InfeasibleError
 from fedsched.federation import Federation
+from fedsched.metrics import NAMES
+from fedsched.policies import POLICIES
+from fedsched.report.material import baseline_schedule
+from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
     from fedsched.report.material import Material
@@ -28,19 +34,20 @@ def python_of(material: Material) -> str:
         return "\n".join([*lines, f"result = fs.optimize(\n    {call},\n)", 'result.report("report.html")'])
     for schedule in material.schedules:
         policy, _, placement = schedule.policy.partition(" on ")
-        rest = f", placement={placement!r}" if placement else ""
-        lines.append(f"schedule = fs.simulate(workload, cluster, {policy!r}{rest})")
+        options = [f"placement={placement!r}"] if placement else []
+        options += ["saturation='static'"] if schedule.saturation == "static" else []
+        options += ["kill_at_estimate=True"] if schedule.kill_at_estimate else []
+        lines.append(f"schedule = fs.simulate({', '.join(['workload', 'cluster', repr(policy), *options])})")
     return "\n".join([*lines, 'schedule.report("report.html")'])
 
 
 def command_of(result: Result) -> str:
     """Return the command that makes a result again; "" where the command line has no such search."""
-    if not all(re.fullmatch(r"[a-z_]+", name) for name in result.objectives) or result.settings.t0 is None:
+    options = _options(result)
+    if {"weights", "t0", "baselines"} & set(options) or not set(result.objectives) <= set(NAMES):
         return ""
     words = ["fedsched", "optimize", *_trace_words(result.workload), *_federation_words(result.federation)]
-    for name, value in _options(result).items():
-        if name in ("weights", "t0", "baselines"):
-            continue
+    for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
         if name == "objectives":
             words += [word for one in result.objectives for word in ("--objective", one)]
@@ -64,7 +71,20 @@ def warnings_of(material: Material) -> list[str]:
     if others:
         found.append(f"What else was done to the jobs: {'; '.join(others)}.")
     if result is None:
+        strange = {
+            schedule.policy for schedule in material.schedules if schedule.policy.partition(" on ")[0] not in POLICIES
+        }
+        found += [
+            f"There is no policy by the name {policy!r}: the schedule was made otherwise." for policy in sorted(strange)
+        ]
+        found.append(
+            "A schedule's record does not hold what its policy knew (knowledge=); the start hash tells whether a "
+            "repetition is the same."
+        )
         return found
+    functions = [name for name in result.objectives if name not in NAMES]
+    if functions:
+        found.append(f"Objectives that are functions of your own: {', '.join(functions)}; pass them again.")
     settings = result.settings
     if settings.seconds is not None:
         found.append(
@@ -113,7 +133,26 @@ def _options(result: Result) -> dict[str, object]:
         "saturation": (settings.saturation, "dynamic"),
         "kill_at_estimate": (settings.kill_at_estimate, False),
     }
-    return given | {name: value for name, (value, usual) in optional.items() if value != usual}
+    given |= {name: value for name, (value, usual) in optional.items() if value != usual}
+    if set(result.objectives) <= set(NAMES) and result.weights != Objectives(result.objectives).weights:
+        given["weights"] = result.weights
+    policies = tuple(baseline.policy for baseline in result.baselines)
+    missing = [policy for policy in usual_baselines(len(result.workload)) if policy not in policies]
+    usual = len(policies) + len(missing) == len(usual_baselines(len(result.workload)))
+    if not (usual and all(_impossible(result, policy) for policy in missing)):
+        given["baselines"] = policies  # the search begins with what they do
+    if settings.submits == "keep" and settings.t0 not in (None, float(result.workload.submit.min())):
+        given["t0"] = settings.t0
+    return given
+
+
+def _impossible(result: Result, policy: str) -> bool:
+    # Whether a policy is not among the baselines because its placement cannot hold some job.
+    try:
+        baseline_schedule(result, policy)
+    except InfeasibleError:
+        return True
+    return False
 
 
 def _shipped_workload(workload: Workload) -> bool:

@@ -1,7 +1,7 @@
 // Beneath the Gantt chart, in the same window of time: watts of the clusters upon each other, and the load of uplinks.
 const POWER_HEIGHT = 120;
-const LOAD_HEIGHT = 44;
-const LOAD_GAP = 10;
+const LOAD_GAP = 8;
+const MANY = 8; // clusters; more are not told apart by colour, and of their uplinks only those that carry something
 
 function grounded(canvas, height) {
   const colours = theme();
@@ -28,18 +28,14 @@ function drawPower() {
   }
   const sums = new Float64Array(width + 1);
   for (const [k, cluster] of shown.clusters.entries()) {
-    context.fillStyle = colours.bars[k % 8];
-    const upper = [];
+    context.fillStyle = colours.bars[shown.clusters.length > MANY ? 0 : k];
     for (let at = left; at < width; at += 1) {
       const [from, to] = [time(at), Math.min(time(at + 1), shown.until)];
-      upper.push(sums[at] + (from < shown.until ? meanOf(cluster.power, from, to) : 0));
+      if (from >= shown.until) break;
+      const upper = sums[at] + meanOf(cluster.power, from, to);
+      context.fillRect(at, y(upper), 1, y(sums[at]) - y(upper));
+      sums[at] = upper;
     }
-    context.beginPath();
-    for (let i = 0; i < upper.length; i += 1) {
-      context.rect(left + i, y(upper[i]), 1.02, y(sums[left + i]) - y(upper[i]));
-      sums[left + i] = upper[i];
-    }
-    context.fill();
   }
   const idle = y(shown.clusters.reduce((sum, cluster) => sum + cluster.idleWatts, 0));
   context.strokeStyle = colours.ink;
@@ -69,28 +65,32 @@ function drawLoads() {
   const { shown } = gantt;
   if (!shown) return;
   const canvas = byId("loads");
-  const linked = shown.clusters.filter((cluster) => cluster.uplink !== null);
+  const finite = shown.clusters.filter((cluster) => cluster.uplink !== null);
+  const linked = finite.length > MANY ? finite.filter((cluster) => shown.peakLoads.get(cluster.name) > 0) : finite;
   canvas.hidden = !linked.length || !gantt.jobs.bandwidth;
-  byId("loads-said").textContent = sayLoads(linked);
+  byId("loads-said").textContent = sayLoads(linked, finite);
   if (canvas.hidden) return;
-  const whole = linked.length * (LOAD_HEIGHT + LOAD_GAP);
+  const tall = linked.length <= MANY;
+  const lane = tall ? 44 : 20;
+  const whole = linked.length * (lane + LOAD_GAP);
   const { context, width, colours, left, x, time } = grounded(canvas, whole);
   drawTimes(context, colours, { left, width, bottom: whole, x });
   for (const [i, cluster] of linked.entries()) {
-    const base = i * (LOAD_HEIGHT + LOAD_GAP) + LOAD_HEIGHT + LOAD_GAP / 2;
+    const base = i * (lane + LOAD_GAP) + lane + LOAD_GAP / 2;
     const most = Math.max(1.15, (shown.peakLoads.get(cluster.name) / cluster.uplink) * 1.05);
-    const high = (load) => (load / cluster.uplink / most) * LOAD_HEIGHT;
+    const high = (load) => (load / cluster.uplink / most) * lane;
     context.fillStyle = colours.lane;
-    context.fillRect(left, base - LOAD_HEIGHT, width - left, LOAD_HEIGHT);
+    context.fillRect(left, base - lane, width - left, lane);
     for (let at = left; at < width; at += 1) {
       const [from, to] = [time(at), time(at + 1)];
       if (from >= shown.until) break;
-      const over = mostOf(cluster.load, from, to) > cluster.uplink * (1 + 1e-9);
+      const [greatest, mean] = [mostOf(cluster.load, from, to), meanOf(cluster.load, from, to)];
+      if (!greatest) continue;
+      context.fillStyle = colours.bars[greatest > cluster.uplink * (1 + 1e-9) ? 1 : 0];
       context.globalAlpha = 0.4;
-      context.fillStyle = colours.bars[over ? 1 : 0];
-      context.fillRect(at, base - high(mostOf(cluster.load, from, to)), 1, high(mostOf(cluster.load, from, to)));
+      context.fillRect(at, base - high(greatest), 1, high(greatest) - high(mean));
       context.globalAlpha = 1;
-      context.fillRect(at, base - high(meanOf(cluster.load, from, to)), 1, high(meanOf(cluster.load, from, to)));
+      context.fillRect(at, base - high(mean), 1, high(mean));
     }
     context.strokeStyle = colours.ink;
     context.beginPath();
@@ -99,19 +99,21 @@ function drawLoads() {
     context.stroke();
     context.textAlign = "right";
     context.fillStyle = colours.ink;
-    context.fillText(shortened(context, cluster.name, left - 10), left - 8, base - LOAD_HEIGHT / 2 - 7);
+    context.fillText(shortened(context, cluster.name, left - 10), left - 8, base - lane / 2 - (tall ? 7 : 0));
     context.fillStyle = colours.soft;
-    context.fillText(shortened(context, `${number((cluster.uplink * 8) / 1e9)} Gbit/s`, left - 10), left - 8, base - LOAD_HEIGHT / 2 + 8);
+    if (tall) context.fillText(shortened(context, `${number((cluster.uplink * 8) / 1e9)} Gbit/s`, left - 10), left - 8, base - lane / 2 + 8);
   }
   drawCursor(context, colours, x, whole, left);
 }
 
-function sayLoads(linked) {
-  if (!linked.length) return "every uplink is unlimited";
+function sayLoads(linked, finite) {
+  if (!finite.length) return "every uplink is unlimited";
   if (!gantt.jobs.bandwidth) return "no job of this workload communicates";
+  if (!linked.length) return "no job runs on several clusters";
   const at = view.cursor;
   if (at === null) return "share of each uplink's bandwidth: mean, and pale the most; the line is all of it";
-  return `at ${duration(at)}: ${linked.map((c) => `${c.name} ${share(valueAt(c.load, at) / c.uplink)}`).join(", ")}`;
+  const fullest = [...linked].sort((a, b) => valueAt(b.load, at) / b.uplink - valueAt(a.load, at) / a.uplink).slice(0, 4);
+  return `at ${duration(at)}: ${fullest.map((c) => `${c.name} ${share(valueAt(c.load, at) / c.uplink)}`).join(", ")}`;
 }
 
 function setStrips(shown) {
@@ -122,8 +124,8 @@ function setStrips(shown) {
   shown.peak = peak;
   shown.energy = shown.clusters.reduce((sum, cluster) => sum + cluster.busyEnergy + cluster.idleEnergy, 0);
   shown.peakLoads = new Map(shown.clusters.map((cluster) => [cluster.name, mostOf(cluster.load, 0, shown.until)]));
-  const swatch = (k) => shape("svg", { width: 12, height: 12, "aria-hidden": "true" }, shape("rect", { width: 12, height: 12, rx: 2, fill: `var(--c${k % 8})` }));
-  const entries = shown.clusters.length > 1 ? shown.clusters.map((cluster, k) => make("li", {}, swatch(k), cluster.name)) : [];
+  const swatch = (k) => shape("svg", { width: 12, height: 12, "aria-hidden": "true" }, shape("rect", { width: 12, height: 12, rx: 2, fill: `var(--c${k})` }));
+  const entries = shown.clusters.length > 1 && shown.clusters.length <= MANY ? shown.clusters.map((cluster, k) => make("li", {}, swatch(k), cluster.name)) : [];
   byId("power-legend").replaceChildren(...entries);
 }
 

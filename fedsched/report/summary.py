@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.report.skeleton import table
+from fedsched.report.skeleton import Markup, table
 from fedsched.report.words import column, counted, duration, listed, measure, number, share, title
 
 if TYPE_CHECKING:
@@ -121,17 +121,18 @@ def gains(result: Result) -> str:
         gap = result.gap(name)
         beside = ([f"gap ≤ {share(gap)}" if gap == gap else ""] if bounded else []) + [""]
         head += [heading, "gain"]
-        columns += [texts, beside + [_bar(gain_of(result, baseline.values, name)) for baseline in baselines]]
+        bars = [_bar(gain_of(result, baseline.values, name)) for baseline in baselines]
+        columns += [texts, [*beside, *bars]]
     caption = "Rules on the same problem, and the best plan's gain"
     return table(caption, head, list(zip(*columns, strict=True)), marked=int(bounded))
 
 
-def _bar(gain: float) -> str:
+def _bar(gain: float) -> Markup:
     # A number with a bar beneath it: drawn, so that the page's policy needs no styles within elements.
     width = min(abs(gain), 1.0) * WIDTH
     kind = "gain" if gain >= 0 else "loss"
     sign = "" if gain >= 0 else "−"
-    return (
+    return Markup(
         f'<svg width="{WIDTH + 58}" height="12" role="img" aria-label="{sign}{share(abs(gain))}">'
         f'<rect class="ground" x="58" y="3" width="{WIDTH}" height="6" rx="1"/>'
         f'<rect class="{kind}" x="58" y="3" width="{width:.1f}" height="6" rx="1"/>'

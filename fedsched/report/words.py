@@ -58,7 +58,10 @@ def number(value: float) -> str:
 
 def share(value: float) -> str:
     """Return a share in percent."""
-    return "–" if value != value else f"{100 * value:.1f}{GAP}%"
+    if value != value:
+        return "–"
+    small = 0.0 < abs(value) < 0.001
+    return f"{100 * value:.{'2g' if small else '1f'}}{GAP}%"
 
 
 def duration(seconds: float) -> str:

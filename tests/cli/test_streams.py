@@ -84,12 +84,13 @@ def test_a_full_disk_leaves_no_part_of_a_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_who_goes_away_is_no_error() -> None:
-    """Tests that a pipe closed before anything is written ends quietly with status 0."""
+@pytest.mark.parametrize("words", [("verify", "--json"), ("info", "example"), ("--help",)])
+def test_a_reader_who_goes_away_is_no_error(words: tuple[str, ...]) -> None:
+    """Tests that a pipe closed before anything is written ends quietly with status 0: JSON, tables and help."""
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as closed:
-        done = fedsched("verify", "--json", stdout=closed)
+        done = fedsched(*words, stdout=closed)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -137,7 +138,7 @@ def test_a_terminal_gets_what_fits_and_the_colours_it_wants(columns: int) -> Non
         (("simulate", "sample", "--federation", "logs.swf"), "logs.swf: it is a folder"),
         (("plot", "logs.swf", "--out", "x.png"), "logs.swf: it is a folder"),
         (("plot", "nix.json", "--out", "x.png"), "nix.json: there is no such file; check the path."),
-        (("plot", "text.json", "--out", "x.png"), "not a saved result"),
+        (("plot", "text.json", "--out", "x.png"), "save it again"),
         (("optimize", "sample", "--initial", "nix.json"), "nix.json: there is no such file"),
         (("optimize", "sample", "--checkpoint", "logs.swf"), "logs.swf: it is a folder"),
         (("market", "--file", "logs.swf"), "logs.swf: it is a folder"),

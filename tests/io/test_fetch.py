@@ -293,9 +293,9 @@ def test_the_command_downloads_lists_and_complains(
     served: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Tests `fedsched fetch`: as text, as JSON, without a name, and with a server that has no such file."""
-    assert cli.run(["fetch", "log.swf.gz", "--url", served.url, "--to", str(tmp_path), "--sha256", SHA]) == 0
+    assert cli.run(["fetch", "log.swf.gz", "--url", served.url, "--out", str(tmp_path), "--sha256", SHA]) == 0
     assert f"sha256 {SHA}: as given" in capsys.readouterr().out
-    assert cli.run(["fetch", "log.swf.gz", "--url", served.url, "--to", str(tmp_path), "--json"]) == 0
+    assert cli.run(["fetch", "log.swf.gz", "--url", served.url, "--out", str(tmp_path), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["sha256"], said["downloaded"], said["path"]) == (SHA, 0, str(tmp_path / "log.swf.gz"))
     assert cli.run(["fetch", "--json"]) == 0
@@ -303,7 +303,7 @@ def test_the_command_downloads_lists_and_complains(
     assert cli.run(["fetch"]) == 0
     assert "KTH-SP2-1996-2.1-cln.swf.gz" in capsys.readouterr().out
     served.status = 404
-    assert cli.run(["fetch", "x.swf", "--url", served.url, "--to", str(tmp_path)]) == 2
+    assert cli.run(["fetch", "x.swf", "--url", served.url, "--out", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("fedsched: Cannot fetch http://127.0.0.1:")
     assert error.count("\n") == 1

@@ -136,7 +136,7 @@ HARM = "<img src=x onerror=window.harmed=1>"
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the report of a workload, a federation and a policy whose names are markup."""
-    name = f"</script><script>window.harmed=1;alert(1)</script>{HARM}"
+    name = f"<svg onload=window.harmed=1></svg></script><script>window.harmed=1;alert(1)</script>{HARM}"
     group = fs.NodeGroup(4, name=f"{HARM} group")
     clusters = fs.Cluster(f"{HARM} one", (group, group)), fs.Cluster(f"{HARM} two", (group,))
     federation = fs.Federation(clusters, name=name)

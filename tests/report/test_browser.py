@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+
+import fedsched as fs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -202,6 +206,20 @@ def test_jobs_are_named(open_page: Open, many_jobs: Schedule) -> None:
     assert "no job 99999" in page.inner_text("#found")
 
 
+def test_the_strips_say_what_is_under_the_pointer(open_page: Open) -> None:
+    """Tests that watts and loads are said for the moment under the pointer, on whichever chart it is."""
+    page = open_page("result")
+    assert "mean" in page.inner_text("#power-said")
+    for canvas in ("#power", "#loads", "#gantt"):
+        page.locator(canvas).hover(position={"x": 400, "y": 20})
+        picture(page)
+        assert re.match(r"at .+: .+W \(north .+W, south .+W\)", page.inner_text("#power-said"))
+        assert re.match(r"at .+: (north|south) .+%, (north|south) .+%", page.inner_text("#loads-said"))
+        page.mouse.move(5, 5)
+        picture(page)
+        assert "mean" in page.inner_text("#power-said")
+
+
 def test_the_jobs_are_a_table_too(open_page: Open) -> None:
     """Tests that the table beside the Gantt chart goes through the jobs by pages."""
     page = open_page("many")
@@ -274,11 +292,17 @@ def test_a_narrow_screen_needs_no_scrolling_across(open_page: Open, name: str) -
 
 
 def test_the_window_of_time_is_kept_across_plans(open_page: Open) -> None:
-    """Tests that a plan chosen while all was shown is shown whole too, with its own length."""
+    """Tests that a plan chosen while all was shown is shown whole too, and while a part was shown, the same part."""
     page = open_page("result")
-    assert window(page)[0] == "0\u00a0s"
+    names = [page.get_attribute(f"#shown-plan option >> nth={k}", "value") for k in (0, 1)]
+    whole = window(page)
     choose(page, lambda: page.select_option("#shown-plan", label="fcfs"))
     assert window(page)[0] == "0\u00a0s"
+    assert window(page)[1] != whole[1]
+    page.click("#time-in")
+    part = window(page)
+    choose(page, lambda: page.select_option("#shown-plan", names[0]))
+    assert window(page) == part
 
 
 def test_names_cannot_do_anything(open_page: Open, hostile: Path) -> None:
@@ -288,6 +312,30 @@ def test_names_cannot_do_anything(open_page: Open, hostile: Path) -> None:
     assert "</script><script>" in page.inner_text("h1")
     assert page.locator("img").count() == 0
     assert "<img" in page.inner_text("#energy-rows")
+
+
+def test_a_schedule_without_a_finished_job(open_page: Open, tmp_path: Path) -> None:
+    """Tests that a run cut off before anything finished, of one cluster, makes a page that holds."""
+    workload = fs.Workload(submit=[0.0], tasks=[1], runtime=[5.0])
+    whole = fs.simulate(workload, fs.Federation.of(3))
+    nothing = replace(whole, finish=np.array([np.nan]), notes=("interrupted",))
+    nothing.report(tmp_path / "nothing.html")
+    page = open_page(tmp_path / "nothing.html")
+    page.click("#time-in")
+    page.click("#jobs summary")
+    assert "0 of 1 jobs" in page.inner_text(".lede")
+
+
+def test_one_objective_is_drawn_as_bars(open_page: Open, result: Result, tmp_path: Path) -> None:
+    """Tests that plans and policies of a single objective are bars, which are chosen like points."""
+    front = replace(result.front, objectives=("energy",), values=result.front.values[-1:, 1:],
+                    plans=result.front.plans[-1:])  # fmt: skip
+    baselines = tuple(replace(one, values=one.values[1:]) for one in result.baselines)
+    replace(result, objectives=("energy",), front=front, baselines=baselines, history=()).report(tmp_path / "one.html")
+    page = open_page(tmp_path / "one.html")
+    assert page.locator(".point .bar").count() == 4
+    choose(page, lambda: page.locator(".point.baseline:not(.fixed) .bar").first.click())
+    assert shown(page) in ("easy", "fcfs")
 
 
 def test_without_scripts_the_tables_stand(open_page: Open) -> None:

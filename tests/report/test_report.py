@@ -71,6 +71,7 @@ def test_markup_in_names_stays_text(hostile: Path) -> None:
     text = hostile.read_text(encoding="utf-8")
     assert text.count("</script>") == 2  # the data's and the code's own
     assert "<img" not in text
+    assert "<svg" not in text
     assert data_of(text)["clusters"][0]["name"] == "<img src=x onerror=window.harmed=1> one"
 
 
@@ -122,6 +123,16 @@ def test_jobs_that_did_not_run_have_no_bar() -> None:
     text = page(of_schedules([part]))
     assert "1 of 3 jobs finish" in text
     assert "Cut off." in text
+
+
+def test_short_times_keep_their_digits() -> None:
+    """Tests that a schedule of microseconds is packed as finely as one of years is whole."""
+    workload = fs.Workload(submit=[0.0, 1e-6], tasks=[1, 1], runtime=[3e-6, 5e-6])
+    short = fs.simulate(workload, fs.Federation.of(2))
+    tick = tick_of([short])
+    np.testing.assert_allclose(unpacked(plan_of(short, tick))["finish"] * tick, short.finish, rtol=1e-6)
+    years = replace(short, finish=np.array([3e9, 4e9]))
+    assert unpacked(plan_of(years, tick_of([years])))["finish"].max() < 2**31
 
 
 @pytest.mark.parametrize("values", [[], [0, 255], [0, 256], [70_000], [-1, 3], [2**40], [0.5, 1e300]])
@@ -202,6 +213,7 @@ def test_numbers_read_well() -> None:
     assert words.duration(40 * 86400) == f"40{gap}d"
     assert words.measure("energy", 3.7859e9) == f"1.052{gap}MWh"
     assert words.measure("utilisation", 0.5) == f"50.0{gap}%"
+    assert words.share(0.0001234) == f"0.012{gap}%"
     assert words.measure("my own", 1234567.0) == "1,234,567"
     assert words.measure("makespan", float("nan")) == "–"
     assert words.column("makespan", [7200.0, 36000.0, float("nan")]) == ("makespan, h", ["2.00", "10.00", "–"])
@@ -250,6 +262,35 @@ def test_what_a_repetition_lacks_is_said(result: Result) -> None:
     assert "old one" in " ".join(repeating.warnings_of(of_result(old)))
 
 
+def test_what_differs_from_the_defaults_is_in_the_call(result: Result) -> None:
+    """Tests that weights, baselines and time's origin are passed again where they are not the usual ones."""
+    plain = repeating.python_of(of_result(result))
+    assert "baselines=('fcfs', 'easy', 'sjf-greedy')" in plain
+    assert repeating.command_of(result) == ""
+    assert "weights" not in plain
+    weighted = replace(result, weights=(0.9, 0.1))
+    assert "weights=(0.9, 0.1)" in repeating.python_of(of_result(weighted))
+    kept = replace(result, settings=replace(result.settings, submits="keep", t0=-5.0, package=20, knowledge="estimate"))
+    code = repeating.python_of(of_result(kept))
+    assert all(part in code for part in ("submits='keep'", "t0=-5.0", "package=20", "knowledge='estimate'"))
+    own = replace(
+        result, objectives=("my cost", "energy"), front=replace(result.front, objectives=("my cost", "energy"))
+    )
+    assert "functions of your own: my cost" in " ".join(repeating.warnings_of(of_result(own)))
+
+
+def test_what_is_maximised_keeps_its_sign(result: Result) -> None:
+    """Tests that a search's history of utilisation, kept negative, is shown as it is measured, and gains count up."""
+    front = replace(result.front, objectives=("utilisation", "energy"))
+    moments = tuple(replace(moment, best=(-0.5, moment.best[1])) for moment in result.history)
+    found = replace(result, objectives=("utilisation", "energy"), front=front, history=moments, lower_bounds={})
+    text = page(of_result(found))
+    assert data_of(text)["history"][0][2][0] == 0.5
+    assert f"50.0{words.GAP}%" in text
+    best = found.value("utilisation")
+    assert f"{words.share(best / found.baselines[0].values[0] - 1)}" in text
+
+
 def test_the_federation_travels_with_the_page(result: Result, text: str, tmp_path: Path) -> None:
     """Tests that the page holds the federation's file, from which the same federation is read."""
     toml = re.search(r"The federation as a file</summary><pre>(.*?)</pre>", text, flags=re.DOTALL)
@@ -290,7 +331,7 @@ def test_the_command_reports_policies(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (["result.json", "--out", "x.html", "--head", "3"], "leave out what is for logs"),
         (["sample", "--out", "x.png"], "is no format; a report is .html"),
-        (["missing.json", "--out", "x.html"], "no such file"),
+        (["missing.json", "--out", "x.html"], "missing.json"),
         (["sample", "--nodes", "128", "--out", "x.html", "--price", "-1"], "price_per_kwh=-1.0 must be"),
     ],
 )
