@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +15,18 @@ from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
 from fedsched.io.files import read_text
+from fedsched.io.sacct_values import (
+    STATES,
+    UNKNOWN,
+    UNLIMITED,
+    WORDS,
+    duration_of,
+    minutes_of,
+    number_of,
+    state_of,
+    times_of,
+    values_of,
+)
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.log import CleaningReport
 
@@ -31,36 +41,10 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 Unit = Literal["cpus", "nodes"]
-# What stands for a number: NaN is text that means nothing, infinity no limit, minus infinity not known (yet).
-UNKNOWN = -math.inf
-UNLIMITED = math.inf
-_WORDS = dict.fromkeys(("", "unknown", "none", "n/a", "invalid", "not_set"), UNKNOWN)
-_WORDS |= dict.fromkeys(("unlimited", "partition_limit", "infinite"), UNLIMITED)
-
-# The status that the Standard Workload Format has for each of Slurm's final states.
-DONE, FAILED, CANCELLED = 1.0, 0.0, 5.0
-STATES = {
-    "COMPLETED": DONE, "COMPLETING": DONE,
-    "FAILED": FAILED, "TIMEOUT": FAILED, "NODE_FAIL": FAILED, "OUT_OF_MEMORY": FAILED, "BOOT_FAIL": FAILED,
-    "DEADLINE": FAILED, "LAUNCH_FAILED": FAILED, "RECONFIG_FAIL": FAILED, "SPECIAL_EXIT": FAILED,
-    "CANCELLED": CANCELLED, "PREEMPTED": CANCELLED, "REVOKED": CANCELLED, "REQUEUED": CANCELLED,
-    "REQUEUE": CANCELLED, "REQUEUE_HOLD": CANCELLED, "STOPPED": CANCELLED,
-    "RUNNING": UNKNOWN, "PENDING": UNKNOWN, "SUSPENDED": UNKNOWN, "RESIZING": UNKNOWN, "CONFIGURING": UNKNOWN,
-    "STAGE_OUT": UNKNOWN, "SIGNALING": UNKNOWN, "RESV_DEL_HOLD": UNKNOWN,
-}  # fmt: skip
-# As `sacct` cuts them to ten letters without -P's full width.
-_STATES = STATES | {name[:10]: code for name, code in STATES.items()}
-_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d))?(?::(\d\d)(?:\.\d+)?)?", re.ASCII)
-_CLOCK = re.compile(r"[T ](\d\d):(\d\d):(\d\d)", re.ASCII)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d*)?", re.ASCII)
 COMMAND = (
     "sacct -a -X -D -P --noconvert --format="
     "JobIDRaw,Cluster,Partition,User,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes"
 )
-_EPOCH = date(1970, 1, 1).toordinal()
-_DIGITS = [0, 1, 2, 3, 5, 6, 8, 9, 11, 12, 14, 15, 17, 18]
-_SEPARATORS = [4, 7, 10, 13, 16]
 _CHUNK = 20_000
 
 
@@ -163,58 +147,15 @@ class _Field:
     value: Callable[[str], float]
 
 
-def _number(text: str) -> float:
-    return float(text) if _NUMBER.fullmatch(text) else _WORDS.get(text.lower(), math.nan)
-
-
-def _minutes(text: str) -> float:
-    return 60.0 * _number(text)
-
-
-def _duration(text: str) -> float:
-    """Return the seconds of [days-]hours:minutes:seconds; with less of it, minutes:seconds."""
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        return _WORDS.get(text.lower(), math.nan)
-    days, a, b, c = (int(part) if part else 0 for part in match.groups())
-    if match[1] or match[4]:  # hours lead
-        return float(86400 * days + 3600 * a + 60 * b + c)
-    return float(60 * a + b) if match[3] else math.nan
-
-
-def _state(text: str) -> float:
-    """Return the status of a state: `CANCELLED by 1000` and `CANCELLED+` are cancelled."""
-    word = text.split(" ")[0].rstrip("+").upper()
-    return _STATES.get(word, math.nan)
-
-
-def _day(text: str) -> float:
-    """Return the seconds from 1970 to a day's begin, or a whole time as `SLURM_TIME_FORMAT=%s` prints it."""
-    if not _DAY.fullmatch(text):
-        return _number(text)
-    try:
-        return 86400.0 * (date.fromisoformat(text).toordinal() - _EPOCH)
-    except ValueError:
-        return math.nan
-
-
-def _clock(text: str) -> float:
-    if not text:
-        return 0.0
-    match = _CLOCK.fullmatch(text)
-    hours, minutes, seconds = map(int, match.groups()) if match else (99, 0, 0)
-    return 3600.0 * hours + 60 * minutes + seconds if hours < 24 and minutes < 60 and seconds <= 60 else math.nan
-
-
 FIELDS_READ = {
-    "elapsed": (_Field(("elapsedraw",), _number), _Field(("elapsed",), _duration)),
-    "limit": (_Field(("timelimitraw",), _minutes), _Field(("timelimit",), _duration)),
-    "state": (_Field(("state",), _state),),
-    "cpus": (_Field(("alloccpus", "ncpus"), _number),),
-    "requested_cpus": (_Field(("reqcpus",), _number),),
-    "nodes": (_Field(("allocnodes", "nnodes"), _number),),
-    "requested_nodes": (_Field(("reqnodes",), _number),),
-    "energy": (_Field(("consumedenergyraw",), _number),),
+    "elapsed": (_Field(("elapsedraw",), number_of), _Field(("elapsed",), duration_of)),
+    "limit": (_Field(("timelimitraw",), minutes_of), _Field(("timelimit",), duration_of)),
+    "state": (_Field(("state",), state_of),),
+    "cpus": (_Field(("alloccpus", "ncpus"), number_of),),
+    "requested_cpus": (_Field(("reqcpus",), number_of),),
+    "nodes": (_Field(("allocnodes", "nnodes"), number_of),),
+    "requested_nodes": (_Field(("reqnodes",), number_of),),
+    "energy": (_Field(("consumedenergyraw",), number_of),),
 }
 TIMES = ("submit", "eligible", "start", "end")
 NAMES = {"cluster": ("cluster",), "partition": ("partition",), "user": ("uid", "user"), "group": ("gid", "account")}
@@ -272,20 +213,20 @@ class _Parser:
             self.steps += len(at) - len(kept)
             texts = {name: [column[k] for k in kept] for name, column in texts.items()}
             ids, at = [ids[k] for k in kept], [at[k] for k in kept]
-        table = {"id": _each(ids, _number)}
+        table = {"id": values_of(ids, number_of)}
         for name, fields in FIELDS_READ.items():
             for way in reversed(fields):
                 for column in reversed(way.columns):
                     if column in texts:
-                        table[name] = self._checked(column, texts, _each(texts[column], way.value), at, first)
+                        table[name] = self._checked(column, texts, values_of(texts[column], way.value), at, first)
         for name in TIMES:
             if name in texts:
-                table[name] = self._checked(name, texts, _times(texts[name]), at, first)
+                table[name] = self._checked(name, texts, times_of(texts[name]), at, first)
         for name, columns in NAMES.items():
             for column in columns[::-1]:
                 if column in texts:
-                    number = _number if column in ("uid", "gid") else partial(_numbered, self.numbers[name])
-                    table[name] = _each(texts[column], number)
+                    number = number_of if column in ("uid", "gid") else partial(_numbered, self.numbers[name])
+                    table[name] = values_of(texts[column], number)
         sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
         self.malformed += int(np.count_nonzero(~sound))
         self.parts.append({name: column[sound] for name, column in table.items()})
@@ -378,44 +319,10 @@ class _Parser:
         return (*header, SITES_NOTE) if len(clusters) > 1 else tuple(header)
 
 
-def _each(texts: list[str], value: Callable[[str], float]) -> Column:
-    """Return the value of every text; most columns hold few different ones, the others whole numbers."""
-    if value is _number and (joined := "".join(texts)).isdigit() and joined.isascii() and max(map(len, texts)) < 19:
-        with contextlib.suppress(ValueError):  # an empty one among them
-            return np.array(list(map(int, texts)), dtype=np.float64)
-    known = {text: value(text) for text in dict.fromkeys(texts)}
-    return np.array([known[text] for text in texts], dtype=np.float64)
-
-
-def _times(texts: list[str]) -> Column:
-    """Return the seconds since 1970 of every time, as it stands."""
-    if set(map(len, texts)) == {19} and (joined := "".join(texts)).isascii():
-        signs = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, 19).astype(np.int64)
-        digits = signs[:, _DIGITS] - ord("0")
-        shaped = (signs[:, _SEPARATORS] == np.frombuffer(b"--T::", dtype=np.uint8)).all()
-        year, month, day, hour, minute, second = np.split(digits, (4, 6, 8, 10, 12), axis=1)
-        months = (_whole(year) - 1970) * 12 + _whole(month) - 1
-        first, next_first = ((months + k).astype("datetime64[M]").astype("datetime64[D]").astype(int) for k in (0, 1))
-        days, hours, minutes, seconds = (_whole(part) for part in (day, hour, minute, second))
-        good = shaped and ((digits >= 0) & (digits <= 9)).all() and (_whole(year) > 0).all()
-        good = (
-            good and ((_whole(month) >= 1) & (_whole(month) <= 12) & (days >= 1) & (days <= next_first - first)).all()
-        )
-        if good and ((hours < 24) & (minutes < 60) & (seconds <= 60)).all():
-            return (86400 * (first + days - 1) + 3600 * hours + 60 * minutes + seconds).astype(np.float64)
-    # Some are unknown, or seconds since 1970, or wrong.
-    return _each([text[:10] for text in texts], _day) + _each([text[10:] for text in texts], _clock)
-
-
-def _whole(digits: NDArray[np.int64]) -> NDArray[np.int64]:
-    value: NDArray[np.int64] = digits @ (10 ** np.arange(digits.shape[1])[::-1])
-    return value
-
-
 def _numbered(numbers: dict[str, float], text: str) -> float:
     """Return the number of a name: a number that it is itself (a user's id), else one from 1."""
     name = text.strip()
-    if not name or name.lower() in _WORDS:
+    if not name or name.lower() in WORDS:
         return -1.0
     return numbers.setdefault(name, float(len(numbers) + 1))
 
