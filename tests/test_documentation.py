@@ -18,9 +18,8 @@ from fedsched.metrics import METRICS
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 EVERY_PAGE = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-# A block of Python, and the block of text that directly follows it, if one does: what it prints.
-PYTHON = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", flags=re.DOTALL)
-SHELL = re.compile(r"```sh\n(.*?)```", flags=re.DOTALL)
+# A block of Python and the block of text that directly follows it, if one does: what it prints; or a block of commands.
+BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|```sh\n(.*?)```", flags=re.DOTALL)
 # Seconds are the reader's to spend, and so are long runs; what is printed must run, not last.
 SHORTER = (("seconds=10", "seconds=0.2"),)
 SHORTER_COMMANDS = {"--seconds": "0.2", "--evaluations": "200", "--seeds": "2"}
@@ -28,15 +27,14 @@ SHORTER_COMMANDS = {"--seconds": "0.2", "--evaluations": "200", "--seeds": "2"}
 NOT_OURS = {"KTH-SP2.swf.gz"}
 
 
-def pages_with(block: re.Pattern[str]) -> list[Path]:
-    """Return the pages that have such a block."""
-    return [path for path in EVERY_PAGE if block.search(path.read_text(encoding="utf-8"))]
+def blocks_of(page: Path) -> list[tuple[str, str, str]]:
+    """Return a page's blocks in order: Python, what it prints, commands; each empty where the block is another."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
-def commands_of(page: Path) -> list[list[str]]:
-    """Return the words of every `fedsched` command that a page prints, without the program's name."""
-    blocks = SHELL.findall(page.read_text(encoding="utf-8"))
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+def commands_in(block: str) -> list[list[str]]:
+    """Return the words of every `fedsched` command of a block, without the program's name."""
+    lines = block.replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("fedsched ")]
 
 
@@ -54,40 +52,33 @@ def beside_the_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_pages_that_show_code_are_known() -> None:
     """Tests that the pages below are there: a search for blocks that finds none would test nothing."""
-    assert {"README.md", "docs/searches.md", "docs/start/tutorial.md"} <= set(map(name_of, pages_with(PYTHON)))
-    assert {"README.md", "docs/gang.md", "docs/how-to/export.md"} <= set(map(name_of, pages_with(SHELL)))
-    assert len(commands_of(ROOT / "README.md")) > 8
+    found = {name_of(page): blocks_of(page) for page in EVERY_PAGE}
+    for name in ("README.md", "docs/searches.md", "docs/start/tutorial.md", "docs/rolling.md"):
+        assert any(code for code, _, _ in found[name])
+    for name, least in (("README.md", 9), ("docs/gang.md", 3), ("docs/how-to/export.md", 2)):
+        assert sum(len(commands_in(block)) for _, _, block in found[name]) >= least
 
 
 @pytest.mark.compiled
 @pytest.mark.usefixtures("beside_the_traces")
-@pytest.mark.parametrize("page", pages_with(PYTHON), ids=name_of)
-def test_code_runs_as_printed(page: Path) -> None:
-    """Tests every Python block of a page, one after the other, as a reader would type them, and what it prints."""
+@pytest.mark.parametrize("page", [page for page in EVERY_PAGE if blocks_of(page)], ids=name_of)
+def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests every block of a page, one after the other, as a reader would type them, and what the Python prints."""
     names: dict[str, object] = {}
-    for match in PYTHON.finditer(page.read_text(encoding="utf-8")):
-        code, printed = match.groups()
+    for code, printed, commands in blocks_of(page):
         for long, short in SHORTER:
             code = code.replace(long, short)
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(code, str(page), "exec"), names)
-        if printed is not None:
+        if printed:
             assert out.getvalue().rstrip() == printed.rstrip()
-
-
-@pytest.mark.compiled
-@pytest.mark.slow
-@pytest.mark.usefixtures("beside_the_traces")
-@pytest.mark.parametrize("page", pages_with(SHELL), ids=name_of)
-def test_commands_run_as_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests every `fedsched` command of a page but those that need an archive log, in their order."""
-    for words in commands_of(page):
-        if NOT_OURS & set(words):
-            continue
-        for option, value in SHORTER_COMMANDS.items():
-            if option in words:
-                words[words.index(option) + 1] = value
-        assert cli.run(words) == 0, (words, capsys.readouterr().err)
+        for words in commands_in(commands):
+            if NOT_OURS & set(words):
+                continue
+            for option, value in SHORTER_COMMANDS.items():
+                if option in words:
+                    words[words.index(option) + 1] = value
+            assert cli.run(words) == 0, (words, capsys.readouterr().err)
 
 
 def test_links_lead_to_files() -> None:
