@@ -99,8 +99,10 @@ def draw(found: Found, objective: str, path: Path) -> None:
 
     figure = Figure(figsize=(10, 4), layout="constrained")
     panels = figure.subplots(1, 3)
+    style_of = {method: k for k, method in enumerate(found["bound"])}  # a method looks the same in every panel
     for ax, (what, methods) in zip(panels, found.items(), strict=True):
-        for k, (method, row) in enumerate(methods.items()):
+        for method, row in methods.items():
+            k = style_of[method]
             ax.plot(
                 list(row), list(row.values()), color=style.LINES[k % 8], linestyle=style.DASHES[k % 3],
                 marker=style.MARKERS[k % 8], markersize=4, linewidth=2.2 if method == "memetic" else 1.2, label=method,

@@ -75,6 +75,11 @@ ROWS = (
         "%; {heuristics.makespan_policy:1}, {heuristics.energy_policy:1}, {heuristics.flow_policy:1} %",
     ),
     Row(
+        "packages of 10, 100, 500 jobs: memetic's makespan below EASY's; above the lower bound, medians",
+        "{packages.easy_10:2}, {packages.easy_100:2}, {packages.easy_500:2} %; {packages.bound_10:2}, "
+        "{packages.bound_100:2}, {packages.bound_500:2} %",
+    ),
+    Row(
         "claims of the federated-cluster thesis, on five packages of HPC2N",
         "{bench_thesis.reached:whole} of {bench_thesis.aimed:whole} checks hold",
     ),
@@ -111,7 +116,7 @@ def number(value: float, form: str) -> str:
     if form == "big":
         rounded = float(f"{value:.2g}") if value >= 1e6 or value < 1e5 else float(f"{value:.3g}")
         return f"{rounded / 1e6:.2g} million" if rounded >= 1e6 else f"{rounded:,.0f}"
-    if value == 0:
+    if abs(value) < 1e-5:  # rounding
         return "0"
     digits = int(form)
     rounded = float(f"{value:.{digits}g}")
