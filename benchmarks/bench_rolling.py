@@ -70,7 +70,7 @@ def recorded() -> dict[str, dict[str, float]]:
     if not RUNS.exists():
         return {}
     lines = [json.loads(line) for line in RUNS.read_text(encoding="utf-8").splitlines()]
-    return {line["run"]: line for line in lines}
+    return {line.pop("run"): line for line in lines}
 
 
 def run_of(contest: Contest, policy: str | fs.Rolling, *, keep: bool) -> dict[str, float]:
