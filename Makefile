@@ -15,7 +15,7 @@ COVERAGE_FLOOR ?= 85
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract nojit boundscheck bench table notebooks pictures clean
+.PHONY: help demo test lint types contract nojit boundscheck bench table notebooks docs pictures release clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -77,6 +77,12 @@ ifeq ($(NOTEBOOKS),)
 else
 	$(PYTEST) --nbmake --nbmake-timeout=600 $(NOTEBOOKS)
 endif
+
+release: $(READY) ## Build wheel and sdist; try the wheel with the oldest and the newest dependencies
+	$(BIN)/python tools/release.py
+
+docs: $(READY) ## Build the documentation site in build/docs; a warning is an error
+	$(BIN)/python -m sphinx -W -n --keep-going -q -b html docs build/docs
 
 pictures: $(READY) ## Draw the documentation's pictures anew, byte for byte
 	$(BIN)/python docs/make_images.py

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fedsched.policies import Policy as Policy
     from fedsched.policies import Rules as Rules
     from fedsched.result import Result as Result
+    from fedsched.rolling import Rolling as Rolling
     from fedsched.schedule import Schedule as Schedule
     from fedsched.simulate import simulate as simulate
     from fedsched.workload import Job as Job
@@ -46,6 +47,7 @@ _HOME: dict[str, str | None] = {
     "NodeGroup": "federation",
     "Policy": "policies",
     "Result": "result",
+    "Rolling": "rolling",
     "Rules": "policies",
     "Schedule": "schedule",
     "Workload": "workload",
@@ -73,6 +75,7 @@ __all__ = [
     "NodeGroup",
     "Policy",
     "Result",
+    "Rolling",
     "Rules",
     "Schedule",
     "Workload",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from concurrent.futures import as_completed
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import product
 from math import isfinite
+from queue import SimpleQueue
+from textwrap import shorten
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
-from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant, entrant_of
-from fedsched.comparison.files import RunFile, read_records
-from fedsched.comparison.instances import Budget, Instance
+from fedsched.comparison.entrants import Entrant, Outcome, SearchEntrant
+from fedsched.comparison.files import RunFile, merge_records, read_records
+from fedsched.comparison.gangs import GangEntrant, GangInstance
+from fedsched.comparison.instances import Budget, Comparable, Instance
+from fedsched.comparison.markets import MarketEntrant, MarketInstance
+from fedsched.comparison.naming import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.errors import FedschedError
 
@@ -20,11 +25,25 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
     from os import PathLike
 
-__all__ = ["Budget", "Comparison", "Entrant", "Instance", "Outcome", "RunRecord", "compare", "read_records"]
+__all__ = [
+    "Budget",
+    "Comparison",
+    "Entrant",
+    "GangEntrant",
+    "GangInstance",
+    "Instance",
+    "MarketEntrant",
+    "MarketInstance",
+    "Outcome",
+    "RunRecord",
+    "compare",
+    "merge_records",
+    "read_records",
+]
 
 
 def compare(
-    instances: Iterable[Instance],
+    instances: Iterable[Comparable],
     methods: Sequence[str | Entrant],
     seeds: Iterable[int],
     budget: Budget,
@@ -42,12 +61,14 @@ def compare(
     instances, methods, seeds, budget
         What is run: all combinations. A method is a search (a name of `fedsched.search.METHODS`), or a policy (of
         `fedsched.simulate.POLICIES`), which is simulated with what a search knows: all jobs wait, run times are known;
+        on a `GangInstance` a preset of `fedsched.gang.presets`, on a `MarketInstance` a method of `fedsched.market`;
         or an `Entrant`, any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`.
     path
         A file to which each run is added as it ends, one line of JSON. Called again, only what is missing is run; a
         line that a kill left half-written is run anew.
     executor
-        Any `concurrent.futures.Executor`; runs are its tasks. None: one after the other, here.
+        Any `concurrent.futures.Executor`; runs are its tasks. None: one after the other, here. Where it loses some runs
+        the others go on, and the error at the end names the first that was lost.
     baselines
         Policies whose schedules every search starts with; by default those of `optimize`.
     retry
@@ -78,14 +99,18 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    instance: Instance
+    instance: Comparable
     entrant: Entrant
     budget: Budget
     blank: RunRecord
 
+    def __dask_tokenize__(self) -> str:
+        # By default Dask answers what looks like a task of before with that one's result, or with its failure.
+        return uuid4().hex
+
 
 def _tasks(
-    instances: Sequence[Instance],
+    instances: Sequence[Comparable],
     methods: Sequence[str | Entrant],
     seeds: Sequence[int],
     budget: Budget,
@@ -146,23 +171,30 @@ def _here(tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
 
 
 def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRecord, None, None]:
-    # Runs come as they end, not as they were asked for: what is done does not wait behind a slow one.
+    # Runs come as they end, not as they were asked for: what is done does not wait behind a slow one. (as_completed
+    # would wait for ever where a pool is shut down and cancels what it has not begun.)
     futures: dict[Future[RunRecord], int] = {}
+    ended: SimpleQueue[Future[RunRecord]] = SimpleQueue()
     lost: dict[int, Exception] = {}
     kept = 0
     try:
         for k, task in enumerate(tasks):
             try:
-                futures[executor.submit(_run, task)] = k
+                future = executor.submit(_run, task)
             except Exception as error:  # it is broken or shut down, and takes no more
                 lost[k] = error
                 break
-        for future in as_completed(futures):
+            futures[future] = k
+            future.add_done_callback(ended.put)
+        while futures:
+            future = ended.get()
+            k = futures.pop(future)
             try:
                 record = future.result()
             except Exception as error:  # a run's own failure is in its record: this is the executor's
-                lost[futures[future]] = error
+                lost[k] = error
                 continue
+            del future  # what nobody refers to, a cluster need not keep, nor compute again when a worker dies
             kept += 1
             yield record
     finally:
@@ -172,7 +204,8 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
         first = min(lost)
         cause = lost[first]
         others = len(tasks) - kept - 1
+        why = shorten(f"{type(cause).__name__}: {cause}", 200, placeholder=" …").rstrip(".: ")
         raise FedschedError(
             f"The executor failed at {tasks[first].blank}{f' and {others} others' if others else ''} "
-            f"({type(cause).__name__}: {cause}); what ended before is kept: call again with the same path for the rest."
+            f"({why}); what ended is kept: call again with the same path for the rest."
         ) from cause

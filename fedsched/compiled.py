@@ -111,6 +111,11 @@ def flag(value: bool) -> bool:
     return cast("bool", np.bool_(value))
 
 
+def folder_in_use() -> Path | None:
+    """Return where compiled code is kept, or None where every process compiles for itself."""
+    return _FOLDER
+
+
 def compiled_before() -> bool:
     """Return whether nothing is left to compile; else the first call takes half a minute."""
     if _SETTINGS.DISABLE_JIT:

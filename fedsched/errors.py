@@ -37,6 +37,14 @@ class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 
 
+class ConfigError(FedschedError):
+    """A file of options is wrong; the message names file, table and key."""
+
+
+class FetchError(FedschedError):
+    """A file cannot be downloaded, or is not the one wanted; the message says what to do."""
+
+
 class TooFewRunsError(FedschedError, ValueError):
     """A statistical test can show nothing with so few runs; the message says how many it needs."""
 
@@ -45,17 +53,28 @@ class MissingExtraError(FedschedError, ImportError):
     """What was asked for needs an optional dependency; the message names the extra to install."""
 
 
+def shortened(value: object, most: int = 80) -> str:
+    """Return a value as an error message shows it: on one line, and not longer than a line."""
+    text = value if isinstance(value, str) and value.isprintable() else repr(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 SHORT_LIST = 20  # names that an error message still lists whole
+LONG_NAME = 80
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a name that no registry holds, with the nearest one offered."""
     names = sorted(known)
+    if isinstance(name, str) and len(name) > LONG_NAME:  # a damaged file's, no slip of the pen
+        name = shortened(name, LONG_NAME)
     by_lower = {known_name.lower(): known_name for known_name in names}
     near = difflib.get_close_matches(str(name).lower(), by_lower, n=6, cutoff=0.5)
     hint = f" Did you mean {by_lower[near[0]]!r}?" if near else ""
     if len(names) <= SHORT_LIST:
-        return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+        return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(names), 1000)}.")
     shown = [by_lower[one] for one in near] or names[:6]
     rest = len(names) - len(shown)
-    return UnknownNameError(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(shown)} and {rest} more.")
+    return UnknownNameError(
+        f"Unknown {kind} {name!r}.{hint} Known: {shortened(', '.join(shown), 1000)} and {rest} more."
+    )

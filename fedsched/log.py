@@ -17,8 +17,9 @@ UNKNOWN = -1.0
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class LogColumns:
-    """The columns of a Standard Workload Format log that the model does not use; -1 = unknown.
+    """The columns of a log that the model does not use; -1 = unknown.
 
+    They are those of the Standard Workload Format, and the measured joules, for which that format has no place.
     All are float64 (whole numbers below 2^53 are exact). A column that says the same for every job takes no memory.
     """
 
@@ -36,6 +37,7 @@ class LogColumns:
     partition: NDArray[np.float64]
     preceding: NDArray[np.float64]
     think_time: NDArray[np.float64]
+    energy: NDArray[np.float64]
 
     def __init__(self, jobs: int, columns: Mapping[str, ArrayLike] | None = None) -> None:
         given = dict(columns or {})
@@ -110,17 +112,26 @@ class CleaningReport:
     over_request_action: str = "raise"
     rounded: int = 0
     dependencies: int = 0
+    steps: int = 0
+    unfinished: int = 0
+    unmapped: int = 0
+    held: int = 0
+    renumbered: int = 0
 
     @property
     def dropped(self) -> int:
         """Return how many well-formed rows were left out."""
-        return self.partial_status + self.negative_submit + self.no_runtime + self.no_processors + self.too_wide
+        of_jobs = self.partial_status + self.negative_submit + self.no_runtime + self.no_processors + self.too_wide
+        return of_jobs + self.steps + self.unfinished + self.unmapped
 
     def __str__(self) -> str:
         acts = {"raise": "request raised to the run", "cap": "run cut to the request", "keep": "kept"}
         said = [
             (self.malformed, "malformed lines skipped"),
             (self.truncated_file, "file cut short: the end is missing"),
+            (self.steps, "dropped: steps of jobs"),
+            (self.unfinished, "dropped: not at an end when the log was taken"),
+            (self.unmapped, "dropped: profiles that say no run time"),
             (self.partial_status, "dropped: status left out"),
             (self.negative_submit, "dropped: submit below 0"),
             (self.no_runtime, "dropped: no run time"),
@@ -132,6 +143,8 @@ class CleaningReport:
             (self.over_request, f"ran past the request: {acts[self.over_request_action]}"),
             (self.rounded, "decimals cut from whole-number fields"),
             (self.dependencies, "dependencies on other jobs ignored"),
+            (self.held, "held before they might start: taken as submitted"),
+            (self.renumbered, "without a number of their own: numbered anew"),
         ]
         lines = [f"{self.kept:,} of {self.records:,} records kept"]
         if self.announced and self.announced != self.records:

@@ -163,10 +163,15 @@ def optimize(
         from fedsched.errors import unknown_name
 
         raise unknown_name("seeds", seeds, SEEDS)
+    initial = tuple(initial)
+    settings = Settings(
+        submits, knowledge, saturation, kill_at_estimate, t0, seconds, evaluations, target, seeds, package or 0,
+        initial=len(initial), own_rules=stop != (),
+    )  # fmt: skip
     search = Search(
         info=info,
         objectives=Objectives.of(info.objectives, weights) if aims is None else aims,
-        settings=Settings(submits, knowledge, saturation, kill_at_estimate, t0),
+        settings=settings,
         seed=seed,
         stop=rules,
         seeds=seeds,

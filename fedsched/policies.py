@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.engine.simulation import RunningJobs
+    from fedsched.engine.simulation import Planner, RunningJobs, Simulation
     from fedsched.federation import Federation
     from fedsched.workload import Workload
 
@@ -95,6 +95,15 @@ class Policy(Protocol):
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
         """Return the rules to run this workload by."""
+        ...
+
+
+@runtime_checkable
+class OnlinePolicy(Policy, Protocol):
+    """A policy that makes new plans while the run goes on; the run begins by its rules."""
+
+    def planner(self, run: Simulation) -> Planner:
+        """Return who plans for this run, which has not begun; it may restore the run's state."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ def watched(
 
 
 def _someone_watches() -> bool:
-    # An interactive session (a prompt, a notebook), whose terminal or cell shows stderr.
-    return hasattr(sys, "ps1") or "ipykernel" in sys.modules
+    # An interactive session: a prompt, or a notebook that can renew a line (without widgets it would only add some).
+    if "ipykernel" in sys.modules:
+        return find_spec("ipywidgets") is not None
+    return hasattr(sys, "ps1")
 
 
 def status(run: Run, seconds: float | None) -> str:

@@ -217,6 +217,12 @@ class Schedule:
 
         write_swf_of(self, path)
 
+    def to_evalys(self, path: str | PathLike[str]) -> None:
+        """Write Batsim's `jobs.csv`, with every job's node numbers, which evalys opens."""
+        from fedsched.io.evalys import write_jobs
+
+        write_jobs(self, path)
+
     def to_json(self) -> dict[str, object]:
         """Return policy, notes and metrics as plain values."""
         return {
@@ -248,6 +254,29 @@ class Schedule:
         from fedsched.plot.gantt import save
 
         save(self, path)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        price_per_kwh: float | None = None,
+        co2_per_kwh: float | None = None,
+    ) -> None:
+        """Write one HTML page with the schedule's Gantt chart, its jobs, and what its energy costs.
+
+        Parameters
+        ----------
+        path
+            The page: .html, to be opened from the disk; it needs no network.
+        title
+            The heading; by default what was scheduled where.
+        price_per_kwh, co2_per_kwh
+            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
+        """
+        from fedsched.report import of_schedules, write
+
+        write(of_schedules([self]), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
 
     def __str__(self) -> str:
         return _table(self, lambda rows: "\n".join(f"  {name:<18} {value}" for name, value in rows))

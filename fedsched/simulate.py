@@ -12,7 +12,7 @@ from fedsched.engine.codes import SameTime, Saturation
 from fedsched.engine.pack import checked_caps, pack
 from fedsched.engine.simulation import RunningJobs, Simulation
 from fedsched.errors import TraceError, unknown_name
-from fedsched.policies import POLICIES, ListHeuristic, Policy, Rules, policy_named
+from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fedsched.federation import Federation
     from fedsched.workload import Workload
 
-__all__ = ["POLICIES", "ListHeuristic", "Policy", "Rules", "RunningJobs", "prepare", "simulate"]
+__all__ = ["POLICIES", "ListHeuristic", "OnlinePolicy", "Policy", "Rules", "RunningJobs", "prepare", "simulate"]
 
 KNOWLEDGE = ("estimate", "runtime")
 
@@ -81,7 +81,10 @@ def prepare(
         t0=running.time if running is not None and t0 is None else t0,
         running=() if running is None else tuple(running.rows.tolist()),
     )
-    return Simulation(workload, cluster, rules, problem, caps=caps, running=running)
+    run = Simulation(workload, cluster, rules, problem, caps=caps, running=running)
+    if isinstance(chosen, OnlinePolicy):
+        chosen.planner(run)
+    return run
 
 
 def simulate(
@@ -107,7 +110,8 @@ def simulate(
         The jobs, and what they run on.
     policy
         A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`,
-        `ListHeuristic`, or any object with a method `rules(workload, federation)`.
+        `ListHeuristic`, or any object with a method `rules(workload, federation)`; `Rolling`, or any other
+        `OnlinePolicy`, plans anew on the way.
     placement
         A name of `PLACEMENTS` in place of the policy's own.
     same_time

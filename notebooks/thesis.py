@@ -37,6 +37,8 @@ from fedsched.generate import lublin
 from fedsched.plot import convergence, pareto, surface
 from fedsched.search.fuzzy import promotion
 
+# %matplotlib inline
+
 SMALL = os.environ.get("FEDSCHED_BUDGET") == "small"
 SCALE = 20 if SMALL else 1
 JOBS = 30 if SMALL else 100

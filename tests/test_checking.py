@@ -86,6 +86,27 @@ def test_nodes_used_twice_are_found() -> None:
         replace(schedule, start=start, finish=finish).verify()
 
 
+def test_one_node_too_many_is_found() -> None:
+    """Two jobs of two nodes side by side on three nodes: the least excess there is."""
+    workload = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[10, 10])
+    schedule = fs.simulate(workload, fs.Federation.homogeneous(3), "fcfs")
+    schedule.verify()
+    with pytest.raises(fs.errors.ScheduleError, match="has 4 nodes in use, but only 3"):
+        replace(schedule, start=np.zeros(2), finish=np.full(2, 10.0)).verify()
+
+
+@pytest.mark.parametrize("saturation", ["dynamic", "static"])
+@pytest.mark.parametrize("row", range(4))
+def test_a_finish_a_millionth_off_is_found(row: int, saturation: str) -> None:
+    """Finishes are what the rates make them, for co-allocated jobs and others, to far more digits than matter."""
+    schedule = fs.simulate(good().workload, good().federation, "easy", saturation=saturation)
+    schedule.verify()
+    finish = np.array(schedule.finish)
+    finish[row] *= 1 - 1e-6
+    with pytest.raises(fs.errors.ScheduleError, match=f"Job {row + 1}: it finishes at .*; its rates make it"):
+        replace(schedule, finish=finish).verify()
+
+
 def test_a_node_number_used_twice_is_found() -> None:
     """Two jobs on one node at once are named, with the node."""
     schedule = good()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import fedsched as fs
@@ -48,6 +50,18 @@ def test_nothing_is_shown_where_nobody_watches(capfd: pytest.CaptureFixture[str]
         assert callback == calls.append
     fs.optimize(fs.Workload.example().head(6), fs.Federation.example(), evaluations=60, baselines=FEW)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_notebook_without_widgets_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a notebook whose cells cannot renew a line gets none, and one that can gets it."""
+    calls: list[object] = []
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    monkeypatch.setattr("fedsched.progress.find_spec", lambda name: None)
+    with watched(calls.append, None) as callback:
+        assert callback == calls.append
+    monkeypatch.setattr("fedsched.progress.find_spec", lambda name: object())
+    with watched(calls.append, None) as callback:
+        assert callback != calls.append
 
 
 def test_a_shown_line_calls_the_user_too() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -105,3 +107,12 @@ def test_an_empty_workload_is_refused() -> None:
     """Nothing to simulate is said, not simulated."""
     with pytest.raises(fs.errors.TraceError, match="empty"):
         fs.simulate(JOBS.head(0), fs.Federation.homogeneous(2))
+
+
+def test_a_backfilled_job_may_end_as_the_reservation_begins() -> None:
+    """EASY: a job that ends at the head's shadow time to the instant starts now; one that ends later waits."""
+    workload = fs.Workload(submit=[0, 0, 0], tasks=[2, 4, 2], runtime=[10, 5, 10])
+    cluster = fs.Federation.homogeneous(4)
+    assert fs.simulate(workload, cluster, "easy").start.tolist() == [0.0, 10.0, 0.0]
+    longer = replace(workload, runtime=np.array([10, 5, 11]), estimate=np.array([10, 5, 11]))
+    assert fs.simulate(longer, cluster, "easy").start.tolist() == [0.0, 10.0, 15.0]

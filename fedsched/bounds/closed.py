@@ -126,7 +126,8 @@ def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
     that runs from S to C without a break has its mean busy instant at (S + C)/2, so C = mean + run/2, which joins the
     two bounds that such a machine gives (squashed area) and that the durations give.
     """
-    shortest, release, late = relaxation.shortest, relaxation.release, relaxation.late
+    shortest, longest = relaxation.shortest, relaxation.longest
+    release, late = relaxation.release, relaxation.late
     tasks = relaxation.tasks.astype(np.float64)
     flow, weighted, wait = float(shortest.sum()), float(tasks @ shortest), 0.0
     for work in works:
@@ -136,6 +137,6 @@ def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
         flow = max(flow, float((even + shortest / 2).sum()))
         by_tasks = squashed(release, work, work / tasks, remaining=False).mean_busy - release
         weighted = max(weighted, float(tasks @ (by_tasks + shortest / 2)))
-        if relaxation.uncontended:  # else a crowded uplink may stretch runs without end, and waits may be none
-            wait = max(wait, float((even - relaxation.longest / 2).sum()))
+        # Contention stretches runs, but with the starts as they are the unstretched runs fit too: S = mean − run/2.
+        wait = max(wait, float((even - longest / 2).sum()))
     return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + float(late.sum()))

@@ -2,74 +2,77 @@
 
 from __future__ import annotations
 
+import codecs
+import errno
+import io
 import sys
 from typing import TYPE_CHECKING
 
-import fedsched
+from fedsched.cli.shared import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cyclopts import App
-
-SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate policies, search plans."
-EPILOGUE = "Every command: --json for machines, --debug for the traceback behind an error."
 COMMANDS = {
     "simulate": "Run a policy on a log and print what it costs.",
     "optimize": "Search the best plan for a package of jobs, beside baselines and bounds.",
     "compare": "Compare methods and policies on logs over seeds: medians, gaps, ranks, who is ahead.",
     "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",
     "plot": "Draw a saved search result: front, progress, Gantt chart.",
+    "report": "Write an HTML page about a saved result or a log's schedules: front, Gantt, energy.",
     "market": "Give a batch of jobs priced slots on nodes with local load: AEP, CSS, batch-slicer, BSF.",
     "info": "Say what is in a log or a federation.",
     "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",
+    "convert": "Turn a log, a workload or a platform into another format, and say what is lost.",
+    "fetch": "Download a log of the Parallel Workloads Archive, and check it.",
     "verify": "Recompute the known schedules of a log on your copy of it.",
+    "completion": "Print what makes a shell complete commands and options.",
+    "doctor": "Say whether this installation is sound: versions, machine, kernel cache, a self-test.",
     "demo": "Compare policies on the shipped trace; writes a report.",
 }
-FAILED = 2
-INTERRUPTED = 130
-
-
-def build_app() -> App:
-    """Return the command's parser; a command's module is imported when the command is run."""
-    from cyclopts import App
-
-    app = App(
-        name="fedsched",
-        help=SUMMARY,
-        help_epilogue=EPILOGUE,
-        help_format="plaintext",
-        version=fedsched.__version__,
-        result_action="return_value",
-        suppress_keyboard_interrupt=False,  # `run` says what Ctrl-C left behind
-    )
-    for name, summary in COMMANDS.items():
-        app.command(f"fedsched.cli.{name}:command", name=name, help=summary)
-    return app
+CURES = {
+    errno.ENOENT: "; check the path",
+    errno.EISDIR: "; give the name of a file in it",
+    errno.ENOTDIR: "; a part of the path is a file",
+    errno.EACCES: "; ask its owner, or give another path",
+    errno.ENOSPC: "; make room, or write elsewhere",
+}
+# What the tables write beyond ASCII, for terminals and pipes that have nothing else.
+SPELLED = dict(
+    zip("×·−–—…≤≥²³√Σσταβγ∞%", ("x", "*", "-", "-", "-", "...", "<=", ">=", "^2", "^3", "sqrt", "sum", "sigma", "tau",
+                               "alpha", "beta", "gamma", "inf", "%"), strict=True)
+)  # fmt: skip
 
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit status of the command line: 0 done, 1 a check failed, 2 an error, 130 interrupted."""
     from cyclopts import CycloptsError
 
+    from fedsched.cli.app import build_app
+
     debug = "--debug" in arguments
-    tokens = [argument for argument in arguments if argument != "--debug"]
+    named = next((argument for argument in arguments if argument in COMMANDS), None)
+    app = build_app(named)
     try:
-        status = build_app()(tokens, exit_on_error=False, print_error=False)
+        status = app.meta(arguments, exit_on_error=False, print_error=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here, where a full disk can still be said
     except CycloptsError as error:
         if debug:
             raise
-        return _complain(f"{error} See: fedsched --help.")
+        return _complain(f"{error} See: fedsched {f'{named} ' if named else ''}--help.")
     except KeyboardInterrupt:
         if debug:
             raise
         return _complain("interrupted; nothing was written.", INTERRUPTED)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # the latter is what rich makes of the former
         # Whoever read our output has gone; Python would complain once more while it flushes at the end.
         sys.stdout = None
         return 0
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            sys.stdout = None  # what it still holds cannot be written either
         if debug:
             raise
         return _complain(describe(error))
@@ -81,8 +84,9 @@ def describe(error: BaseException) -> str:
     from fedsched.errors import FedschedError
 
     text = " ".join(str(error).split())
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror:
+        where = "The output" if error.filename is None else error.filename
+        return f"{where}: {error.strerror}{CURES.get(error.errno or 0, '')}."
     if isinstance(error, FedschedError | ValueError | TypeError) and text:
         return text
     return f"{type(error).__name__}: {text} (unexpected; --debug shows where)"
@@ -93,6 +97,17 @@ def _complain(text: str, status: int = FAILED) -> int:
     return status
 
 
+def spelled_out(error: UnicodeError) -> tuple[str, int]:
+    """Return words for signs that an output's encoding lacks, so that no table ends in a UnicodeEncodeError."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(SPELLED.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
+
+
 def main() -> None:
     """Run the command line of this process, and exit with its status."""
+    codecs.register_error("fedsched", spelled_out)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="fedsched")
     sys.exit(run(sys.argv[1:]))

@@ -2,4 +2,5 @@
 
 from fedsched.cli import main
 
-main()
+if __name__ == "__main__":  # workers of MPI import it too
+    main()

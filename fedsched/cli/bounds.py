@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Literal
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import load_federation, load_workload, number_text, print_json, print_table
 
 if TYPE_CHECKING:
@@ -12,45 +13,31 @@ if TYPE_CHECKING:
 
 
 def command(
-    trace: str,
+    trace: options.Trace,
     /,
     *,
-    federation: str | None = None,
-    nodes: int | None = None,
-    head: int | None = None,
-    package: bool = False,
-    knowledge: Literal["runtime", "estimate"] = "runtime",
-    kill_at_estimate: bool = False,
+    federation: options.Federation = None,
+    nodes: options.Nodes = None,
+    head: options.Head = None,
+    submits: options.Submits = "keep",
+    knowledge: options.Knowledge = "runtime",
+    kill_at_estimate: options.KillAtEstimate = False,
     method: Literal["auto", "lp", "lagrangian", "closed"] = "auto",
     points: int = 5,
-    json: bool = False,
+    json: options.Json = False,
 ) -> int:
     """Say what no schedule of a log can beat: makespan, energy, their front, responses.
 
-    Example: fedsched bounds sample --head 200 --federation example --package
-
     Parameters
     ----------
-    trace
-        A workload file (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
-    federation
-        A federation file (.toml), or the name of a shipped one (example, figure-1-5, …).
-    nodes
-        Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
-    head
-        Only the first so many jobs.
-    package
-        All jobs wait already when the first is submitted, as a search sees them.
-    knowledge
-        Whether jobs take their true run times or what users asked for.
-    kill_at_estimate
-        Jobs end at their estimate.
     method
         lp: the linear program. lagrangian: for thousands of jobs. closed: closed forms. auto chooses by size.
     points
         How many points of the lower bound of the Pareto front to look at.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched bounds sample --head 200 --federation example --submits now
     """
     from dataclasses import replace
 
@@ -58,7 +45,7 @@ def command(
 
     workload = load_workload(trace, head)
     cluster = load_federation(federation, nodes, workload)
-    if package and len(workload):
+    if submits == "now" and len(workload):
         workload = replace(workload, submit=workload.submit * 0 + workload.submit.min())
     begun = time.perf_counter()
     bounds = lower_bounds(

@@ -5,83 +5,67 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.cli.shared import check_output, load_federation, load_workload, print_json, progress_bar
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli.shared import (
+    CHECK_FAILED,
+    INTERRUPTED,
+    check_output,
+    chosen_executor,
+    load_federation,
+    load_workload,
+    print_json,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from concurrent.futures import Executor
-    from contextlib import AbstractContextManager
 
-    from fedsched.comparison import Comparison, Instance
-    from fedsched.comparison.record import Blocks
+    from fedsched.comparison.instances import Comparable
+    from fedsched.comparison.record import Blocks, Comparison
     from fedsched.comparison.statistics import Friedman, Pairs
-
-FAILED_RUNS = 1
-INTERRUPTED = 130
 
 
 def command(
-    *traces: str,
-    federation: tuple[str, ...] = (),
-    nodes: int | None = None,
-    head: int | None = None,
+    *traces: options.Traces,
+    federation: options.Federations = (),
+    nodes: options.Nodes = None,
+    head: options.Head = None,
     package: int | None = None,
     method: tuple[str, ...] = ("memetic", "ga", "easy", "fcfs"),
-    objective: tuple[str, ...] = ("makespan",),
+    objective: options.Objectives = ("makespan",),
     seeds: int = 10,
-    evaluations: int | None = None,
-    seconds: float | None = None,
+    evaluations: options.Evaluations = None,
+    seconds: options.Seconds = None,
     baseline: tuple[str, ...] = (),
-    workers: int = 1,
+    workers: options.Workers = 1,
+    executor: options.Executor = None,
     against: str | None = None,
     by: Literal["run", "instance"] = "run",
     alpha: float = 0.05,
     out: Path | None = None,
     retry: bool = False,
     report: Path | None = None,
-    json: bool = False,
+    json: options.Json = False,
 ) -> int:
     """Compare methods and policies on logs over seeds: medians, gaps to proven bounds, ranks, and who is ahead.
 
-    Example: fedsched compare sample --federation example --head 200 --package 40 --method memetic --method ga
-    --seeds 5 --evaluations 2000 --out runs.jsonl --report report.html
-
     Parameters
     ----------
-    traces
-        Workload files (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
-    federation
-        A federation file (.toml), or the name of a shipped one; several make an instance of each with each log.
-    nodes
-        Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
-    head
-        Only the first so many jobs of each log.
     package
         Cut each log into successive packages of so many jobs, each an instance; an incomplete last one is left out.
     method
         A search or a policy; give several.
-    objective
-        A metric; several make fronts, which are compared by hypervolume, IGD+ and epsilon too.
     seeds
         Run every method with the seeds 0, 1, … so many.
-    evaluations
-        Each run searches so many plans.
-    seconds
-        Each run searches so long.
     baseline
         A policy whose schedule every search starts with; several. Default: the usual ones.
-    workers
-        Processes that run at the same time.
     against
         Test this method against each other one, instead of all pairs.
     by
-        Whether every run is a block of the tests (what is shown holds for these instances), or the medians over the
-        seeds are (it holds for instances like these; needs many of them).
+        Tests hold for these instances (each run is a block), or for instances like these (each one's median is).
     alpha
         The chance that is accepted of one or more false statements.
     out
@@ -90,30 +74,32 @@ def command(
         Run again what --out says has failed.
     report
         Write the whole comparison as one page: .html.
-    json
-        Print JSON instead of tables.
+
+    Examples
+    --------
+    fedsched compare sample --federation example --head 200 --package 40 --method memetic --method ga --seeds 5
+        --evaluations 2000 --out runs.jsonl --report report.html
+    fedsched compare gang --method pinto-2014-s1 --method pinto-2014-s3 --objective mean_response --seeds 5
     """
     from fedsched.compare import Budget, compare
-    from fedsched.comparison.entrants import check_names
+    from fedsched.comparison.naming import check_names, is_search
     from fedsched.comparison.statistics import check_alpha
     from fedsched.errors import unknown_name
-    from fedsched.search.objectives import Objectives
 
     check_output(out, (".jsonl",), what="a list of runs")
     check_output(report, (".html",), what="a report")
     check_names(method)
     check_alpha(alpha)
-    Objectives.of(objective)
-    for name, value in (("seeds", seeds), ("workers", workers)):
-        if value < 1:
-            raise ValueError(f"--{name}={value} must be at least 1.")
+    if seeds < 1:
+        raise ValueError(f"--seeds={seeds} must be at least 1.")
     if against is not None and against not in method:
         raise unknown_name("method", against, method)
-    budget = Budget(evaluations, seconds)
+    simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
+    budget = Budget(1 if simulated else evaluations, seconds)
     instances = instances_of(traces, federation, nodes, head, package, objective)
     total = len(instances) * len(method) * seeds
     done = 0
-    with progress_bar("compare", unit="runs") as bar, _executor(workers) as executor:
+    with progress_bar("compare", unit="runs") as bar, chosen_executor(executor, workers) as chosen:
 
         def progress(so_far: int, of: int) -> None:
             nonlocal done
@@ -128,7 +114,7 @@ def command(
                 range(seeds),
                 budget,
                 path=out,
-                executor=executor,
+                executor=chosen,
                 baselines=baseline or None,
                 retry=retry,
                 progress=progress,
@@ -147,25 +133,30 @@ def command(
             print(f"Report: {report}")
     for record in found.failed:
         print(f"fedsched: {record} failed: {record.error}", file=sys.stderr)
-    return FAILED_RUNS if found.failed else 0
+    return CHECK_FAILED if found.failed else 0
 
 
 def instances_of(
-    traces: Sequence[str],
-    federations: Sequence[str],
+    traces: Sequence[Path],
+    federations: Sequence[Path],
     nodes: int | None,
     head: int | None,
     package: int | None,
     objectives: tuple[str, ...],
-) -> list[Instance]:
-    """Return an instance for every log, or package of it, and federation."""
-    from fedsched.compare import Instance
+) -> list[Comparable]:
+    """Return an instance for every log, or package of it, and federation; and those of other simulators."""
+    from fedsched.compare import GangInstance, Instance, MarketInstance
+    from fedsched.search.objectives import Objectives
 
     if not traces:
         raise ValueError("compare: name at least one log, e.g. sample.")
     if package is not None and package < 1:
         raise ValueError(f"--package={package} must be at least 1.")
-    found = []
+    others = {"gang": GangInstance, "market": MarketInstance}
+    found: list[Comparable] = [others[str(trace)](str(trace), objectives) for trace in traces if str(trace) in others]
+    traces = [trace for trace in traces if str(trace) not in others]
+    if traces:
+        Objectives.of(objectives)
     labels = _labels(traces)
     one = [(federations[0] if federations else None, "")]
     for trace, label in zip(traces, labels, strict=True):
@@ -183,10 +174,10 @@ def instances_of(
     return found
 
 
-def _labels(paths: Sequence[str]) -> list[str]:
+def _labels(paths: Sequence[Path]) -> list[str]:
     # A file's name says enough, unless two have the same.
-    names = [re.sub(r"\.(swf|csv|toml)(\.(gz|xz|bz2))?$", "", Path(path).name, flags=re.IGNORECASE) for path in paths]
-    return names if len(set(names)) == len(names) else [*paths]
+    names = [re.sub(r"\.(swf|csv|toml)(\.(gz|xz|bz2))?$", "", path.name, flags=re.IGNORECASE) for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
 def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) -> str:
@@ -205,15 +196,13 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, wr
 
     overall, pairs = _tests(found, against, by, alpha)
     return {
-        "measures": {
-            measure: [_plain(asdict(row)) for row in found.table(measure).rows] for measure in measures_of(found)
-        },
+        "measures": {measure: [asdict(row) for row in found.table(measure).rows] for measure in measures_of(found)},
         "measure": measures_of(found)[0],
         "ranks": found.ranks(by=by),
-        "friedman": overall if isinstance(overall, str) else _plain(asdict(overall)),
+        "friedman": overall if isinstance(overall, str) else asdict(overall),
         "pairs": pairs
         if isinstance(pairs, str)
-        else [_plain(asdict(pair)) | {"verdict": pair.verdict, "size": pair.size} for pair in pairs.pairs],
+        else [asdict(pair) | {"verdict": pair.verdict, "size": pair.size} for pair in pairs.pairs],
         "failed": [{"run": str(record), "error": record.error} for record in found.failed],
         "written": written,
     }
@@ -233,19 +222,6 @@ def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> 
     except TooFewRunsError as error:
         pairs = str(error)
     return overall, pairs
-
-
-def _plain(row: dict[str, object]) -> dict[str, object]:
-    # JSON knows neither NaN nor infinity.
-    return {k: None if isinstance(v, float) and not abs(v) < float("inf") else v for k, v in row.items()}
-
-
-def _executor(workers: int) -> AbstractContextManager[Executor | None]:
-    if workers == 1:
-        return nullcontext()
-    from multiprocessing import get_context
-
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
 
 
 def _arguments() -> list[str]:

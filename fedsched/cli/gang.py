@@ -7,6 +7,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
     announce_compiling,
@@ -49,23 +50,19 @@ def command(
     load: float | None = None,
     completions: int | None = None,
     time_limit: float | None = None,
-    head: int | None = None,
+    head: options.Head = None,
     warmup: float = 0.0,
     replications: int = 10,
-    seed: int = 0,
-    gantt: Path | None = None,
-    json: bool = False,
+    seed: options.Seed = 0,
+    gantt: options.Gantt = None,
+    json: options.Json = False,
 ) -> int:
     """Run a published experiment of gang scheduling, or a log of yours, on sites with a queue per processor.
-
-    Example: fedsched gang pinto-2019-s1 --scheduler LJFSm
-    Example: fedsched gang sample --processors 128,256 --discipline afcfs --migration both
 
     Parameters
     ----------
     what
-        dimitriadou-karatza-1, -2, -3 (the approaches), pinto-2014-s1, -s2, -s3, pinto-2019-s1, -s2 (the scenarios); or
-        a workload file (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
+        dimitriadou-karatza-1 to -3, pinto-2014-s1 to -s3, pinto-2019-s1 or -s2; or a workload file, or `sample`.
     scheduler
         Of the Pinto experiments: AFCFS or LGFS (2014); AFCFS, LXF or LJFS, with an m for migration (2019).
     approach
@@ -106,18 +103,15 @@ def command(
         A run ends after so many completed jobs.
     time_limit
         For a log: the run ends at this time.
-    head
-        For a log: only the first so many jobs.
     warmup
         So many seconds from the first arrival are left out of the figures.
     replications
         How many runs with seeds of their own; a log is run once.
-    seed
-        The first run's seed.
-    gantt
-        Draw the first run: .svg, .png or .pdf.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched gang pinto-2019-s1 --scheduler LJFSm
+    fedsched gang sample --processors 128,256 --discipline afcfs --migration both
     """
     from fedsched.gang import GangSystem, presets, simulate
 
@@ -185,27 +179,24 @@ def _draw(schedule: GangSchedule, path: Path | None) -> None:
     if path is not None:
         from matplotlib.figure import Figure
 
+        from fedsched.plot.saving import save
+
         figure = Figure(figsize=(10, 5), layout="constrained")
         schedule.gantt(figure.add_subplot())
-        figure.savefig(path)
+        save(figure, path)
 
 
 def _print_run(what: str, schedule: GangSchedule, warmup: float, json: bool) -> int:
     classes = ("all", "gangs", "locals")
     rows = {jobs: asdict(schedule.metrics(jobs, warmup=warmup)) for jobs in classes}
     if json:
-        print_json({jobs: _plain(row) for jobs, row in rows.items()} | {"notes": list(schedule.notes)})
+        print_json({**rows, "notes": schedule.notes})
         return 0
     table = [(name, *(number_text(rows[jobs][name]) for jobs in classes)) for name in rows["all"]]
     print_table(what, ("metric", *classes), table, align="lrrr")
     for note in (_words(schedule.system), *schedule.notes):
         print(f"note: {note}")
     return 0
-
-
-def _plain(values: Mapping[str, float]) -> dict[str, float | None]:
-    """Return the values as JSON knows them, which has no NaN."""
-    return {name: None if value != value else value for name, value in values.items()}
 
 
 def _words(system: GangSystem) -> str:
@@ -219,8 +210,7 @@ def _print_replications(what: str, preset: Preset, replications: int, seed: int,
 
     answer = replicate(preset, replications=replications, seed=seed, warmup=warmup)
     if json:
-        plain = {jobs: {name: _plain(asdict(value)) for name, value in row.items()} for jobs, row in answer.items()}
-        print_json(plain)
+        print_json({jobs: {name: asdict(value) for name, value in row.items()} for jobs, row in answer.items()})
         return 0
     rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
     print_table(f"{what}, {replications} runs, 95 % intervals", ("metric", *answer), rows, align="lrrr")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 the command line reads the types
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 
 if TYPE_CHECKING:
     from fedsched.workload import Workload
@@ -17,15 +19,13 @@ def command(
     jobs: int = 1000,
     nodes: int = 128,
     load: float | None = None,
-    federation: str = "example",
+    federation: Path = Path("example"),
     makespan: float = 3600.0,
     estimates: Literal["exact", "tsafrir"] = "exact",
-    seed: int = 0,
-    json: bool = False,
+    seed: options.Seed = 0,
+    json: options.Json = False,
 ) -> int:
     """Write a made workload.
-
-    Example: fedsched generate lublin --jobs 5000 --nodes 256 --load 0.8 --estimates tsafrir --out made.swf.gz
 
     Parameters
     ----------
@@ -45,10 +45,11 @@ def command(
         The planted optimum in seconds.
     estimates
         Requested times: the run times, or Tsafrir's few round values.
-    seed
-        The same seed writes the same bytes.
-    json
-        Print JSON instead of text.
+
+    Examples
+    --------
+    fedsched generate planted --federation example --jobs 100 --out planted.csv
+    fedsched generate lublin --jobs 5000 --nodes 256 --load 0.8 --estimates tsafrir --out made.swf.gz
     """
     from fedsched import generate
     from fedsched.cli.shared import check_output, load_federation, print_json
@@ -68,7 +69,7 @@ def command(
         workload = workload.with_estimates("tsafrir", seed=seed)
     write(workload, out)
     if json:
-        print_json({"jobs": len(workload), "nodes": workload.nodes, "best_makespan": optimum, "written": str(out)})
+        print_json({"jobs": len(workload), "nodes": workload.nodes, "best_makespan": optimum, "written": [str(out)]})
         return 0
     print(workload)
     if optimum is not None:

@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
+from math import inf
+from pathlib import Path  # noqa: TC003 the command line reads the types
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import load_federation_file, load_workload, print_json, print_table
 
 
-def command(source: str, /, *, json: bool = False) -> int:
+def command(source: Path, /, *, json: options.Json = False) -> int:
     """Say what is in a log or a federation.
-
-    Example: fedsched info traces/sample.swf.gz
 
     Parameters
     ----------
     source
         A workload file (.swf, .csv, also compressed), a federation file (.toml), or the name of a shipped one.
-    json
-        Print JSON instead of text.
+
+    Examples
+    --------
+    fedsched info sample
+    fedsched info example --json
     """
     from fedsched.io.examples import example_names
 
-    if Path(source).suffix == ".toml" or (not Path(source).exists() and source in example_names("federation")):
+    if source.suffix == ".toml" or (not source.exists() and str(source) in example_names("federation")):
         _federation(source, as_json=json)
     else:
         _workload(source, as_json=json)
     return 0
 
 
-def _federation(source: str, *, as_json: bool) -> None:
+def _federation(source: Path, *, as_json: bool) -> None:
     from fedsched.federation import Federation
 
-    federation = load_federation_file(source) if Path(source).suffix == ".toml" else Federation.example(source)
+    federation = load_federation_file(source) if source.suffix == ".toml" else Federation.example(str(source))
     rows = [
         {
             "cluster": cluster.name,
-            "uplink": cluster.uplink if math.isfinite(cluster.uplink) else None,
+            "uplink": cluster.uplink,
             "nodes": group.count,
             "speed": group.speed,
             "busy_watts": group.busy_watts,
@@ -51,12 +53,12 @@ def _federation(source: str, *, as_json: bool) -> None:
     print(federation)
     if federation.description:
         print(federation.description.rstrip())
-    cells = [["—" if value is None else f"{value:g}" if k else str(value) for k, value in enumerate(row.values())]
+    cells = [["—" if value == inf else f"{value:g}" if k else str(value) for k, value in enumerate(row.values())]
              for row in rows]  # fmt: skip
     print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells, align="l")
 
 
-def _workload(source: str, *, as_json: bool) -> None:
+def _workload(source: Path, *, as_json: bool) -> None:
     workload = load_workload(source)
     if as_json:
         print_json(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from cyclopts import Parameter
-
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
     check_output,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from fedsched.market.methods import Method
 
 Name = Literal["css", "slicer", "backfilling", "bsf"]
-NEVER_EMPTY = Parameter(negative=())
 MEANINGS = {
     "scheduled": "jobs with a window",
     "cost": "what all users pay",
@@ -43,30 +41,28 @@ MEANINGS = {
 
 def command(
     *,
-    method: Annotated[tuple[Name, ...], NEVER_EMPTY] = ("css", "slicer", "backfilling", "bsf"),
+    method: tuple[Name, ...] = ("css", "slicer", "backfilling", "bsf"),
     problem: Literal["time", "cost", "profit", "idleness"] = "time",
     groups: int = 5,
     first: int | None = None,
     nodes: int = 24,
     jobs: int = 20,
-    tasks: Annotated[tuple[int, int], NEVER_EMPTY] = (2, 5),
-    length: Annotated[tuple[float, float], NEVER_EMPTY] = (100.0, 200.0),
-    budget: Annotated[tuple[float, float], NEVER_EMPTY] = (0.9, 1.6),
+    tasks: tuple[int, int] = (2, 5),
+    length: tuple[float, float] = (100.0, 200.0),
+    budget: tuple[float, float] = (0.9, 1.6),
     cycles: int = 1,
-    file: str | None = None,
-    trace: str | None = None,
-    federation: str | None = None,
+    file: Path | None = None,
+    trace: Path | None = None,
+    federation: options.Federation = None,
     begin: float = 0.0,
     interval: float = 600.0,
     out: Path | None = None,
     show: bool = False,
     gantt: Path | None = None,
-    seed: int = 0,
-    json: bool = False,
+    seed: options.Seed = 0,
+    json: options.Json = False,
 ) -> int:
     """Give a batch of jobs priced slots on nodes that their owners use too.
-
-    Example: fedsched market --method css --method slicer --cycles 200
 
     Parameters
     ----------
@@ -106,10 +102,11 @@ def command(
         Print every job's window of the last cycle.
     gantt
         Draw the windows of the last cycle, by the first method named: .svg, .png or .pdf.
-    seed
-        What domains, prices and batches are drawn by.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched market --method css --method slicer --cycles 200
+    fedsched market --trace sample --federation example --begin 40000 --interval 20000 --length 600 1200
     """
     from fedsched.market import Backfilling, Bsf, Domain, Jobs, Slicer, schedule
     from fedsched.market.files import read_market, write_windows
@@ -151,8 +148,9 @@ def command(
     if out is not None:
         write_windows(next(iter(last.values())), out)
     if json:
-        sane = {name: {k: v if v == v else None for k, v in row.items()} for name, row in means.items()}
-        print_json({"cycles": cycles, "means": sane, "last": {name: _plan(plan) for name, plan in last.items()}})
+        written = [str(path) for path in (out, gantt) if path]
+        plans = {name: _plan(plan) for name, plan in last.items()}
+        print_json({"cycles": cycles, "means": means, "last": plans, "written": written})
         return 0
     print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
@@ -197,7 +195,7 @@ def _print_windows(name: str, plan: Assignment) -> None:
     print_table(name, ("job", "criterion", "budget", "cost", "start", "finish", "nodes"), rows, align="llrrrrl")
 
 
-def _idle_time(trace: str, federation: str | None, begin: float, interval: float) -> tuple[Environment, Domain]:
+def _idle_time(trace: Path, federation: Path | None, begin: float, interval: float) -> tuple[Environment, Domain]:
     """Return what a log leaves idle, and the market that budgets follow there."""
     import numpy as np
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
+    INTERRUPTED,
     PLAN_FORMATS,
     announce_compiling,
+    check_input,
     check_output,
+    chosen_executor,
     load_federation,
     load_workload,
     print_json,
@@ -20,122 +24,101 @@ from fedsched.cli.shared import (
 if TYPE_CHECKING:
     from fedsched.result import Result
 
-INTERRUPTED = 130
-
 
 def command(
-    trace: str,
+    trace: options.Trace,
     /,
     *,
-    federation: str | None = None,
-    nodes: int | None = None,
-    head: int | None = None,
-    objective: tuple[str, ...] = (),
+    federation: options.Federation = None,
+    nodes: options.Nodes = None,
+    head: options.Head = None,
+    objective: options.Objectives = (),
     method: str = "auto",
-    seconds: float | None = None,
-    evaluations: int | None = None,
+    seconds: options.Seconds = None,
+    evaluations: options.Evaluations = None,
     target: float | None = None,
-    seed: int = 0,
+    seed: options.Seed = 0,
     threads: int = 1,
-    islands: int = 1,
+    islands: int | None = None,
+    workers: options.Workers = 1,
+    executor: options.Executor = None,
     package: int | None = None,
-    submits: Literal["now", "keep"] = "now",
-    knowledge: Literal["runtime", "estimate"] = "runtime",
-    saturation: Literal["dynamic", "static"] = "dynamic",
-    kill_at_estimate: bool = False,
-    choose: str = "knee",
+    submits: options.Submits = "now",
+    knowledge: options.Knowledge = "runtime",
+    saturation: options.Saturation = "dynamic",
+    kill_at_estimate: options.KillAtEstimate = False,
+    choose: options.Choose = "knee",
     initial: tuple[Path, ...] = (),
     checkpoint: Path | None = None,
-    out: Path | None = None,
-    gantt: Path | None = None,
+    out: options.OutPlan = None,
+    gantt: options.Gantt = None,
     save: Path | None = None,
-    json: bool = False,
+    json: options.Json = False,
 ) -> int:
     """Search the best plan for a package of jobs and print it beside baselines and bounds.
 
-    Example: fedsched optimize sample --head 300 --federation example --seconds 10 --out plan.csv --gantt plan.png
-
     Parameters
     ----------
-    trace
-        A workload file (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
-    federation
-        A federation file (.toml), or the name of a shipped one (example, figure-1-5, …).
-    nodes
-        Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
-    head
-        Only the first so many jobs.
-    objective
-        A metric to minimise, e.g. makespan, energy, bounded_slowdown; several make a front. Default: the method's own.
     method
         memetic (auto), ga, ga-mf, ga-slowdown, ga-ea, pso-ea, moga, mpso-fga, sa, hc or random.
-    seconds
-        Search so long.
-    evaluations
-        Search so many plans. Default: 30,000,000 / jobs.
     target
         Stop when the first objective is as good.
-    seed
-        Same seed and evaluations, same plan.
     threads
         How many threads evaluate; the plan does not depend on it.
     islands
-        How many searches share the budget side by side, on the threads, and exchange their best plans.
+        Searches that share the budget and exchange their best plans. Default: 1, or 4 with --workers or --executor.
     package
         Plan the log in successive packages of so many jobs; needs one objective.
-    submits
-        Whether all jobs wait now, or keep their submit times (the plan is then clairvoyant).
-    knowledge
-        Whether plans and baselines see the true run times or the users' estimates.
-    saturation
-        Whether rates follow the uplinks' load or stay as at the start.
-    kill_at_estimate
-        Jobs end at their estimate.
-    choose
-        Which plan of a front --out and --gantt take: knee, or an objective's name for the best by it.
     initial
         Begin with the plans of this saved result; may be given several times.
     checkpoint
         Save the search here as it goes on, and go on from there when called again.
-    out
-        Write the chosen schedule: .csv, .swf (both also .gz) or .json.
-    gantt
-        Draw the chosen schedule: .svg, .png or .pdf.
     save
         Write the whole result: .json or .json.gz.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched optimize sample --head 300 --federation example --seconds 10 --out plan.csv --save result.json
+    fedsched optimize sample --head 100 --nodes 128 --method moga --objective makespan --objective energy
+        --evaluations 20000 --gantt front.png
     """
     from fedsched.optimize import optimize
     from fedsched.result import Result
+    from fedsched.search import driver
 
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_output(save, (".json",), what="a result")
+    for path in initial:
+        check_input(path)
+    if checkpoint is not None and checkpoint.exists():
+        check_input(checkpoint)
     workload = load_workload(trace, head)
     cluster = load_federation(federation, nodes, workload)
     former = [Result.load(path) for path in initial]
     announce_compiling()
-    result = optimize(
-        workload,
-        cluster,
-        objectives=objective or None,
-        method=method,
-        seconds=seconds,
-        evaluations=evaluations,
-        target=target,
-        seed=seed,
-        threads=threads,
-        islands=islands,
-        package=package,
-        submits=submits,
-        knowledge=knowledge,
-        saturation=saturation,
-        kill_at_estimate=kill_at_estimate,
-        initial=former,
-        checkpoint=checkpoint,
-        progress=sys.stderr.isatty(),
-    )
+    with chosen_executor(executor, workers) as chosen:
+        result = optimize(
+            workload,
+            cluster,
+            objectives=objective or None,
+            method=method,
+            seconds=seconds,
+            evaluations=evaluations,
+            target=target,
+            seed=seed,
+            threads=threads,
+            islands=islands,
+            executor=chosen,
+            package=package,
+            submits=submits,
+            knowledge=knowledge,
+            saturation=saturation,
+            kill_at_estimate=kill_at_estimate,
+            initial=former,
+            checkpoint=checkpoint,
+            progress=sys.stderr.isatty(),
+        )
     schedule = result.knee() if choose == "knee" else result.best(choose)
     if out is not None:
         write_schedule(schedule, out)
@@ -147,7 +130,7 @@ def command(
         print_json(as_json(result, [str(path) for path in (out, gantt, save) if path]))
     else:
         print(result)
-    if result.stop_reason == "interrupted":
+    if result.stop_reason == driver.INTERRUPTED:
         print("fedsched: interrupted; the best until then is above.", file=sys.stderr)
         return INTERRUPTED
     return 0
@@ -155,19 +138,15 @@ def command(
 
 def as_json(result: Result, written: list[str]) -> dict[str, object]:
     """Return the summary of a result as a machine reads it."""
-
-    def plain(value: float) -> float | None:
-        return None if value != value else value
-
     return {
         "method": result.method,
         "seed": result.seed,
         "objectives": list(result.objectives),
         "front": result.front.values.tolist(),
         "baselines": {baseline.policy: list(baseline.values) for baseline in result.baselines},
-        "lower_bounds": {name: plain(value) for name, value in result.lower_bounds.items()},
-        "gaps": {name: plain(result.gap(name)) for name in result.objectives},
-        "energy_penalty": plain(result.energy_penalty),
+        "lower_bounds": dict(result.lower_bounds),
+        "gaps": {name: result.gap(name) for name in result.objectives},
+        "energy_penalty": result.energy_penalty,
         "evaluations": result.evaluations,
         "seconds": result.seconds,
         "stop_reason": result.stop_reason,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import Literal
 
-from fedsched.cli.shared import CHART_FORMATS, check_output
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli.shared import CHART_FORMATS, check_input, check_output, print_json
 
 
 def command(
@@ -14,11 +15,10 @@ def command(
     *,
     out: Path,
     what: Literal["all", "front", "gantt"] = "all",
-    choose: str = "knee",
+    choose: options.Choose = "knee",
+    json: options.Json = False,
 ) -> int:
     """Draw a saved search result: its front, its progress and the chosen plan.
-
-    Example: fedsched plot result.json --out result.png
 
     Parameters
     ----------
@@ -30,17 +30,27 @@ def command(
         Everything on one page, the front alone, or the chosen plan's Gantt chart alone.
     choose
         Which plan's Gantt chart: knee, or an objective's name for the best by it.
+
+    Examples
+    --------
+    fedsched plot result.json --out result.png
+    fedsched plot result.json --what gantt --choose makespan --out plan.svg
     """
     from fedsched.result import Result
 
+    check_input(result)
     check_output(out, CHART_FORMATS, what="a chart")
     found = Result.load(result)
     if what == "gantt":
         schedule = found.knee() if choose == "knee" else found.best(choose)
         schedule.gantt(out)
-        return 0
-    from fedsched.plot.result import draw_front, draw_result
-    from fedsched.plot.saving import save
+    else:
+        from fedsched.plot.result import draw_front, draw_result
+        from fedsched.plot.saving import save
 
-    save(draw_result(found) if what == "all" else draw_front(found), out)
+        save(draw_result(found) if what == "all" else draw_front(found), out)
+    if json:
+        print_json({"drawn": what, "written": [str(out)]})
+    else:
+        print(f"written to {out}")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -13,29 +14,41 @@ from fedsched.errors import FederationError, OutputError, TraceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Executor
 
     from fedsched.federation import Federation
     from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
+# What a command exits with; 0 is done.
+CHECK_FAILED, FAILED, INTERRUPTED = 1, 2, 130
 PLAN_FORMATS = (".csv", ".swf", ".json")
 CHART_FORMATS = (".svg", ".png", ".pdf")
 
 
-def load_workload(trace: str, head: int | None = None) -> Workload:
+def check_input(path: Path | str) -> None:
+    """Raise the error that says what to do where a path names no file that can be read."""
+    if Path(path).is_dir():
+        raise TraceError(f"{path}: it is a folder; give a file in it.")
+    if not Path(path).exists():
+        raise TraceError(f"{path}: there is no such file; check the path.")
+
+
+def load_workload(trace: Path | str, head: int | None = None) -> Workload:
     """Return the workload in a file, or one that ships with the package, by name."""
     from fedsched.io import read, read_example
 
     if Path(trace).exists() or Path(trace).suffix:
         if not Path(trace).exists():
             raise TraceError(f"{trace}: there is no such file; check the path, or name a shipped workload: sample.")
+        check_input(trace)
         workload = read(trace)
     else:
-        workload = read_example(trace)
+        workload = read_example(str(trace))
     return workload if head is None else workload.head(head)
 
 
-def load_federation_file(path: str) -> Federation:
+def load_federation_file(path: Path | str) -> Federation:
     """Return the federation in a file; where there is none, the error names the shipped ones."""
     from fedsched.io import read_federation
     from fedsched.io.examples import example_names
@@ -46,7 +59,7 @@ def load_federation_file(path: str) -> Federation:
     return read_federation(path)
 
 
-def load_federation(federation: str | None, nodes: int | None, workload: Workload | None = None) -> Federation:
+def load_federation(federation: Path | str | None, nodes: int | None, workload: Workload | None = None) -> Federation:
     """Return the federation in a file or by name; or one cluster of `nodes` nodes, by default the log's machine."""
     from fedsched.federation import Federation
 
@@ -54,7 +67,7 @@ def load_federation(federation: str | None, nodes: int | None, workload: Workloa
         raise FederationError("Give --federation or --nodes, not both.")
     if federation is not None:
         is_file = Path(federation).suffix == ".toml" or Path(federation).exists()
-        return load_federation_file(federation) if is_file else Federation.example(federation)
+        return load_federation_file(federation) if is_file else Federation.example(str(federation))
     size = nodes if nodes is not None else workload.nodes if workload is not None else 0
     if not size and nodes is None:
         name = "The log" if workload is None else f"{workload.name}: the log"
@@ -62,9 +75,22 @@ def load_federation(federation: str | None, nodes: int | None, workload: Workloa
     return Federation.homogeneous(size)
 
 
+def plain(value: object) -> object:
+    """Return the value as JSON knows it, which has no NaN and no infinity: null, however deep they stand."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {name: plain(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [plain(inner) for inner in value]
+        case _:
+            return value
+
+
 def print_json(value: object) -> None:
-    """Print a value as JSON."""
-    print(json.dumps(value, indent=2))
+    """Print a value as JSON; what is no finite number is null."""
+    print(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
 def number_text(value: float) -> str:
@@ -86,7 +112,8 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     for row in rows:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 160
-    Console(width=width).print(table)
+    # No markup: a file may be named [a], and "fedsched[notebook]" is to be read as it stands.
+    Console(width=width, markup=False, emoji=False).print(table)
 
 
 def announce_compiling() -> None:
@@ -96,6 +123,22 @@ def announce_compiling() -> None:
 
     if not compiled_before():
         print("fedsched: compiling its kernels, about a minute, once for this version …", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]:
+    """Return the executor that --executor and --workers ask for; None where they ask for none."""
+    if workers < 1:
+        raise ValueError(f"--workers={workers} must be at least 1.")
+    if name is None and workers == 1:
+        yield None
+        return
+    from fedsched.executors import Processes, executor_named
+
+    with executor_named(name or "processes", workers) as executor:
+        yield executor
+        if isinstance(executor, Processes) and executor.deaths:
+            print(f"fedsched: worker processes that died and were replaced: {executor.deaths}.", file=sys.stderr)
 
 
 @contextlib.contextmanager
@@ -121,7 +164,7 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".xz", ".bz2")]
     kind = suffixes[-1] if suffixes else ""
     if kind not in kinds:
-        known = ", ".join(kinds[:-1]) + f" or {kinds[-1]}"
+        known = " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part)
         raise OutputError(f"Cannot write {path}: {kind or 'no suffix'} is no format; {what} is {known}.")
     if path.is_dir():
         raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
@@ -137,13 +180,15 @@ def write_schedule(schedule: Schedule, path: Path) -> None:
     from fedsched.io.atomic import atomic_text
 
     match check_output(path, PLAN_FORMATS):
+        case ".csv" if ".evalys" in path.suffixes:
+            schedule.to_evalys(path)
         case ".csv":
             schedule.to_csv(path)
         case ".swf":
             schedule.to_swf(path)
         case _:
             with atomic_text(path) as out:
-                json.dump(schedule.to_json() | {"rows": _rows(schedule)}, out, indent=1)
+                json.dump(plain(schedule.to_json() | {"rows": _rows(schedule)}), out, indent=1, allow_nan=False)
                 out.write("\n")
 
 
@@ -151,7 +196,4 @@ def _rows(schedule: Schedule) -> list[dict[str, object]]:
     from fedsched.io.schedules import columns_of
 
     table = {name: column.tolist() for name, column in columns_of(schedule).items()}
-    return [
-        {name: None if value != value else value for name, value in zip(table, row, strict=True)}
-        for row in zip(*table.values(), strict=True)
-    ]
+    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]

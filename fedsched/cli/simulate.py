@@ -6,10 +6,12 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
+    INTERRUPTED,
     PLAN_FORMATS,
     check_output,
     load_federation,
@@ -22,49 +24,48 @@ from fedsched.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fedsched.policies import Policy
     from fedsched.schedule import Schedule
 
-INTERRUPTED = 130
+ROLLING = "rolling"
 
 
 def command(
-    trace: str,
+    trace: options.Trace,
     /,
     *,
-    federation: str | None = None,
-    nodes: int | None = None,
+    federation: options.Federation = None,
+    nodes: options.Nodes = None,
     policy: str = "easy",
     order: str | None = None,
     dispatch: str | None = None,
     backfill_order: str | None = None,
     placement: str | None = None,
+    method: str | None = None,
+    window: int | None = None,
+    evaluations: int | None = None,
+    every: str | None = None,
+    objective: str | None = None,
+    checkpoint: Path | None = None,
     same_time: Literal["batch", "sequential"] = "batch",
-    saturation: Literal["dynamic", "static"] = "dynamic",
-    knowledge: Literal["estimate", "runtime"] = "estimate",
-    kill_at_estimate: bool = False,
-    head: int | None = None,
+    saturation: options.Saturation = "dynamic",
+    knowledge: options.Knowledge = "estimate",
+    kill_at_estimate: options.KillAtEstimate = False,
+    head: options.Head = None,
     sample: int | None = None,
-    seed: int = 0,
-    out: Path | None = None,
-    gantt: Path | None = None,
-    json: bool = False,
+    seed: options.Seed = 0,
+    out: options.OutPlan = None,
+    gantt: options.Gantt = None,
+    json: options.Json = False,
 ) -> int:
     """Run a policy on a log and print what it costs.
 
-    Example: fedsched simulate sample --federation example --policy easy --gantt plan.png
-
     Parameters
     ----------
-    trace
-        A workload file (.swf or .csv, also .gz, .xz, .bz2), or `sample`.
-    federation
-        A federation file (.toml), or the name of a shipped one (example, figure-1-5, …).
-    nodes
-        Instead of a federation: one cluster of so many equal nodes. Default: the log's machine.
     policy
-        fcfs, easy, easy-sjbf, conservative, lookahead, min-min, wfp3-easy, …; ORDER-DISPATCH, HEURISTIC-DISPATCH and
-        easy-ORDER combine them all.
+        fcfs, easy, easy-sjbf, min-min, …, any ORDER-DISPATCH or HEURISTIC-DISPATCH; rolling plans anew as time goes by.
     order
         In place of the policy's queue order: fcfs, sjf, ljf, smallest, largest, saf, laf, xfactor, wfp3, unicef, f1.
     dispatch
@@ -73,32 +74,40 @@ def command(
         In place of the policy's order of backfilling: the names of --order.
     placement
         fastest, single, home, best_fit, efficient, powerful, big_small or link_aware.
+    method
+        rolling: the search (memetic, ga, sa, …).
+    window
+        rolling: how many waiting jobs are planned; the others stand behind them.
+    evaluations
+        rolling: how many plans a search may simulate each time.
+    every
+        rolling: `change`, or plan at most each so many simulated seconds.
+    objective
+        rolling: the metric to minimise.
+    checkpoint
+        rolling: a file where the run saves itself, and from which it goes on when called again.
     same_time
         How events of one instant are read.
-    saturation
-        Whether rates follow the uplinks' load or stay as at the start.
-    knowledge
-        Whether plans see the users' estimates or the true run times.
-    kill_at_estimate
-        Jobs end at their estimate.
-    head
-        Only the first so many jobs.
     sample
         Only so many jobs, drawn at random.
-    seed
-        What --sample draws by: the same seed, the same jobs.
-    out
-        Write the schedule: .csv, .swf (both also .gz) or .json.
-    gantt
-        Draw the schedule: .svg, .png or .pdf.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched simulate sample --federation example --policy easy --gantt plan.png --out plan.csv
+    fedsched simulate sample --nodes 128 --order saf --dispatch greedy --json
+    fedsched simulate sample --head 100 --federation example --policy rolling --evaluations 300
     """
     from fedsched.simulate import simulate
 
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
-    rules = _rules(policy, order=order, dispatch=dispatch, backfill_order=backfill_order, placement=placement)
+    search = _Search(method, window, evaluations, every, objective, checkpoint)
+    if policy.lower() == ROLLING:
+        _refuse({"order": order, "dispatch": dispatch, "backfill-order": backfill_order}, "is found by the search")
+        rules: Policy = search.policy(placement, seed)
+    else:
+        _refuse(search._asdict(), f"goes with --policy {ROLLING}")
+        rules = _rules(policy, order=order, dispatch=dispatch, backfill_order=backfill_order, placement=placement)
     workload = load_workload(trace, head)
     if sample is not None:
         workload = workload.sample(sample, seed=seed)
@@ -131,6 +140,46 @@ def command(
     return INTERRUPTED
 
 
+def _refuse(options: Mapping[str, object], why: str) -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise ValueError(f"--{option} {value} {why}; leave it out.")
+
+
+class _Search(NamedTuple):
+    """The options of --policy rolling; None where the default holds."""
+
+    method: str | None
+    window: int | None
+    evaluations: int | None
+    every: str | None
+    objective: str | None
+    checkpoint: Path | None
+
+    def policy(self, placement: str | None, seed: int) -> Policy:
+        """Return the rolling policy."""
+        from fedsched.rolling import Rolling
+
+        usual = Rolling()
+        return Rolling(
+            method=usual.method if self.method is None else self.method,
+            window=usual.window if self.window is None else self.window,
+            evaluations=usual.evaluations if self.evaluations is None else self.evaluations,
+            every=usual.every if self.every is None else _seconds(self.every),
+            objective=usual.objective if self.objective is None else self.objective,
+            placement=placement,
+            seed=seed,
+            checkpoint=self.checkpoint,
+        )
+
+
+def _seconds(every: str) -> str | float:
+    try:
+        return float(every)
+    except ValueError:
+        return every  # a word: the policy says which it knows
+
+
 def _rules(
     policy: str, *, order: str | None, dispatch: str | None, backfill_order: str | None, placement: str | None
 ) -> Policy:
@@ -139,7 +188,7 @@ def _rules(
     from fedsched.policies import POLICIES, Rules
 
     if policy.lower() not in POLICIES:
-        raise unknown_name("policy", policy, POLICIES)
+        raise unknown_name("policy", policy, [*POLICIES, ROLLING])
     rules = POLICIES[policy.lower()]
     if not isinstance(rules, Rules):
         for option, value in (("order", order), ("backfill-order", backfill_order), ("placement", placement)):

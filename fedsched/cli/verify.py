@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
-from fedsched.cli.shared import print_json, print_table, progress_bar
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.known import Outcome
 
-INTERRUPTED = 130
 
-
-def command(trace: str | None = None, /, *, nodes: int | None = None, json: bool = False) -> int:
+def command(trace: Path | None = None, /, *, nodes: int | None = None, json: options.Json = False) -> int:
     """Recompute the known schedules of a log on your copy of it; exit 1 if one differs.
 
     A log that is not known is run under every reading, and the schedules are checked against the model. Without a
     log, the table of known schedules is printed.
-
-    Example: fedsched verify KTH-SP2-1996-2.swf.gz
 
     Parameters
     ----------
@@ -31,8 +28,11 @@ def command(trace: str | None = None, /, *, nodes: int | None = None, json: bool
         A log in the Standard Workload Format, also .gz, .xz, .bz2.
     nodes
         The machine's size, where the log does not say it.
-    json
-        Print JSON instead of a table.
+
+    Examples
+    --------
+    fedsched verify
+    fedsched verify made.swf.gz --nodes 256
     """
     from fedsched.errors import TraceError
     from fedsched.known import plan_checks, read_raw, run_check
@@ -40,12 +40,12 @@ def command(trace: str | None = None, /, *, nodes: int | None = None, json: bool
     if trace is None:
         _print_known(as_json=json)
         return 0
-    if not Path(trace).exists():
+    if not trace.exists():
         raise TraceError(f"{trace}: there is no such file; check the path. Without one, the known logs are listed.")
     outcomes: list[Outcome] = []
     interrupted = False
     try:
-        for check in plan_checks(read_raw(trace), nodes=nodes or 0):
+        for check in plan_checks(read_raw(str(trace)), nodes=nodes or 0):
             with progress_bar(f"{check.reading.label}, {check.reading.same_time}") as progress:
                 outcomes.append(run_check(check, progress=progress))
     except KeyboardInterrupt:
@@ -57,7 +57,7 @@ def command(trace: str | None = None, /, *, nodes: int | None = None, json: bool
     if interrupted:
         print(f"fedsched: interrupted; {len(outcomes)} schedules were checked until then.", file=sys.stderr)
         return INTERRUPTED
-    return 0 if all(outcome.passed for outcome in outcomes) else 1
+    return 0 if all(outcome.passed for outcome in outcomes) else CHECK_FAILED
 
 
 def _print_outcomes(outcomes: Sequence[Outcome]) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from fedsched.baselines import baseline_schedules, values_of
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.optimize import bounds_of, optimize, versions
 from fedsched.policies import POLICIES
+from fedsched.search.driver import INTERRUPTED
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from fedsched.comparison.instances import Budget, Instance
     from fedsched.result import Result
@@ -58,33 +59,16 @@ def _known(value: float | None) -> float | None:
 
 @runtime_checkable
 class Entrant(Protocol):
-    """Whatever can be run on an instance with a seed and a budget; what it raises is recorded as a failed run."""
+    """Whatever can be run on an instance of its kind with a seed and a budget; what it raises is a failed run."""
 
     @property
     def name(self) -> str:
         """Return what tables call it; runs in a file are found by it."""
         ...
 
-    def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
+    def run(self, instance: Any, seed: int, budget: Budget) -> Outcome:
         """Return what came out."""
         ...
-
-
-def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entrant:
-    """Return the search or policy of that name; an entrant is what it is."""
-    if not isinstance(method, str):
-        if isinstance(method, Entrant):
-            return method
-        raise TypeError(f"compare: {method!r} is no method; give a name, or an object with `name` and `run`.")
-    known = ALIASES.get(method.lower(), method.lower())
-    return SearchEntrant(method, baselines) if known in METHODS else PolicyEntrant(method)
-
-
-def check_names(names: Iterable[str]) -> None:
-    """Raise for the first name that is neither a search nor a policy."""
-    for name in names:
-        if name.lower() not in {*METHODS, *ALIASES, *POLICIES}:
-            raise unknown_name("method or policy", name, [*METHODS, *ALIASES, *POLICIES])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +89,9 @@ class SearchEntrant:
             evaluations=budget.evaluations,
             seconds=budget.seconds,
             baselines=self.baselines,
+            progress=False,  # the comparison's own is enough
         )
-        if result.stop_reason == "interrupted":
+        if result.stop_reason == INTERRUPTED:
             raise KeyboardInterrupt
         return Outcome.of(result)
 
@@ -120,7 +105,8 @@ class PolicyEntrant:
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the values of the policy's one schedule."""
         policy = self.name.lower()
-        check_names([policy])
+        if policy not in POLICIES:
+            raise unknown_name("method or policy", self.name, [*METHODS, *ALIASES, *POLICIES])
         began = time.perf_counter()
         problem = SearchProblem(instance.workload, instance.federation, Objectives.of(instance.objectives))
         schedules = baseline_schedules(problem, (policy,))

@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict
+from errno import EACCES, EAGAIN, EINVAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from fedsched.comparison.record import RunRecord
 from fedsched.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from io import FileIO
     from os import PathLike
 
 BEGINNING = b'{"instance": '
@@ -23,6 +26,7 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
     if not Path(path).exists():
         return []
     try:
+        _check_regular(Path(path))
         lines = Path(path).read_bytes().split(b"\n")
     except OSError as error:
         raise FedschedError(f"Cannot read {path}: {error.strerror or error}; name a file of runs.") from error
@@ -31,7 +35,7 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
         if not line:
             continue
         try:
-            records.append(_record_of(json.loads(line)))
+            records.append(_record_of(line))
         except (ValueError, TypeError, KeyError):
             if number == len(lines) and _is_ours(line):  # no line feed behind it: the writer was killed
                 break
@@ -39,9 +43,16 @@ def read_records(path: str | PathLike[str]) -> list[RunRecord]:
     return records
 
 
-def _record_of(data: dict[str, Any]) -> RunRecord:
+def _record_of(line: bytes) -> RunRecord:
+    """Return the run in a line; whatever else the line is raises a ValueError, a TypeError or a KeyError."""
+    try:
+        data: dict[str, Any] = json.loads(line)
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None
+    if not isinstance(data, dict):
+        raise TypeError("a run is an object")
     baselines = data.get("baselines")
-    return RunRecord(
+    record = RunRecord(
         **{
             **data,
             "objectives": tuple(data["objectives"]),
@@ -50,11 +61,20 @@ def _record_of(data: dict[str, Any]) -> RunRecord:
             "bounds": tuple(data["bounds"]),
         }
     )
+    texts = (record.instance, record.fingerprint, record.method, record.stop_reason, record.error, *record.objectives)
+    numbers = [record.seed, record.evaluations, record.seconds, *(value for row in record.front for value in row)]
+    if not all(isinstance(text, str) for text in (*texts, *(baselines or ()))) or not record.objectives:
+        raise TypeError("a name is no text")
+    if not all(isinstance(number, int | float) for number in numbers):
+        raise TypeError("a value is no number")
+    if any(len(row) != len(record.objectives) for row in record.front):
+        raise ValueError("a plan has another number of values than there are objectives")
+    return record
 
 
 def _is_run(line: bytes) -> bool:
     try:
-        _record_of(json.loads(line))
+        _record_of(line)
     except (ValueError, TypeError, KeyError):
         return False
     return True
@@ -65,6 +85,28 @@ def _is_ours(line: bytes) -> bool:
     return line.startswith(BEGINNING[: len(line)])
 
 
+def _check_regular(path: Path) -> None:
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a device may be read without an end
+        raise OSError(EINVAL, "it is no regular file")
+
+
+def _lock(stream: FileIO, path: Path) -> None:
+    # Two writers would cut each other's lines; where the system knows no locks they still may. Of the two kinds this
+    # one ends with this process, however that dies: no forked worker that is left inherits it.
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, lockf
+    except ImportError:
+        return
+    try:
+        lockf(stream, LOCK_EX | LOCK_NB)
+    except OSError as error:
+        if error.errno in (EACCES, EAGAIN):
+            stream.close()
+            raise OutputError(
+                f"Cannot write {path}: another comparison is writing to it; give each a file of its own."
+            ) from None
+
+
 class RunFile:
     """A file of runs that is added to, a line a run, by one comparison at a time; `read_records` has found it sound."""
 
@@ -72,9 +114,12 @@ class RunFile:
         self.path = Path(path)
         self.added = 0
         try:
+            _check_regular(self.path)
             self._stream = self.path.open("ab+", buffering=0)
+            _lock(self._stream, self.path)
             # A line that a kill left half-written is cut away first, or the next one would be glued to it.
-            content = self.path.read_bytes()
+            self._stream.seek(0)
+            content = self._stream.read()
             whole = content.rfind(b"\n") + 1
             if _is_run(content[whole:]):
                 self._stream.write(b"\n")
@@ -106,3 +151,25 @@ class RunFile:
                 f"({self.added} of this call): make room, then call again for the rest."
             ) from error
         self.added += 1
+
+
+def merge_records(sources: Iterable[str | PathLike[str]], path: str | PathLike[str]) -> int:
+    """Return how many runs of other files were added to a file: those that it had not, or only as failed.
+
+    Parameters
+    ----------
+    sources
+        Files of runs; what was cut off in them is left out.
+    path
+        The file that they are added to. Merged again, it takes what is new.
+    """
+    known = {record.key: bool(record.error) for record in read_records(path)}
+    found = [record for source in sources for record in read_records(source)]
+    added = 0
+    with RunFile(path) as file:
+        for record in found:
+            if known.get(record.key, True) and (record.key not in known or not record.error):
+                file.add(record)
+                known[record.key] = bool(record.error)
+                added += 1
+    return added

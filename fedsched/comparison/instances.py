@@ -4,11 +4,34 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from fedsched.federation import Federation
     from fedsched.workload import Workload
+
+
+class Comparable(Protocol):
+    """Whatever methods can be compared on: an `Instance`, or one of another kind of simulator."""
+
+    @property
+    def name(self) -> str:
+        """Return what tables call it."""
+        ...
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """Return the names of the values that a run gives."""
+        ...
+
+    @property
+    def optimum(self) -> float | None:
+        """Return the first objective's best value where it is known."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Return a short name of everything that makes the problem."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

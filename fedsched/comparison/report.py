@@ -12,6 +12,7 @@ from fedsched.comparison.instances import Budget
 from fedsched.comparison.scores import is_maximised, measures_of
 from fedsched.comparison.statistics import check_alpha, probability
 from fedsched.io.atomic import atomic_text
+from fedsched.report.skeleton import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
 
     from fedsched.comparison.record import Blocks, Comparison, RunRecord
     from fedsched.comparison.statistics import Pairs
-
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #111; }
-table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
-caption { text-align: left; padding: .3rem 0; font-weight: 600; }
-th, td { padding: .25rem .7rem; border-bottom: 1px solid #ccc; text-align: right; font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child, th:nth-child(2), td:nth-child(2), td:last-child { text-align: left; }
-tr.best td { font-weight: 600; } svg { max-width: 100%; height: auto; }
-pre { background: #f4f4f4; padding: .7rem; overflow-x: auto; } .failed { color: #8a1c00; }
-"""
-
 
 def write(
     comparison: Comparison, path: str | PathLike[str], *, title: str, repeat: str, by: Blocks, alpha: float
@@ -45,19 +35,13 @@ def page(comparison: Comparison, *, title: str = "", repeat: str = "", by: Block
     check_alpha(alpha)
     if by not in ("run", "instance"):
         raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
-    heading = html.escape(title or f"{len(comparison.methods)} methods on {len(comparison.instances)} instances")
+    heading = title or f"{len(comparison.methods)} methods on {len(comparison.instances)} instances"
     parts = [_summary(comparison), _failures(comparison)]
     parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
     parts.append(_repeat(comparison, repeat))
     body = "\n".join(parts)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{heading}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>{STYLE}</style></head><body>
-<h1>{heading}</h1>
-{body}
-</body></html>
-"""
+    header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{html.escape(heading)}</h1></header>'
+    return document(heading, f'{header}\n<main class="comparison">{body}</main>', pictures=True)
 
 
 def _summary(comparison: Comparison) -> str:

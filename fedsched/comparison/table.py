@@ -93,29 +93,27 @@ def table_of(comparison: Comparison, measure: str | None = None) -> Table:
     """Return the table of a measure."""
     name, values = measured(comparison, measure)
     cells: dict[tuple[str, str], list[tuple[RunRecord, float]]] = {}
+    instances: dict[str, list[RunRecord]] = {}
     for record, value in zip(comparison.records, values, strict=True):
         cells.setdefault((record.instance, record.method), []).append((record, value))
-    medians = {key: _quartiles([value for _, value in runs])[1] for key, runs in cells.items()}
-    # Gathered once an instance: a search through all runs for every cell grows with their square.
-    of: dict[str, list[RunRecord]] = {}
-    for record in comparison.records:
-        of.setdefault(record.instance, []).append(record)
-    known: dict[str, list[float]] = {instance: [] for instance in of}
-    for (instance, _), median in medians.items():
-        if median == median:
-            known[instance].append(median)
-    references = {instance: _reference(records, name) for instance, records in of.items()}
+        instances.setdefault(record.instance, []).append(record)
+    quartiles = {key: _quartiles([value for _, value in runs]) for key, runs in cells.items()}
+    more = {where: is_maximised(of[0].objectives[0] if name == FIRST else name) for where, of in instances.items()}
+    references = {instance: _reference(of, name) for instance, of in instances.items()}
+    best: dict[str, float] = {}
+    for (instance, _), (_, middle, _) in quartiles.items():
+        if middle == middle:
+            best[instance] = (max if more[instance] else min)(best.get(instance, middle), middle)
     rows = []
     for (instance, method), runs in cells.items():
-        low, middle, high = _quartiles([value for _, value in runs])
+        low, middle, high = quartiles[instance, method]
         kind, reference = references[instance]
-        more = is_maximised(of[instance][0].objectives[0] if name == FIRST else name)
+        above = reference - middle if more[instance] else middle - reference
         rows.append(
             Row(
                 instance, method, len(runs), sum(bool(record.error) for record, _ in runs), middle, low, high,
-                gap=(reference - middle if more else middle - reference) / abs(reference) if kind else float("nan"),
-                reference=reference, kind=kind,
-                best=middle == middle and math.isclose(middle, (max if more else min)(known[instance]), rel_tol=SAME),
+                gap=above / abs(reference) if kind else float("nan"), reference=reference, kind=kind,
+                best=middle == middle and math.isclose(middle, best[instance], rel_tol=SAME),
             )
         )  # fmt: skip
     return Table(name, tuple(rows))

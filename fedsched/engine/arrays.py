@@ -182,6 +182,8 @@ class Counter(IntEnum):
     PLANNED_TO = 12  # positions below this have a reservation in a plan that still holds
     TRACK_ENDS = 13
     PLAN_HOLDS = 14
+    ASKS = 15  # 1: before a pass that may start something, the loop asks for a plan
+    PASS_DUE = 16  # it has asked, and the pass is still to come
 
 
 class Clock(IntEnum):

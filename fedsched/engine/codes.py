@@ -61,3 +61,4 @@ class Status(IntEnum):
     MORE = 1
     STUCK = 2
     PAUSED = 3
+    ASKED = 4

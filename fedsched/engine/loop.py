@@ -136,32 +136,48 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
         backfill_around_head(problem, plan, state)
 
 
+@inlined
+def _take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
+    # What happens at an instant before its pass.
+    counter = state.counter
+    _advance(problem, state, time)
+    if problem.same_time == SameTime.BATCH:
+        while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
+            _finish_first(problem, state)
+        update_rates(problem, state)
+        _arrive_all(problem, plan, state)
+    else:
+        arrived = counter[Counter.ARRIVED]
+        if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
+            _arrive(problem, plan, state, queues.AT_ONCE)
+        else:
+            _finish_first(problem, state)
+            update_rates(problem, state)
+
+
 @kernel
 def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) -> int:
-    """Advance by up to `limit` instants (events, in the sequential reading), none after `until`; return a Status."""
+    """Advance by up to `limit` instants (events, in the sequential reading), none after `until`; return a Status.
+
+    A state that asks for plans stops between the events of an instant and its pass, where some queued job is no
+    larger than what is free: the pass follows with the next call, by the plan that is given then.
+    """
     counter = state.counter
     jobs = problem.submit.size
     for _ in range(limit):
-        if counter[Counter.FINISHED] == jobs:
-            return Status.DONE
-        time = _next_time(problem, state)
-        if time == np.inf:
-            return Status.STUCK
-        if time > until:
-            return Status.PAUSED
-        _advance(problem, state, time)
-        if problem.same_time == SameTime.BATCH:
-            while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
-                _finish_first(problem, state)
-            update_rates(problem, state)
-            _arrive_all(problem, plan, state)
-        else:
-            arrived = counter[Counter.ARRIVED]
-            if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
-                _arrive(problem, plan, state, queues.AT_ONCE)
-            else:
-                _finish_first(problem, state)
-                update_rates(problem, state)
+        if counter[Counter.PASS_DUE] == 0:
+            if counter[Counter.FINISHED] == jobs:
+                return Status.DONE
+            time = _next_time(problem, state)
+            if time == np.inf:
+                return Status.STUCK
+            if time > until:
+                return Status.PAUSED
+            _take_events(problem, plan, state, time)
+            if counter[Counter.ASKS] == 1 and state.queue.tasks[1] <= counter[Counter.FREE]:
+                counter[Counter.PASS_DUE] = 1
+                return Status.ASKED
+        counter[Counter.PASS_DUE] = 0
         _dispatch(problem, plan, state)
         update_rates(problem, state)
     return Status.DONE if counter[Counter.FINISHED] == jobs else Status.MORE

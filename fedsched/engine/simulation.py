@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, loss_of_capacity, run
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack import caps_table, checked_caps, clusters_of_sites, new_state
+from fedsched.engine.requeue import requeue
 from fedsched.errors import InfeasibleError, ScheduleError
 
 if TYPE_CHECKING:
@@ -47,6 +48,14 @@ class RunningJobs:
         return replace(self, rows=np.array([place[int(row)] for row in self.rows], dtype=np.int64))
 
 
+class Planner(Protocol):
+    """Whoever makes new plans while a run goes on."""
+
+    def replan(self, run: Simulation) -> None:
+        """Look at the run, whose pass of this instant is due, and let it `follow` another plan, or do nothing."""
+        ...
+
+
 class Simulation:
     """A run of rules over a workload on a federation, resumable at any instant."""
 
@@ -60,6 +69,7 @@ class Simulation:
         caps: Ints | None = None,
         running: RunningJobs | None = None,
     ) -> None:
+        self.workload, self.federation = workload, federation
         self.problem = problem
         self.description = str(rules)
         self.plan = make_plan(workload, federation, rules, problem, caps=caps)
@@ -75,6 +85,10 @@ class Simulation:
             for name in ("tc", "work_left", "estimate_left", "since"):
                 getattr(self.state.rates, name)[running.rows] = getattr(running, name)
         begin(problem, self.plan, self.state)
+        self.planner: Planner | None = None
+        self._own_row = self.plan.cap_row  # of each job, the row of caps that no plan narrows
+        self._planned_rows = len(self.plan.caps)  # rows of caps from here on are the planner's
+        self._all_started = 0  # so many of the first to arrive have started
         self._slice = 64
 
     @property
@@ -99,6 +113,8 @@ class Simulation:
         (jobs finished, jobs in all) is called; what was done until then is kept.
         """
         while True:
+            if self.planner is not None and self.state.counter[Counter.PASS_DUE] == 1:
+                self.planner.replan(self)
             began = clock.perf_counter()
             status = run(self.problem, self.plan, self.state, self._slice, float(until))
             elapsed = clock.perf_counter() - began
@@ -106,6 +122,8 @@ class Simulation:
                 progress(self.finished, self.problem.submit.size)
             if status in (Status.DONE, Status.PAUSED):
                 return self
+            if status == Status.ASKED:
+                continue
             if status == Status.STUCK:
                 raise ScheduleError(
                     f"At {self.time:g} s no queued job can ever start although the machine is idle: "
@@ -115,6 +133,44 @@ class Simulation:
                 self._slice *= 2
             elif elapsed > SLICE_SECONDS * 2:
                 self._slice = max(1, self._slice // 2)
+
+    # ---- new plans on the way -----------------------------------------------------------------------------------
+
+    def consult(self, planner: Planner, *, jobs: int) -> None:
+        """Ask a planner before every pass that may start something; its plans bind at most so many jobs by caps."""
+        room = np.zeros((jobs, self.plan.caps.shape[1]), dtype=np.int64)
+        self.plan = self.plan._replace(caps=np.concatenate([self.plan.caps, room]), cap_row=self._own_row.copy())
+        self.planner = planner
+        self.state.counter[Counter.ASKS] = 1
+
+    def queued(self) -> Ints:
+        """Return the jobs that wait now, in the order of their arrival."""
+        arrived = self.problem.arrival[self._all_started : int(self.state.counter[Counter.ARRIVED])]
+        places = np.flatnonzero(np.isnan(self.state.start[arrived]))
+        self._all_started += int(places[0]) if places.size else arrived.size
+        return arrived[places]
+
+    def in_queue_order(self, jobs: Ints) -> Ints:
+        """Return queued jobs in the order in which the queue holds them."""
+        return jobs[np.argsort(self.state.queue.position[jobs])]
+
+    def limits(self, jobs: Ints) -> Ints:
+        """Return the nodes of every group that these jobs may use, jobs × groups, whatever a plan says."""
+        return np.minimum(self.plan.caps[self._own_row[jobs]], self.problem.tasks[jobs, None])
+
+    def unplanned(self) -> Plan:
+        """Return the plan at hand with the caps that every job has whatever a planner says."""
+        return self.plan._replace(cap_row=self._own_row)
+
+    def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
+        """Go on with this plan: queued jobs in their new order, each with caps, and the other queued jobs behind."""
+        rows = np.arange(self._planned_rows, self._planned_rows + planned.size)
+        self.plan.caps[rows] = caps
+        self.plan.cap_row[planned] = rows
+        self.plan.cap_row[behind] = self._own_row[behind]
+        self.plan = self.plan._replace(dispatch=int(dispatch), placement=int(placement))
+        jobs = np.concatenate([planned, behind])
+        requeue(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
 
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""

@@ -16,11 +16,10 @@ LOCAL = (0.75, 0.75, 0.75, 1.0)
 
 def draw_gantt(schedule: GangSchedule, ax: Axes | None = None) -> Axes:
     """Return the axes with a row a processor: gangs in colour, local jobs in grey, sites parted by a line."""
-    import matplotlib.pyplot as plt
+    import matplotlib as mpl
     from matplotlib.collections import PolyCollection
 
-    if ax is None:
-        _, ax = plt.subplots(figsize=(10, 5), layout="constrained")
+    ax = _axes(ax, height=5)
     stretch = np.repeat(np.arange(schedule.segment_job.size), np.diff(schedule.segment_first))
     job, row = schedule.segment_job[stretch], schedule.segment_processor
     left, right = schedule.segment_start[stretch], schedule.segment_end[stretch]
@@ -28,30 +27,38 @@ def draw_gantt(schedule: GangSchedule, ax: Axes | None = None) -> Axes:
         [np.stack((x, row + y), axis=1) for x, y in ((left, -0.45), (right, -0.45), (right, 0.45), (left, 0.45))],
         axis=1,
     )
-    hues = np.delete(plt.get_cmap("tab10")(np.arange(10)), 7, axis=0)  # its grey would pass for a local job
+    hues = np.delete(mpl.colormaps["tab10"](np.arange(10)), 7, axis=0)  # its grey would pass for a local job
     palette = hues[schedule.workload.id[job] % 9]
     palette[schedule.local[job]] = LOCAL
     ax.add_collection(PolyCollection(list(corners), facecolors=palette, edgecolors="white", linewidths=0.3))
     for border in np.cumsum(schedule.system.processors)[:-1]:
         ax.axhline(border - 0.5, color="black", linewidth=0.8)
-    begin, end = schedule.t0, max(schedule.end, schedule.t0 + 1e-9)
-    ax.set(xlim=(begin, end), ylim=(-0.5, schedule.system.total - 0.5), xlabel="time", ylabel="processor")
+    ax.set(xlim=_period(schedule), ylim=(-0.5, schedule.system.total - 0.5), xlabel="time", ylabel="processor")
     return ax
 
 
 def draw_load(schedule: GangSchedule, ax: Axes | None = None) -> Axes:
     """Return the axes with working processors (left, in per cent) and waiting jobs (right) over time."""
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=(10, 4), layout="constrained")
-    times = np.append(schedule.event_time, schedule.end)
-    working = 100.0 * (1.0 - schedule.idle / schedule.system.total)
-    ax.step(times, np.append(working, working[-1:]), where="post", color="#0072b2", linewidth=0.8)
-    ax.set(xlabel="time", ylim=(0, 105), xlim=(schedule.t0, max(schedule.end, schedule.t0 + 1e-9)))
+    ax = _axes(ax, height=4)
+    # From the first arrival to the end, also where nothing has happened between.
+    times = np.concatenate(([schedule.t0], schedule.event_time, [schedule.end]))
+    waiting, working = schedule.series(times)
+    ax.step(times, 100.0 * working / schedule.system.total, where="post", color="#0072b2", linewidth=0.8)
+    ax.set(xlabel="time", ylim=(0, 105), xlim=_period(schedule))
     ax.set_ylabel("processors at work (%)", color="#0072b2")
     queue = ax.twinx()
-    queue.step(times, np.append(schedule.waiting, schedule.waiting[-1:]), where="post", color="#d55e00", linewidth=0.8)
+    queue.step(times, waiting, where="post", color="#d55e00", linewidth=0.8)
     queue.set_ylabel("jobs waiting", color="#d55e00")
     queue.set_ylim(bottom=0)
     return ax
+
+
+def _axes(ax: Axes | None, *, height: float) -> Axes:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(10, height), layout="constrained").add_subplot() if ax is None else ax
+
+
+def _period(schedule: GangSchedule) -> tuple[float, float]:
+    begin = schedule.t0
+    return begin, max(schedule.end, begin + 1e-9 * max(1.0, abs(begin)))  # axes need some width

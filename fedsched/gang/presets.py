@@ -6,7 +6,6 @@ chosen here, and docs/gang.md says how.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
@@ -17,6 +16,7 @@ from fedsched.errors import unknown_name
 from fedsched.gang.run import simulate
 from fedsched.gang.schedule import GangSchedule  # noqa: TC001 a public type of this module's functions
 from fedsched.gang.system import GangSystem
+from fedsched.gang.values import is_number, whole
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -67,10 +67,9 @@ class DimitriadouKaratza:
     def __post_init__(self) -> None:
         for name in ("local_rate", "gang_rate"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
+            if not (is_number(value) and value > 0):
                 raise ValueError(f"DimitriadouKaratza: {name}={value!r} must be finite and above 0.")
-        if isinstance(self.completions, bool) or operator.index(self.completions) < 1:
-            raise ValueError(f"DimitriadouKaratza: completions={self.completions!r} must be at least 1.")
+        whole("DimitriadouKaratza", "completions", self.completions, least=1)
         self.system()
 
     def system(self, seed: int = 0) -> GangSystem:
@@ -84,12 +83,16 @@ class DimitriadouKaratza:
         )
 
     def workload(self, seed: int = 0) -> Workload:
-        """Return local jobs of both sites and gangs of 2, 4, 8 or 16 tasks, enough for the completions and the tail."""
-        rng = np.random.default_rng(seed)
+        """Return local jobs of both sites and gangs of 2, 4, 8 or 16 tasks: enough where the processors keep up."""
+        return self._jobs(seed, self._period())
+
+    def _period(self) -> float:
+        """Return for how long more jobs arrive than will be completed, unless they arrive faster than they end."""
+        return 1.25 * self.completions / (2 * self.local_rate + self.gang_rate) + 50.0
+
+    def _jobs(self, seed: int, horizon: float) -> Workload:
+        rng = _generator(seed)
         streams = []
-        total = 2 * self.local_rate + self.gang_rate
-        # Jobs go on arriving until the last completion, so more are drawn than will be completed.
-        horizon = 1.25 * self.completions / total + 50.0
         for site, rate in ((0, self.local_rate), (1, self.local_rate), (-1, self.gang_rate)):
             count = int(horizon * rate + 10.0 * np.sqrt(horizon * rate) + 10)
             submit = np.cumsum(rng.exponential(1.0 / rate, count))
@@ -109,7 +112,13 @@ class DimitriadouKaratza:
 
     def run(self, seed: int = 0) -> GangSchedule:
         """Return one run of the experiment."""
-        return simulate(self.workload(seed), self.system(), max_completions=self.completions, seed=seed)
+        period = self._period()
+        while True:
+            workload = self._jobs(seed, period)
+            schedule = simulate(workload, self.system(), max_completions=self.completions, seed=seed)
+            if schedule.end <= workload.submit[-1]:  # jobs went on arriving until the last completion
+                return schedule
+            period *= 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +157,7 @@ class Pinto2019:
     def system(self, seed: int = 0) -> GangSystem:
         """Return the system, whose clocks the seed draws."""
         migrates = self.scheduler.endswith("m")
-        rng = np.random.default_rng([seed, 2])
+        rng = _generator(seed, 2)
         return GangSystem(
             processors=(128, 256),
             clocks=tuple(rng.choice(CLOCKS_2019, 384).tolist()),
@@ -212,7 +221,7 @@ class Pinto2014:
 
     def system(self, seed: int = 0) -> GangSystem:
         """Return the system, whose clocks the seed draws between 1500 and 3000 MHz."""
-        rng = np.random.default_rng([seed, 2])
+        rng = _generator(seed, 2)
         return GangSystem(
             processors=(32, 64),
             clocks=tuple(rng.uniform(1500, 3000, 96).tolist()),
@@ -238,15 +247,18 @@ class Pinto2014:
 
 
 def _check_scenario(preset: Pinto2014 | Pinto2019, scenarios: int) -> None:
-    if isinstance(preset.scenario, bool) or preset.scenario not in range(1, scenarios + 1):
+    if not 1 <= whole(type(preset).__name__, "scenario", preset.scenario) <= scenarios:
         raise ValueError(f"{type(preset).__name__}: scenario={preset.scenario!r} must be 1 to {scenarios}.")
+
+
+def _generator(seed: int, *stream: int) -> np.random.Generator:
+    return np.random.default_rng([whole("presets", "seed", seed, least=0), *stream])
 
 
 def _check_work(preset: Pinto2014 | Pinto2019) -> None:
     for name, least in (("runtime", "above"), ("load", "above"), ("spread", "at least"), ("power", "any")):
         value = getattr(preset, name)
-        fits = {"above": value > 0, "at least": value >= 0, "any": True}[least]
-        if not (np.isfinite(value) and fits):
+        if not is_number(value) or not {"above": value > 0, "at least": value >= 0, "any": True}[least]:
             rule = "finite" if least == "any" else f"finite and {least} 0"
             raise ValueError(f"{type(preset).__name__}: {name}={value!r} must be {rule}.")
 
@@ -255,7 +267,7 @@ def _drawn_jobs(
     sizes: NDArray[np.int64], typical: int, preset: Pinto2014 | Pinto2019, *, processors: int, seed: int
 ) -> Workload:
     """Return jobs of these sizes, shuffled; lognormal run times, uniform arrivals over work / (processors · load)."""
-    rng = np.random.default_rng([seed, 1])
+    rng = _generator(seed, 1)
     sizes = rng.permutation(sizes)
     variance = np.log1p(preset.spread**2)
     factor = np.exp(rng.normal(-variance / 2.0, np.sqrt(variance), sizes.size))

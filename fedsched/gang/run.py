@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, ROUTINGS
 from fedsched.gang.schedule import GangSchedule
+from fedsched.gang.values import whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,16 +47,15 @@ def simulate(
     """
     from fedsched.gang.kernel import Status, run_events
 
-    if max_completions is not None and operator.index(max_completions) < 1:
-        raise ValueError(f"simulate: max_completions={max_completions} must be at least 1.")
+    if max_completions is not None:
+        whole("simulate", "max_completions", max_completions, least=1)
     if math.isnan(time_limit):
         raise ValueError("simulate: time_limit=nan must be a number; leave it out for no limit.")
-    if operator.index(seed) < 0:
-        raise ValueError(f"simulate: seed={seed} must be at least 0.")
+    seed = whole("simulate", "seed", seed, least=0)
     local = _local_jobs(workload, system)
     kept = np.flatnonzero(workload.tasks <= system.largest)
     rows = kept[np.lexsort((workload.id[kept], workload.submit[kept]))]
-    inputs = _inputs(workload, system, rows, local, int(seed), max_completions, time_limit)
+    inputs = _inputs(workload, system, rows, local, seed, max_completions, time_limit)
     state = _state(inputs, system)
     with np.errstate(over="ignore"):  # splitmix64 wraps around; without the compiler numpy would warn of it
         while (status := int(run_events(inputs, state))) in (Status.MORE, Status.PAUSE):
@@ -289,5 +289,6 @@ def _drawn(seed: int, count: int) -> NDArray[np.int64]:
     from fedsched.gang.state import draw_all
 
     drawn = np.zeros(count, dtype=np.int64)
-    draw_all(drawn, seed)
+    with np.errstate(over="ignore"):  # as in simulate()
+        draw_all(drawn, seed & sys.maxsize)  # kernels count in 64 bits with a sign
     return drawn

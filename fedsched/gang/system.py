@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from fedsched.errors import unknown_name
 from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, ORDERS, PREEMPTED, ROUTINGS
+from fedsched.gang.values import is_number, whole
 
 _NAMES = {
     "grid": GRIDS,
@@ -101,7 +101,7 @@ class GangSystem:
     bandwidth: float = math.inf
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "processors", tuple(_whole("processors", count) for count in _listed(self)))
+        object.__setattr__(self, "processors", tuple(whole("GangSystem", "processors", n) for n in _listed(self)))
         if not self.processors or min(self.processors) < 1:
             raise ValueError(f"GangSystem: processors={self.processors!r} must give every site at least 1.")
         if self.discipline == "lgfs":  # the same rule under the name of gangs
@@ -109,24 +109,25 @@ class GangSystem:
         for name, known in _NAMES.items():
             if getattr(self, name) not in known:
                 raise unknown_name(name.replace("_", " "), getattr(self, name), known)
-        if _whole("approach", self.approach) not in (1, 2, 3):
+        if whole("GangSystem", "approach", self.approach) not in (1, 2, 3):
             raise ValueError(f"GangSystem: approach={self.approach!r} must be 1, 2 or 3.")
-        if _whole("aging", self.aging) < 0:
-            raise ValueError(f"GangSystem: aging={self.aging!r} must be at least 0; 0 = never.")
+        whole("GangSystem", "aging", self.aging, least=0)
         for name in _AMOUNTS:
-            if not _is_number(getattr(self, name), least=0.0):
-                value = getattr(self, name)
+            value = getattr(self, name)
+            if not (is_number(value) and value >= 0):
                 raise ValueError(f"GangSystem: {name}={value!r} must be a finite number of at least 0.")
-        if not (isinstance(self.bandwidth, int | float) and self.bandwidth > 0):
+        if not (self.bandwidth == math.inf or _is_positive(self.bandwidth)):
             raise ValueError(f"GangSystem: bandwidth={self.bandwidth!r} must be above 0 MB a second; inf = no limit.")
         self._check_clocks()
         self._check_combination()
 
     def _check_clocks(self) -> None:
-        if not _is_number(self.reference_clock, least=0.0) or self.reference_clock == 0:
+        if not _is_positive(self.reference_clock):
             raise ValueError(f"GangSystem: reference_clock={self.reference_clock!r} must be a number of MHz above 0.")
         if self.clocks is None:
             return
+        if not isinstance(self.clocks, Iterable) or isinstance(self.clocks, str):
+            raise TypeError(f"GangSystem: clocks={self.clocks!r} must list a number of MHz for every processor.")
         clocks = tuple(self.clocks)
         if len(clocks) != self.total:
             raise ValueError(
@@ -134,7 +135,7 @@ class GangSystem:
                 "one."
             )
         for p, clock in enumerate(clocks):
-            if not _is_number(clock, least=0.0) or clock == 0:
+            if not _is_positive(clock):
                 raise ValueError(f"GangSystem: clocks[{p}]={clock!r} must be a number of MHz above 0.")
         object.__setattr__(self, "clocks", tuple(float(clock) for clock in clocks))
 
@@ -175,20 +176,5 @@ def _listed(system: GangSystem) -> Iterable[Any]:
     return system.processors
 
 
-def _is_number(value: Any, *, least: float) -> bool:
-    if isinstance(value, bool):
-        return False
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return False
-    return math.isfinite(number) and number >= least and not isinstance(value, str)
-
-
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool):
-        raise TypeError(f"GangSystem: {name}={value!r} must be a whole number.")
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"GangSystem: {name}={value!r} must be a whole number.") from None
+def _is_positive(value: Any) -> bool:
+    return is_number(value) and value > 0

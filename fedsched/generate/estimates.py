@@ -54,9 +54,9 @@ def estimates(
         requested = runtime
     elif model == "factor":
         low, high = factor if isinstance(factor, tuple) else (factor, factor)
-        if not 1 <= low <= high:
+        if not 1 <= low <= high < np.inf:
             raise ValueError(
-                f"factor={factor!r}: a requested time is at least the run time, so 1 <= least <= greatest."
+                f"factor={factor!r}: a requested time is at least the run time, so 1 <= least <= greatest, both finite."
             )
         requested = runtime * np.random.default_rng(seed).uniform(low, high, len(workload))
         said += f", factor={factor}, seed={seed}"
@@ -114,10 +114,10 @@ def _values_and_shares(jobs: int, limit: float) -> tuple[NDArray[np.float64], ND
     tail_count = count - popular.size
     if tail_count < 1:
         return popular, head / head.sum()
-    # Tail times fall on t = max·(a − 1)x/(a − x), to the minute.
+    # Tail times fall on t = max·(a − 1)x/(a − x), to the minute, but no later than max.
     a = 1 + 12.1039 * count**-0.6026
     x = np.arange(1, tail_count + 1) / (tail_count + 1)
-    tail = np.maximum(np.round(limit * (a - 1) * x / (a - x) / MINUTE), 1) * MINUTE
+    tail = np.minimum(np.maximum(np.round(limit * (a - 1) * x / (a - x) / MINUTE), 1) * MINUTE, limit)
     tail_ranks = np.arange(POPULAR + 1, POPULAR + 1 + tail_count)
     weight = 795.6 * tail_ranks**-2.267
     weight *= (100.0 - POPULAR_SHARE) / weight.sum()

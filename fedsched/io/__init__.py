@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.errors import unknown_name
+from fedsched.errors import OutputError, unknown_name
 from fedsched.io.files import COMPRESSION_SUFFIXES
 
 if TYPE_CHECKING:
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.federation import Federation
+    from fedsched.io.swf_table import RawLog
     from fedsched.workload import Workload
 
 __all__ = ["read", "read_example", "read_federation", "write", "write_federation"]
 
 # Completed, failed, cancelled, unknown; 2, 3 and 4 are partial records of jobs that have a line of their own.
 WHOLE_JOBS = (0, 1, 5, -1)
-FORMATS = {".swf": "swf", ".csv": "csv"}
+FORMATS = {".swf": "swf", ".csv": "csv", ".sacct": "sacct", ".json": "batsim"}
+FEDERATION_FORMATS = {".toml": "toml", ".xml": "simgrid", ".sacct": "sacct"}
+_CLEANED = ("swf", "sacct", "batsim")
 
 
 def read(
@@ -42,43 +45,64 @@ def read(
     Parameters
     ----------
     path
-        A file that ends in .swf or .csv, plain or with .gz, .xz or .bz2 after it.
+        A file that ends in .swf, .csv, .sacct (what Slurm's sacct -P prints) or .json (a Batsim workload), plain or
+        with .gz, .xz or .bz2 after it.
     format
-        "swf" or "csv", for a file with another name.
+        "swf", "csv", "sacct" or "batsim", for a file with another name.
     clean, over_request, statuses, sites, on_error
-        How a log in the Standard Workload Format is cleaned: see `fedsched.io.swf.read_swf`. A CSV file is written
-        clean, so that for one these must be left alone.
+        How a log is cleaned: see `fedsched.io.swf.read_swf`. A CSV file is written clean, so that for one these must
+        be left alone.
     nodes, name
         The machine's size and the workload's name; default: what the file says.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
     """
-    if _format(path, format) == "swf":
-        from fedsched.io.swf import read_swf
+    kind = _format(path, format)
+    if kind == "csv":
+        for option, value, default in (
+            ("clean", clean, "standard"),
+            ("over_request", over_request, "raise"),
+            ("statuses", statuses, WHOLE_JOBS),
+            ("sites", sites, "auto"),
+            ("on_error", on_error, "raise"),
+        ):
+            if value != default:
+                raise ValueError(f"{option}={value!r}: it is for logs ({', '.join(_CLEANED)}); {path} is CSV.")
+        return _read_csv(path, nodes=nodes, name=name, rebase=rebase, renumber=renumber)
+    from fedsched.io.cleaning import Cleaning, workload_of_log
 
-        return read_swf(
-            path,
-            clean=clean,
-            nodes=nodes,
-            over_request=over_request,
-            statuses=statuses,
-            sites=sites,
-            rebase=rebase,
-            renumber=renumber,
-            on_error=on_error,
-            name=name,
-        )
+    how = Cleaning(
+        clean=clean,
+        nodes=nodes,
+        over_request=over_request,
+        statuses=statuses,
+        sites=sites,
+        rebase=rebase,
+        renumber=renumber,
+        name=name,
+    )
+    return workload_of_log(_read_log(path, kind, on_error), path, how)
+
+
+def _read_log(path: str | PathLike[str], kind: str, on_error: Literal["raise", "skip"]) -> RawLog:
+    if kind == "sacct":
+        from fedsched.io import sacct
+
+        return sacct.read_log(path, on_error=on_error)
+    if kind == "batsim":
+        from fedsched.io import batsim
+
+        return batsim.read_log(path, on_error=on_error)
+    from fedsched.io import swf_table
+
+    return swf_table.read_table(path, on_error=on_error)
+
+
+def _read_csv(
+    path: str | PathLike[str], *, nodes: int | None, name: str | None, rebase: bool, renumber: bool
+) -> Workload:
     from fedsched.io.csv import read_csv
 
-    for option, value, default in (
-        ("clean", clean, "standard"),
-        ("over_request", over_request, "raise"),
-        ("statuses", statuses, WHOLE_JOBS),
-        ("sites", sites, "auto"),
-        ("on_error", on_error, "raise"),
-    ):
-        if value != default:
-            raise ValueError(f"{option}={value!r}: it is for logs in the Standard Workload Format; {path} is CSV.")
     workload = read_csv(path)
     if nodes is not None or name is not None:
         workload = replace(workload, nodes=workload.nodes if nodes is None else nodes, name=name or workload.name)
@@ -88,18 +112,40 @@ def read(
 
 def write(workload: Workload, path: str | PathLike[str], format: str | None = None) -> None:
     """Write a workload to a file that `read` gives back unchanged; the suffix tells the format unless `format` does."""
-    if _format(path, format) == "swf":
+    kind = _format(path, format)
+    if kind == "swf":
         from fedsched.io.swf import write_swf
 
         write_swf(workload, path)
-    else:
+    elif kind == "batsim":
+        from fedsched.io.batsim import write_batsim
+
+        write_batsim(workload, path)
+    elif kind == "csv":
         from fedsched.io.csv import write_csv
 
         write_csv(workload, path)
+    else:
+        raise OutputError(f"Cannot write {path}: {kind} is only read; write .swf, .csv or .json.")
 
 
-def read_federation(path: str | PathLike[str]) -> Federation:
-    """Return the federation in a TOML file."""
+def read_federation(path: str | PathLike[str], format: str | None = None) -> Federation:
+    """Return the federation in a file; the suffix tells the format unless `format` does.
+
+    .toml (and any other suffix) is fedsched's own "toml"; .xml a platform of "simgrid"; .sacct a dump of "sacct", of
+    which the clusters are as large as their jobs ever were together.
+    """
+    kind = format or FEDERATION_FORMATS.get(plain_suffix(path), "toml")
+    if kind not in FEDERATION_FORMATS.values():
+        raise unknown_name("federation format", kind, FEDERATION_FORMATS.values())
+    if kind == "simgrid":
+        from fedsched.io import simgrid
+
+        return simgrid.read_simgrid(path)
+    if kind == "sacct":
+        from fedsched.io import sacct
+
+        return sacct.read_federation(path)
     from fedsched.io import toml
 
     return toml.read_federation(path)
@@ -124,12 +170,17 @@ def _format(path: str | PathLike[str], format: str | None) -> str:
         if format not in FORMATS.values():
             raise unknown_name("workload format", format, FORMATS.values())
         return format
-    named = Path(path)
-    inner = Path(named.stem) if named.suffix.lower() in COMPRESSION_SUFFIXES else named
-    suffix = inner.suffix.lower()
+    suffix = plain_suffix(path)
     if suffix in FORMATS:
         return FORMATS[suffix]
-    if suffix == ".toml":
-        raise ValueError(f"{path}: TOML files hold federations: use read_federation and write_federation.")
+    if suffix in FEDERATION_FORMATS:
+        raise ValueError(f"{path}: {suffix[1:].upper()} files hold federations: use read_federation.")
     error = unknown_name("workload suffix", suffix, FORMATS)
-    raise type(error)(f'{path}: {error} Name the file so, or give format="swf" or "csv".')
+    named = ", ".join(f'"{kind}"' for kind in FORMATS.values())
+    raise type(error)(f"{path}: {error} Name the file so, or give format=one of {named}.")
+
+
+def plain_suffix(path: str | PathLike[str]) -> str:
+    """Return a file's suffix, that of a compression left out."""
+    named = Path(path)
+    return (Path(named.stem) if named.suffix.lower() in COMPRESSION_SUFFIXES else named).suffix.lower()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import TraceError
+from fedsched.errors import TraceError, shortened
 from fedsched.io.atomic import atomic_text
-from fedsched.io.files import read_text
+from fedsched.io.files import parse_json, read_text
 from fedsched.io.frame import NAMED, WHOLE, check_names, columns_of_workload, workload_of_columns
 from fedsched.io.swf import number_texts
 
@@ -78,7 +78,7 @@ def read_csv(path: str | PathLike[str]) -> Workload:
         check_names(header)
         if len(set(header)) != len(header):
             twice = next(name for name in header if header.count(name) > 1)
-            raise ValueError(f"Column {twice!r} stands there twice.")
+            raise ValueError(f"Column {shortened(twice)!r} stands there twice.")
         columns = zip(*rows, strict=True)
         table = {name: _column(name, texts, at, path) for name, texts in zip(header, columns, strict=True)}
         workload = workload_of_columns(
@@ -89,7 +89,7 @@ def read_csv(path: str | PathLike[str]) -> Workload:
             history=(*about.get("history", ()), f"read {Path(path).name}"),
         )
     except (ValueError, TypeError) as error:
-        raise TraceError(f"{path}: {error}") from error
+        raise TraceError(f"{path}: {shortened(str(error), 1000)}") from error
     return _with_header(workload, about.get("header", ()))
 
 
@@ -100,20 +100,17 @@ def _with_header(workload: Workload, header: Any) -> Workload:
 def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
     if not text.startswith(MARK):
         return {}
-    try:
-        about = json.loads(text.partition("\n")[0].removeprefix(MARK))
-    except ValueError as error:
-        raise TraceError(f"{path}, line 1: what follows {MARK.strip()!r} is not JSON ({error}).") from None
     where = f"{path}, line 1: what follows {MARK.strip()!r}"
+    about = parse_json(text.partition("\n")[0].removeprefix(MARK), where)
     if not isinstance(about, dict) or not set(about) <= set(_ABOUT):
         raise TraceError(f"{where} must be an object of {', '.join(_ABOUT)}.")
     for name, value in about.items():
         wanted = {"name": str, "nodes": int}.get(name, list)
         if not isinstance(value, wanted):
-            raise TraceError(f"{where} says {name}={value!r}; it must be of type {wanted.__name__}.")
+            raise TraceError(f"{where} says {name}={shortened(repr(value))}; it must be of type {wanted.__name__}.")
     for pair in about.get("header", ()):
         if not isinstance(pair, list) or len(pair) != 2:
-            raise TraceError(f"{where} says header={pair!r}; each entry must be a label and a text.")
+            raise TraceError(f"{where} says header={shortened(repr(pair))}; each entry must be a label and a text.")
     return about
 
 

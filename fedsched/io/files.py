@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
+import json
 import lzma
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fedsched.errors import TraceError
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 COMPRESSION_SUFFIXES = (".gz", ".xz", ".bz2")
 _MAGIC = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\x00", lzma.open), (b"BZh", bz2.open))
+# Logs shrink by a factor of 5 to 20. What grows beyond both limits is a trap, or not a file to read whole.
+GROWTH = 200
+ALLOWANCE = 64 << 20
 _OTHER = ((b"PK\x03\x04", "a zip archive; unpack it first"), (b"%PDF", "a PDF document"))
 
 
@@ -31,6 +36,8 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
     """Return a stream of the file's content; its first bytes, not its name, tell how it is compressed.
 
     Every way in which the file cannot be read is a `TraceError`; data that end in the middle a `TruncatedError`.
+    Compressed data that grow to more than 64 MiB and to more than 200 times their size are such an error too: no file
+    takes memory without bound.
     """
     try:
         with Path(path).open("rb") as raw:
@@ -43,8 +50,9 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
             if opener is None:
                 yield raw
             else:
+                limit = max(ALLOWANCE, GROWTH * Path(path).stat().st_size)
                 with opener(raw, "rb") as stream:
-                    yield cast("BufferedReader", stream)
+                    yield io.BufferedReader(_Bounded(cast("io.BufferedIOBase", stream), limit, path), 1 << 20)
     except EOFError as error:
         raise TruncatedError(
             f"{path}: the compressed data end in the middle; get the file again, or read what is there "
@@ -58,6 +66,32 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
         raise TraceError(f"{path}: it is a folder; give a file in it.") from error
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}.") from error
+
+
+class _Bounded(io.RawIOBase):
+    """Decompressed data, up to a limit."""
+
+    def __init__(self, stream: io.BufferedIOBase, limit: int, path: str | PathLike[str]) -> None:
+        self._stream = stream
+        self._left = limit
+        self._path = path
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Return how many bytes were written into the buffer."""
+        room = memoryview(buffer)
+        part = self._stream.read1(len(room))
+        self._left -= len(part)
+        if self._left < 0:
+            raise TraceError(
+                f"{self._path}: the compressed data grow to more than {GROWTH} times their size and more than "
+                f"{ALLOWANCE >> 20} MiB, as no log does; unpack the file first if it is one."
+            )
+        room[: len(part)] = part
+        return len(part)
 
 
 def read_text(path: str | PathLike[str]) -> str:
@@ -78,3 +112,21 @@ def decode(content: bytes) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return content.decode("latin-1")
+
+
+def read_json(path: str | PathLike[str]) -> Any:
+    """Return what a JSON file says."""
+    return parse_json(read_text(path), str(path))
+
+
+def parse_json(text: str, source: str) -> Any:
+    """Return what a JSON text says; `source` is named where it says nothing."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        at = f", line {error.lineno}" if error.lineno > 1 else ""
+        raise TraceError(f"{source}{at}: not valid JSON ({error.msg}).") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise TraceError(f"{source}: not valid JSON ({error}).") from None
+    except RecursionError:
+        raise TraceError(f"{source}: its brackets are nested too deeply.") from None

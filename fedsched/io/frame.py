@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.errors import LONG_NAME
 from fedsched.log import LOG_COLUMNS, LogColumns
 
 if TYPE_CHECKING:
@@ -87,9 +88,9 @@ def check_names(names: Iterable[str]) -> None:
     given = list(names)
     for name in given:
         if name not in COLUMNS:
-            near = difflib.get_close_matches(str(name), COLUMNS, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(str(name)[:LONG_NAME], COLUMNS, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"Unknown column {name!r}.{hint} Known: {', '.join(COLUMNS)}.")
+            raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {', '.join(COLUMNS)}.")
     for name in REQUIRED:
         if name not in given:
             raise ValueError(f"Column {name!r} is missing; {', '.join(REQUIRED)} are needed.")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import ScheduleError, unknown_name
+from fedsched.errors import ScheduleError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
-from fedsched.io.files import open_bytes
+from fedsched.io.files import read_text
 from fedsched.io.swf import write_swf
 from fedsched.log import LOG_COLUMNS, LogColumns
 from fedsched.schedule import Schedule
@@ -68,18 +67,20 @@ def read_csv(
     kill_at_estimate: bool = False,
 ) -> Schedule:
     """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group."""
-    with open_bytes(path) as raw, TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
-        rows = list(csv.reader(text))
+    try:
+        rows = list(csv.reader(read_text(path).splitlines(keepends=True)))
+    except csv.Error as error:
+        raise ScheduleError(f"{path}: not valid CSV: {error}.") from None
     if not rows:
         raise ScheduleError(f"{path}: it is empty; a schedule has a line of column names and one line a job.")
     header, body = rows[0], [row for row in rows[1:] if row]
     wanted = ["id", "start", "finish", *group_labels(federation)]
     for name in wanted:
         if name not in header:
-            raise ScheduleError(f"{path}: it has no column {name!r}; it has {', '.join(header)}.")
+            raise ScheduleError(f"{path}: it has no column {name!r}; it has {shortened(', '.join(header), 200)}.")
     for name in header:
         if name.startswith("nodes:") and name not in wanted:
-            raise unknown_name("node group column", name, wanted[3:])
+            raise ScheduleError(f"{path}: {unknown_name('node group column', name[:80], wanted[3:])}")
     place = {int(job): row for row, job in enumerate(workload.id)}
     start = np.full(len(workload), np.nan)
     finish = np.full(len(workload), np.nan)
@@ -91,9 +92,10 @@ def read_csv(
             job = place[int(values[0])]
             counts[job] = [int(value) for value in values[3:]]
         except KeyError as error:
-            raise ScheduleError(f"{path}, line {line}: the workload has no job {error.args[0]}.") from None
-        except (ValueError, IndexError) as error:
-            raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({error}).") from None
+            raise ScheduleError(f"{path}, line {line}: the workload has no job {shortened(error.args[0])}.") from None
+        except (ValueError, IndexError, OverflowError) as error:
+            said = shortened(str(error))
+            raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({said}).") from None
         start[job], finish[job] = values[1:3]
     return Schedule(
         workload=workload,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fedsched.errors import TraceError
 from fedsched.io.files import TruncatedError, decode, open_bytes
+from fedsched.log import CleaningReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,16 +35,26 @@ LABELS = (
 _KNOWN_LABELS = {label.lower(): label for label in LABELS}
 _LABELLED = re.compile(r"(\s*)([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _CHUNK = 1 << 20
+MAX_LINE = 4 << 20
+# What numpy takes for a blank: more than bytes.strip does.
+_BLANKS = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"
 
 
 @dataclass(frozen=True, slots=True)
 class RawLog:
-    """A log as it stands: `table[f]` is field f + 1 of every job line."""
+    """A log as it stands: `table[f]` is field f + 1 of every job line.
+
+    `columns` holds what the eighteen fields have no place for, `found` what the reader left out or altered, `logged`
+    whether the fields that the model does not use say anything.
+    """
 
     table: NDArray[np.float64]
     header: tuple[tuple[str, str], ...]
     malformed: int = 0
     truncated: bool = False
+    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    found: CleaningReport = CleaningReport(records=0, kept=0)  # noqa: RUF009 it is frozen
+    logged: bool = True
 
     @property
     def rows(self) -> int:
@@ -72,6 +83,8 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
                 if newline:
                     parser.feed(held)
                     held, pending = pending + whole + newline, rest
+                elif len(pending) > MAX_LINE:
+                    raise TraceError(f"{path}: a line of more than {MAX_LINE >> 20} MiB; it is no log.")
                 else:
                     pending += block
             parser.feed(held + pending, last=True)
@@ -124,7 +137,7 @@ class _Parser:
         first, self._line = self._line + 1, self._line + len(lines)
         if b";" in block:
             lines = [self._without_comment(line) for line in lines]
-        if not any(line.strip() for line in lines):
+        if not any(line.strip(_BLANKS) for line in lines):
             return
         try:
             rows = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
@@ -144,7 +157,7 @@ class _Parser:
 
     def _line_by_line(self, lines: list[bytes], first: int, last: bool) -> NDArray[np.float64]:
         rows = []
-        final = max(k for k, line in enumerate(lines) if line.strip())
+        final = max(k for k, line in enumerate(lines) if line.strip(_BLANKS))
         for k, line in enumerate(lines):
             texts = decode(line).split()
             if not texts:
@@ -196,7 +209,7 @@ def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
     A known label may be indented and repeated. An unknown one counts only at the start of the line, so that
     "see http://..." or an indented "Warning: ..." stays text.
     """
-    pairs: list[tuple[str, str]] = []
+    pairs: list[tuple[str, list[str]]] = []
     for comment in comments:
         if not comment.strip():
             continue
@@ -205,17 +218,17 @@ def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
             indent, word, text = match.groups()
             label = _KNOWN_LABELS.get(word.lower())
             if label or len(indent) <= 1:
-                pairs.append((label or word, text))
+                pairs.append((label or word, [text]))
                 continue
         if pairs:
-            label, text = pairs[-1]
-            pairs[-1] = (label, f"{text}\n{comment.strip()}")
+            pairs[-1][1].append(comment.strip())
         else:
-            pairs.append(("", comment.strip()))
-    return tuple(pairs)
+            pairs.append(("", [comment.strip()]))
+    return tuple((label, "\n".join(lines)) for label, lines in pairs)
 
 
 def header_number(header: tuple[tuple[str, str], ...], label: str) -> int:
     """Return the greatest number that stands at the start of a label's texts; 0 when none does."""
     found = [re.match(r"\d[\d,]*", text) for name, text in header if name == label]
-    return max((int(match.group().replace(",", "")) for match in found if match), default=0)
+    digits = [match.group().replace(",", "") for match in found if match]
+    return max((int(number) for number in digits if len(number) < 16), default=0)  # no machine has more

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedsched.errors import FederationError, TraceError
+from fedsched.errors import FederationError, TraceError, shortened
 from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file
@@ -37,8 +37,8 @@ def read_federation(path: str | PathLike[str]) -> Federation:
         raise FederationError(str(error)) from error
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FederationError(f"{path}: not valid TOML: {error}.") from error
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
+        raise FederationError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
     return federation_of_data(data, source=str(path), name=Path(path).name.removesuffix(".toml"))
 
 
@@ -60,19 +60,20 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
     try:
         return _converter().structure({"name": name, **data}, Federation)
     except BaseValidationError as error:
-        raise FederationError("; ".join(f"{source}: {reason}" for reason in _reasons(error))) from error
+        reasons = "; ".join(f"{source}: {reason}" for reason in _reasons(error))
+        raise FederationError(shortened(reasons, 1000)) from error
 
 
 def _check_keys(data: object, noun: type, where: str) -> None:
     """Raise for a table with an unknown key or without a needed one."""
     known = [_KEYS.get(field.name, field.name) for field in fields(noun)]
     if not isinstance(data, Mapping):
-        raise FederationError(f"{where}: {data!r} is not a table; it needs the keys {', '.join(known)}.")
+        raise FederationError(f"{where}: {shortened(repr(data))} is not a table; it needs the keys {', '.join(known)}.")
     for key in data:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1, cutoff=0.4)
+            near = difflib.get_close_matches(key[:80], known, n=1, cutoff=0.4)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise FederationError(f"{where}: unknown key {key!r}.{hint} Known: {', '.join(known)}.")
+            raise FederationError(f"{where}: unknown key {key[:80]!r}.{hint} Known: {', '.join(known)}.")
     needed = {Federation: ("cluster",), Cluster: ("name", "group"), NodeGroup: ("count",)}[noun]
     for key in needed:
         if key not in data:
@@ -100,19 +101,19 @@ def _converter() -> Converter:
 
 def _whole(value: object, _: type) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{value!r} must be a whole number")
+        raise TypeError(f"{shortened(repr(value))} must be a whole number")
     return value
 
 
 def _real(value: object, _: type) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{value!r} must be a number")
+        raise TypeError(f"{shortened(repr(value))} must be a number")
     return float(value)
 
 
 def _text(value: object, _: type) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} must be a text in quotes")
+        raise TypeError(f"{shortened(repr(value))} must be a text in quotes")
     return value
 
 

@@ -122,10 +122,8 @@ def _checked(job: ArrayLike, time: ArrayLike, cost: ArrayLike) -> tuple[Ints, Fl
 
 def mean_level(job: Ints, expense: Floats) -> float:
     """Return t* or b*: the sum over jobs of the mean expense of their alternatives, rounded up (eq. 5)."""
-    counts = np.bincount(job)
-    sums = np.bincount(job, weights=expense)
-    some = counts > 0
-    return float(np.ceil(sums[some] / counts[some]).sum())
+    _, place, counts = np.unique(job, return_inverse=True, return_counts=True)
+    return float(np.ceil(np.bincount(place, weights=expense) / counts).sum())
 
 
 def _figures(code: Problem, time: Floats, cost: Floats) -> tuple[Floats, Floats]:

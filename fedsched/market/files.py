@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import FedschedError, unknown_name
+from fedsched.errors import FedschedError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.market.environment import WATTS, Environment
@@ -31,6 +31,8 @@ JOB = {
     "criterion": str,
     "name": str,
 }
+MOST_NODES = 1_000_000
+MOST = 2**63
 KINDS = {float: "a number", int: "a whole number", str: "a text in quotes", list: "a list"}
 
 
@@ -47,8 +49,8 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
     """
     try:
         data = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise MarketFileError(f"{path}: not valid TOML: {error}.") from error
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
+        raise MarketFileError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
     _check(data, MARKET, ("interval", "node", "job"), str(path))
     interval = _pair(data["interval"], f"{path}: interval")
     columns: dict[str, list[float]] = {"performance": [], "price": [], "watts": []}
@@ -58,6 +60,8 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
         _check(node, NODE, ("performance", "price"), where)
         if node.get("count", 1) < 1:
             raise MarketFileError(f"{where}: count={node['count']!r} must be at least 1.")
+        if len(columns["price"]) + node.get("count", 1) > MOST_NODES:
+            raise MarketFileError(f"{where}: that makes more than {MOST_NODES:,} nodes; give fewer.")
         spans = [_pair(span, f"{where}: busy") for span in node.get("busy", [])]
         for _ in range(node.get("count", 1)):
             busy += [(len(columns["price"]), *span) for span in spans]
@@ -78,8 +82,8 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
             reference=float(data.get("reference", 1.0)),
         )
         batch = [Request(**{"name": str(k + 1), **job}) for k, job in enumerate(jobs)]
-    except ValueError as error:
-        raise MarketFileError(f"{path}: {error}") from error
+    except (ValueError, ArithmeticError) as error:
+        raise MarketFileError(f"{path}: {shortened(str(error), 1000)}") from error
     return batch, environment
 
 
@@ -99,20 +103,26 @@ def write_windows(assignment: Assignment, path: str | PathLike[str]) -> None:
 def _check(table: object, known: Mapping[str, type], needed: tuple[str, ...], where: str) -> None:
     """Raise for a table with an unknown key, without a needed one, or with a value of the wrong kind."""
     if not isinstance(table, Mapping):
-        raise MarketFileError(f"{where}: {table!r} is not a table; write [[node]] and [[job]] for lists of tables.")
+        raise MarketFileError(
+            f"{where}: {shortened(repr(table))} is not a table; write [[node]] and [[job]] for lists of tables."
+        )
     for key, value in table.items():
         if key not in known:
             raise MarketFileError(f"{where}: {unknown_name('key', key, known)}")
         kind = known[key]
         if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-            raise MarketFileError(f"{where}: {key}={value!r} must be {KINDS[kind]}.")
+            raise MarketFileError(f"{where}: {key}={shortened(repr(value))} must be {KINDS[kind]}.")
+        if isinstance(value, int) and abs(value) >= MOST:
+            raise MarketFileError(f"{where}: {key}={shortened(repr(value))} has more than 64 bits.")
     for key in needed:
         if key not in table:
             raise MarketFileError(f"{where}: the key {key!r} is missing.")
 
 
 def _pair(value: Any, where: str) -> tuple[float, float]:
-    numbers = isinstance(value, list) and all(isinstance(x, int | float) and not isinstance(x, bool) for x in value)
+    numbers = isinstance(value, list) and all(
+        isinstance(x, float) or (isinstance(x, int) and not isinstance(x, bool) and abs(x) < MOST) for x in value
+    )
     if not numbers or len(value) != 2:
-        raise MarketFileError(f"{where}: {value!r} must be [start, end], two numbers.")
+        raise MarketFileError(f"{where}: {shortened(repr(value))} must be [start, end], two numbers.")
     return float(value[0]), float(value[1])

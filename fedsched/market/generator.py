@@ -123,13 +123,13 @@ class Domain:
         # Tasks until a node's share is reached, the last one cut to it; sorted uniforms lay them into the free time.
         most = int(np.ceil(self.interval * self.busy[1] / self.local[0])) + 1
         ends = np.minimum(np.cumsum(rng.uniform(*self.local, (self.nodes, most)), axis=1), busy[:, None])
-        lengths = np.diff(ends, axis=1, prepend=0.0)
-        tasks = lengths > 0
+        begins = np.pad(ends[:, :-1], ((0, 0), (1, 0)))
+        tasks = ends > begins
         gaps = rng.uniform(size=(self.nodes, most)) * (self.interval - busy)[:, None]
         gaps[~tasks] = np.inf
         gaps.sort(axis=1)
         node, place = np.nonzero(tasks)
-        start = gaps[node, place] + (ends - lengths)[node, place]
+        start = gaps[node, place] + begins[node, place]
         end = np.minimum(gaps[node, place] + ends[node, place], self.interval)
         some = end > start
         return Timetable(node[some], start[some], end[some])
@@ -166,8 +166,8 @@ class Jobs:
             raise ValueError(f"Jobs: nodes={self.nodes!r} must be two whole numbers of at least 1, in order.")
         if not 0 < self.length[0] <= self.length[1] < np.inf:
             raise ValueError(f"Jobs: length={self.length!r} must be two finite values above 0, in order.")
-        if not 0 <= self.budget[0] <= self.budget[1]:
-            raise ValueError(f"Jobs: budget={self.budget!r} must be two values of at least 0, in order.")
+        if not 0 <= self.budget[0] <= self.budget[1] < np.inf:
+            raise ValueError(f"Jobs: budget={self.budget!r} must be two finite values of at least 0, in order.")
         if not self.criteria:
             raise ValueError("Jobs: criteria is empty; name at least one.")
         for criterion in self.criteria:

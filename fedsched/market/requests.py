@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from fedsched.errors import InfeasibleError
@@ -48,7 +49,8 @@ class Request:
 
     def __post_init__(self) -> None:
         who = f"Request {self.name}".strip()
-        if isinstance(self.nodes, bool) or int(self.nodes) != self.nodes or self.nodes < 1:
+        number = isinstance(self.nodes, Real) and not isinstance(self.nodes, bool)
+        if not number or not 1 <= self.nodes < math.inf or int(self.nodes) != self.nodes:
             raise ValueError(f"{who}: nodes={self.nodes!r} must be a whole number of at least 1.")
         if not (math.isfinite(self.length) and self.length > 0):
             raise ValueError(f"{who}: length={self.length!r} must be finite and above 0.")
@@ -83,11 +85,13 @@ def requests_of(
     criterion, deadline
         As of `Request`, for all.
     """
+    if not 0 <= price < math.inf:
+        raise ValueError(f"requests_of: price={price!r} must be finite and at least 0.")
     return [
         Request(
             nodes=tasks,
             length=length,
-            budget=budget * tasks * length * price,
+            budget=math.inf if budget == math.inf else budget * tasks * length * price,
             criterion=criterion,
             deadline=deadline,
             name=str(job),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.errors import unknown_name
 from fedsched.market.codes import CRITERIA, code_of
 from fedsched.market.generator import Domain, Jobs
 from fedsched.market.methods import Method, schedule
@@ -67,6 +68,8 @@ class Cycles:
         cycles
             Of these cycles alone.
         """
+        if column not in (known := [field.name for field in fields(self)]):
+            raise unknown_name("column", column, known)
         values = getattr(self, column)
         kept = ~np.isnan(self.start)
         if criterion is not None:
@@ -163,9 +166,13 @@ class Searches:
 
     def mean(self, strategy: str, criterion: str) -> float:
         """Return a figure's mean over the domains in which the strategy found a window."""
+        if strategy not in self.found:
+            raise unknown_name("strategy", strategy, self.found)
+        if criterion not in WINDOW_COLUMNS:
+            raise unknown_name("figure", criterion, WINDOW_COLUMNS)
         values = self.found[strategy][:, WINDOW_COLUMNS.index(criterion)]
-        known = values[~np.isnan(values)]
-        return float(known.mean()) if len(known) else float("nan")
+        there = values[~np.isnan(values)]
+        return float(there.mean()) if len(there) else float("nan")
 
 
 def searches_of(

@@ -23,6 +23,7 @@ def draw(
     value: str = "makespan",
     bound: float | None = None,
     quantiles: tuple[float, float] = (0.25, 0.75),
+    maximised: bool = False,
     logarithmic: bool = True,
     title: str = "",
     ax: Any = None,
@@ -40,6 +41,8 @@ def draw(
         A lower bound, drawn as a line.
     quantiles
         The band's edges.
+    maximised
+        Whether the best value is the greatest.
     logarithmic
         Whether what was spent is shown by powers of ten.
     title
@@ -51,7 +54,7 @@ def draw(
         raise ValueError(f"convergence: quantiles={quantiles} must rise between 0 and 1.")
     ax = style.axes(ax)
     for k, (name, of_seeds) in enumerate(runs.items()):
-        grid, values = on_one_grid(name, of_seeds, logarithmic=logarithmic)
+        grid, values = on_one_grid(name, of_seeds, maximised=maximised, logarithmic=logarithmic)
         colour = style.LINES[k % len(style.LINES)]
         low, middle, high = np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=0)
         ax.fill_between(grid, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
@@ -68,15 +71,16 @@ def draw(
 
 
 def on_one_grid(
-    name: str, runs: Sequence[tuple[ArrayLike, ArrayLike]], *, logarithmic: bool = True
+    name: str, runs: Sequence[tuple[ArrayLike, ArrayLike]], *, maximised: bool = False, logarithmic: bool = True
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return common instants, and for each run (a row) the best value that it knew at each."""
+    best_so_far = np.maximum if maximised else np.minimum
     series = []
     for spent, value in runs:
         at, known = np.asarray(spent, dtype=np.float64), np.asarray(value, dtype=np.float64)
         if at.shape != known.shape or at.ndim != 1 or not at.size or (np.diff(at) < 0).any():
             raise ValueError(f"convergence: a run of {name!r} needs as many rising instants as values, at least one.")
-        series.append((at, np.minimum.accumulate(known)))
+        series.append((at, best_so_far.accumulate(known)))
     if not series:
         raise ValueError(f"convergence: {name!r} has no runs; give at least one.")
     begin, end = max(at[0] for at, _ in series), max(at[-1] for at, _ in series)

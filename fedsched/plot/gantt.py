@@ -192,6 +192,15 @@ def steps_of(
     return (times - schedule.t0) / unit, np.cumsum(change)
 
 
+def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return instants, and from each on the load on cluster k's uplink (eqs. 1.2 and 1.3)."""
+    tasks = schedule.workload.tasks
+    here = schedule.counts[:, np.array(schedule.federation.group_cluster) == k].sum(axis=1)
+    # Nothing crosses where no task or every task is here.
+    demand = here * schedule.workload.task_bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
+    return steps_of(schedule, demand, unit)
+
+
 def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
     groups = schedule.federation.groups
     extra = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
@@ -207,13 +216,9 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
 
 
 def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> None:
-    clusters = np.array(schedule.federation.group_cluster)
-    tasks = schedule.workload.tasks
     styles = ("-", "--", ":", "-.")
     for k in finite:
-        here = schedule.counts[:, clusters == k].sum(axis=1)
-        demand = here * schedule.workload.task_bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
-        times, load = steps_of(schedule, np.where((here > 0) & (here < tasks), demand, 0.0), unit)
+        times, load = link_load(schedule, k, unit)
         cluster = schedule.federation.clusters[k]
         ax.step(times, load / cluster.uplink, where="post", color=COLOURS[(4 + k) % len(COLOURS)],
                 linestyle=styles[k % len(styles)], linewidth=1, label=cluster.name)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.plot import style
-from fedsched.plot.gantt import COLOURS, steps_of, time_unit
+from fedsched.plot.gantt import COLOURS, link_load, steps_of, time_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,15 +91,11 @@ def saturated(schedule: Schedule, ax: Any = None) -> Any:
 
 def saturations(schedule: Schedule) -> list[Saturation]:
     """Return when each finite uplink's load is above its bandwidth (eq. 1.3: SD < 1)."""
-    cluster_of = np.array(schedule.federation.group_cluster)
-    tasks = schedule.workload.tasks
     found = []
     for k, cluster in enumerate(schedule.federation.clusters):
         if not np.isfinite(cluster.uplink):
             continue
-        here = schedule.counts[:, cluster_of == k].sum(axis=1)
-        demand = here * schedule.workload.task_bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
-        times, load = steps_of(schedule, np.where((here > 0) & (here < tasks), demand, 0.0), 1.0)
+        times, load = link_load(schedule, k, 1.0)
         over = load[:-1] > cluster.uplink * (1 + 1e-9)  # what ends leaves rounding behind in a running sum
         found.append(Saturation(cluster.name, times[:-1][over], times[1:][over]))
     return found

@@ -20,11 +20,12 @@ def draw(
     objectives: tuple[str, str] = ("makespan", "energy"),
     baselines: Mapping[str, ArrayLike] | None = None,
     bound: ArrayLike | None = None,
+    maximised: tuple[bool, bool] = (False, False),
     knee: bool = True,
     title: str = "",
     ax: Any = None,
 ) -> Any:
-    """Return the axes with fronts of two objectives, both minimised.
+    """Return the axes with fronts of two objectives, minimised unless said otherwise.
 
     Parameters
     ----------
@@ -35,7 +36,10 @@ def draw(
     baselines
         Name -> one or more rows, drawn as single marks.
     bound
-        Rows of a lower bound of the front (`LowerBounds.front()`): nothing below and left of it can exist.
+        Rows (x, y) of a lower bound of the front (`LowerBounds.front()`): nothing with a first value of at most x has a
+        second one below y. Between the rows the edge is what follows from them: `impossible_edge`.
+    maximised
+        Of which of the two more is better.
     knee
         Mark the knee of the first front.
     title
@@ -45,9 +49,10 @@ def draw(
     """
     ax = style.axes(ax)
     drawn = 0
+    signs = np.where(maximised, -1.0, 1.0)
     for k, (name, values) in enumerate(fronts.items()):
         rows = style.pairs(f"fronts[{name!r}]", values)
-        best = front_of(rows)
+        best = front_of(rows * signs) * signs
         colour, marker = style.LINES[k % len(style.LINES)], style.MARKERS[k % len(style.MARKERS)]
         if len(rows) > len(best):
             ax.plot(rows[:, 0], rows[:, 1], linestyle="", marker=marker, markersize=3, color=colour, alpha=0.25)
@@ -56,7 +61,7 @@ def draw(
                 marker=marker, markersize=5, markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
         drawn += 1
         if knee and k == 0 and len(best) >= 3:
-            _mark_knee(ax, best[knee_of(best)])
+            _mark_knee(ax, best[knee_of(best * signs)])
     for k, (name, values) in enumerate((baselines or {}).items()):
         rows = style.pairs(f"baselines[{name!r}]", values)
         colour, marker = style.LINES[(k + 1) % len(style.LINES)], style.MARKERS[-1 - k % len(style.MARKERS)]
@@ -91,11 +96,35 @@ def _mark_knee(ax: Any, point: NDArray[np.float64]) -> None:
     ax.annotate("knee", point, xytext=(8, 8), textcoords="offset points", fontsize=8)
 
 
+def impossible_edge(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the corners of the region that the rows of a lower bound rule out, from its left end to its right one.
+
+    A chord between two rows lies above a convex bound and would rule out too much. Its prolongations lie below, and so
+    does the next row's level. Of rows that are not convex only the levels follow: a staircase.
+    """
+    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    rows = rows[np.append(np.diff(rows[:, 0]) > 0, True)]
+    slopes = np.diff(rows[:, 1]) / np.diff(rows[:, 0])
+    convex = bool((np.diff(slopes) >= -1e-9 * np.abs(slopes).max(initial=0.0)).all() and (slopes <= 0).all())
+    corners = [rows[0]]
+    for k, slope in enumerate(slopes):
+        (x, y), (right, level) = rows[k], rows[k + 1]
+        before = slopes[k - 1] if convex and k > 0 else -np.inf
+        after = slopes[k + 1] if convex and k + 1 < len(slopes) else 0.0
+        if before == -np.inf:  # straight down, then along the line that comes next
+            corners.append(np.array([x, level + after * (x - right)]))
+        elif before < slope < after:  # where the two prolongations meet
+            at = (level - y + before * x - after * right) / (before - after)
+            corners.append(np.array([at, y + before * (at - x)]))
+        corners.append(rows[k + 1])
+    return np.array(corners)
+
+
 def _shade_impossible(ax: Any, rows: NDArray[np.float64]) -> int:
     """Shade what a lower bound rules out; beyond its ends it is a vertical and a horizontal line."""
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
     if not len(rows):
         return 0
+    rows = impossible_edge(rows)
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     left, low = min(left, rows[0, 0] - 0.02 * (right - left)), min(low, rows[-1, 1] - 0.02 * (high - low))
     edge_x = np.concatenate([[rows[0, 0]], rows[:, 0], [max(right, rows[-1, 0])]])

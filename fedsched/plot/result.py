@@ -25,10 +25,11 @@ def draw_result(result: Result) -> Any:
     else:
         _draw_values(result, panels["front"])
     name = result.objectives[0]
-    sign = -1.0 if name == "utilisation" else 1.0
+    sign = result.front.signs[0]
     runs = [([m.evaluations for m in result.history], [sign * m.best[0] for m in result.history])]
     bound = result.lower_bounds.get(name, float("nan"))
-    convergence.draw({result.method: runs}, value=name, bound=bound if bound > 0 else None, ax=panels["progress"])
+    convergence.draw({result.method: runs}, value=name, bound=bound if bound > 0 else None, maximised=sign < 0,
+                     ax=panels["progress"])  # fmt: skip
     gantt.draw(result.knee(), panels["gantt"])
     return figure
 
@@ -43,15 +44,20 @@ def draw_front(result: Result) -> Any:
 
 
 def _draw_front(result: Result, ax: Any) -> None:
-    best = result.front.values.min(axis=0)
+    best, maximised = result.front.minimised().min(axis=0) * result.front.signs, result.front.signs < 0
     near = {
         baseline.policy: [baseline.values]
         for baseline in result.baselines
-        if baseline.policy in SHOWN and all(v <= WORST * b for v, b in zip(baseline.values, best, strict=True))
+        if baseline.policy in SHOWN
+        and all(
+            b <= WORST * v if more else v <= WORST * b
+            for v, b, more in zip(baseline.values, best, maximised, strict=True)
+        )
     }
     bound = result.bound_front if len(result.bound_front) and result.objectives == ("makespan", "energy") else None
     first, second = result.objectives
-    pareto.draw({result.method: result.front.values}, objectives=(first, second), baselines=near, bound=bound, ax=ax)
+    pareto.draw({result.method: result.front.values}, objectives=(first, second), baselines=near, bound=bound,
+                maximised=(maximised[0], maximised[1]), ax=ax)  # fmt: skip
     ax.locator_params(axis="x", nbins=5)
 
 
@@ -59,7 +65,7 @@ def _draw_values(result: Result, ax: Any) -> None:
     # One objective (or more than two): the first one's value of the search and of every baseline, as bars.
     name = result.objectives[0]
     rows = [(baseline.policy, baseline.values[0]) for baseline in result.baselines]
-    rows = sorted([*rows, (result.method, result.value(name))], key=lambda row: -row[1])
+    rows = sorted([*rows, (result.method, result.value(name))], key=lambda row: -row[1] * result.front.signs[0])
     colours = [style.LINES[0] if label == result.method else "#bbbbbb" for label, _ in rows]
     ax.barh([label for label, _ in rows], [value for _, value in rows], color=colours)
     bound = result.lower_bounds.get(name, float("nan"))

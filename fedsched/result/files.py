@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import TraceError
+from fedsched.errors import FedschedError, TraceError, shortened
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
 from fedsched.workload import Workload
@@ -36,20 +36,22 @@ def write_result(result: Result, path: str | PathLike[str]) -> None:
 
 def read_result(path: str | PathLike[str]) -> Result:
     """Return the Result in a file."""
-    from fedsched.io.files import read_text
+    from fedsched.io.files import read_json
 
     if not Path(path).is_file():
         raise TraceError(f"{path}: there is no such file; check the path.")
     try:
-        data = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
-        raise TraceError(f"{path}: not a saved result ({error}); save it again.") from None
+        data = read_json(path)
+    except TraceError as error:
+        raise TraceError(f"{error} A saved result is JSON; save it again.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise TraceError(f"{path}: not a saved result: its format is not {FORMAT!r}.")
     try:
         return of_data(data)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise TraceError(f"{path}: a saved result, but damaged ({type(error).__name__}: {error}).") from None
+    except (FedschedError, KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+        raise TraceError(
+            f"{path}: a saved result, but damaged ({type(error).__name__}: {shortened(str(error), 200)})."
+        ) from None
 
 
 def as_data(result: Result) -> dict[str, Any]:

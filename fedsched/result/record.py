@@ -41,13 +41,20 @@ class PlannedQueue:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the search read the problem."""
+    """How the search read the problem, and what it was asked for: what a repetition needs."""
 
     submits: str = "now"
     knowledge: str = "runtime"
     saturation: str = "dynamic"
     kill_at_estimate: bool = False
     t0: float | None = None
+    seconds: float | None = None
+    evaluations: int | None = None
+    target: float | None = None
+    seeds: str = "structured"
+    package: int = 0
+    initial: int = 0  # plans that were given to begin with
+    own_rules: bool = False  # stopping rules of the user's
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +68,14 @@ class Front:
     def __len__(self) -> int:
         return len(self.plans)
 
+    @property
+    def signs(self) -> NDArray[np.float64]:
+        """Return −1 for each objective of which more is better, else 1."""
+        return signs_of(self.objectives)
+
     def minimised(self) -> NDArray[np.float64]:
         """Return the values with those to be maximised turned round."""
-        return self.values * signs_of(self.objectives)
+        return self.values * self.signs
 
     def best_index(self, objective: str) -> int:
         """Return which plan is best by an objective."""
@@ -188,6 +200,29 @@ class Result:
         from fedsched.result.files import write_result
 
         write_result(self, path)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        price_per_kwh: float | None = None,
+        co2_per_kwh: float | None = None,
+    ) -> None:
+        """Write one HTML page about the search, with the front, every plan's Gantt chart and what energy costs.
+
+        Parameters
+        ----------
+        path
+            The page: .html, to be opened from the disk; it needs no network.
+        title
+            The heading; by default what was scheduled where.
+        price_per_kwh, co2_per_kwh
+            Money in any currency, and kilograms of CO2, for each kWh; the reader can change them in the page.
+        """
+        from fedsched.report import of_result, write
+
+        write(of_result(self), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Result:

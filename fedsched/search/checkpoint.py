@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.search.run import Run
 
 EVERY_SECONDS = 10.0
-FORMAT = "fedsched checkpoint 1"
+MARK = b"fedsched checkpoint 2\n"
 
 
 class Checkpoint:
@@ -35,12 +35,16 @@ class Checkpoint:
         """Return the method as it was saved, its run restored; None where nothing has been saved."""
         if self._path is None or not self._path.exists():
             return None
-        try:
-            saved = pickle.loads(self._path.read_bytes())
-        except Exception as error:  # whatever a damaged pickle raises
-            raise FedschedError(f"{self._path}: not a checkpoint ({error}); delete it to begin anew.") from None
-        if not isinstance(saved, dict) or saved.get("format") != FORMAT:
+        mark, digest, content = _parts(self._path.read_bytes())
+        if mark != MARK:
             raise FedschedError(f"{self._path}: not a checkpoint of this version; delete it to begin anew.")
+        # A pickle can run anything: one that is not as it was written is not opened.
+        if digest != hashlib.sha256(content).digest():
+            raise FedschedError(f"{self._path}: not a checkpoint as it was written; delete it to begin anew.")
+        try:
+            saved = pickle.loads(content)
+        except Exception as error:  # whatever other versions of what is in it raise
+            raise FedschedError(f"{self._path}: not a checkpoint ({error}); delete it to begin anew.") from None
         if saved["key"] != self._key:
             raise FedschedError(
                 f"{self._path}: the checkpoint of another search (other jobs, federation, objectives, method or seed); "
@@ -60,10 +64,16 @@ class Checkpoint:
             return
         from fedsched.io.atomic import atomic_bytes
 
-        content = {"format": FORMAT, "key": self._key, "run": run.checkpoint(), "method": method}
+        content = pickle.dumps({"key": self._key, "run": run.checkpoint(), "method": method})
         with atomic_bytes(self._path) as stream:
-            stream.write(pickle.dumps(content))
+            stream.write(MARK + hashlib.sha256(content).digest() + content)
         self._saved_at = time.monotonic()
+
+
+def _parts(content: bytes) -> tuple[bytes, bytes, bytes]:
+    """Return a checkpoint's mark, the digest of what follows, and what follows."""
+    end = len(MARK) + hashlib.sha256().digest_size
+    return content[: len(MARK)], content[len(MARK) : end], content[end:]
 
 
 def _key(problem: SearchProblem, method: str, seed: int) -> str:

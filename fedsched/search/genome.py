@@ -78,7 +78,7 @@ class Space(NamedTuple):
 
     shared: Plan  # what all candidates have in common
     running: Running
-    limits: Ints  # jobs × groups: the caps that forbid nothing
+    limits: Ints  # jobs × groups: the caps that forbid nothing; the jobs of a row are the problem's first
     nodes: Ints  # nodes of every group: the empty federation
     no_load: Floats
     placements: Ints  # rules under which every job fits on the empty federation
@@ -127,7 +127,7 @@ def evaluate_row(problem: Problem, space: Space, row: Ints, state: State, user_s
     """Simulate the plan and fill its metric row; return a Status."""
     if problem.running.size > 0:
         _restore(problem, space.running, state)
-    plan = plan_of(space.shared, problem.submit.size, space.limits.shape[1], row)
+    plan = plan_of(space.shared, space.limits.shape[0], space.limits.shape[1], row)
     begin(problem, plan, state)
     status = run(problem, plan, state, np.iinfo(np.int64).max, np.inf)
     fill_row(
@@ -164,7 +164,7 @@ def evaluate_rows(
 
 @part
 def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State) -> bool:
-    plan = plan_of(space.shared, problem.submit.size, space.limits.shape[1], row)
+    plan = plan_of(space.shared, space.limits.shape[0], space.limits.shape[1], row)
     return place(problem, plan, j, space.nodes, space.no_load, state)
 
 
@@ -230,7 +230,7 @@ def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
 def repair(problem: Problem, space: Space, rows: Ints, state: State) -> None:
     """Make every row feasible: caps within their limits, and each job placeable on the empty federation."""
     for c in range(rows.shape[0]):
-        for j in range(problem.submit.size):
+        for j in range(space.limits.shape[0]):
             make_placeable(problem, space, rows[c], j, state)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass, replace
+from textwrap import shorten
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import numpy as np
 
@@ -55,6 +57,10 @@ class Epoch:
     seconds: float | None
     immigrants: list[Ints]
     immigrant_values: Floats
+
+    def __dask_tokenize__(self) -> str:
+        # By default Dask answers what looks like a task of before with that one's result, or with its failure.
+        return uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +159,7 @@ class Archipelago:
             raise self._lost(k, error) from error
 
     def _lost(self, k: int, error: Exception) -> CutShort:
-        why = f"{type(error).__name__}: {error}".strip().rstrip(".:")
+        why = shorten(f"{type(error).__name__}: {error}", 200, placeholder=" …").rstrip(".: ")
         return CutShort(f"island {k + 1} of {len(self._islands)} was lost with its worker ({why})")
 
 

@@ -61,7 +61,7 @@ def _cross(space: Space, first: Ints, second: Ints, child: Ints, taken: Ints, st
 def _repair_for_rule(problem: Problem, space: Space, row: Ints, state: State) -> None:
     # Caps that were feasible under one rule may not be under the one that the row has now.
     if not takes_any_nodes(row[row.size - 1]):
-        for j in range(problem.submit.size):
+        for j in range(space.limits.shape[0]):
             keep_placeable(problem, space, row, j, state)
 
 

@@ -238,13 +238,16 @@ def test_every_column_has_an_answer() -> None:
     assert "20 jobs, by linear program" in str(bounds)
 
 
-def test_waits_are_bounded_where_runs_cannot_stretch() -> None:
-    """Three equal jobs that take turns wait 0, d and 2d; on a crowded uplink a wait can always become a run."""
+def test_waits_are_bounded_whether_runs_stretch_or_not() -> None:
+    """Three equal jobs that take turns wait 0, d and 2d; a crowded uplink stretches runs, which shortens no wait."""
     workload = fs.Workload(submit=[0, 0, 0], tasks=[4, 4, 4], runtime=[10, 10, 10], task_bandwidth=1.0)
     alone = lower_bounds(workload, fs.Federation.homogeneous(4))
     assert alone.of("mean_wait") == pytest.approx(10)
     assert alone.flow == pytest.approx(60)
-    assert lower_bounds(workload, fs.Federation.of(2, 2, uplink=1.0)).of("mean_wait") == 0
+    crowded = fs.Federation.of(2, 2, uplink=1.0)
+    assert lower_bounds(workload, crowded).of("mean_wait") == pytest.approx(10)
+    spread = replace(workload, compute_fraction=0.5)
+    assert fs.simulate(spread, crowded, "fcfs").metrics().mean_wait > lower_bounds(spread, crowded).mean_wait > 9.99
 
 
 def test_a_job_wider_than_any_cluster_must_be_co_allocated() -> None:

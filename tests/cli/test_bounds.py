@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched import cli
 from fedsched.bounds import lower_bounds
 
 if TYPE_CHECKING:
@@ -19,23 +18,11 @@ if TYPE_CHECKING:
 SMALL = ("bounds", "sample", "--head", "40", "--federation", "example")
 
 
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Return a function that runs a command line in this process: exit status, output, errors."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = cli.run([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
-
-
 def test_json_is_what_the_library_gives(call: Callable[..., tuple[int, str, str]]) -> None:
     """Tests that bounds, front and penalty are those of `lower_bounds`, as submitted and as a package."""
     jobs = fs.Workload.example().head(40)
     waiting = replace(jobs, submit=np.full(40, jobs.submit.min()))
-    for workload, more in ((jobs, ()), (waiting, ("--package",))):
+    for workload, more in ((jobs, ()), (waiting, ("--submits", "now"))):
         status, out, err = call(*SMALL, *more, "--json")
         said = json.loads(out)
         bounds = lower_bounds(workload, fs.Federation.example())
@@ -48,7 +35,7 @@ def test_json_is_what_the_library_gives(call: Callable[..., tuple[int, str, str]
 
 def test_the_table_names_method_and_penalty(call: Callable[..., tuple[int, str, str]]) -> None:
     """Tests that the table says by what method, which columns are bounded, and the diagnosis."""
-    status, out, _ = call(*SMALL, "--package", "--method", "closed")
+    status, out, _ = call(*SMALL, "--submits", "now", "--method", "closed")
     assert status == 0
     assert "by closed forms" in out
     assert "Energy penalty at the least makespan" in out

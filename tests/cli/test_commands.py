@@ -23,18 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = ("sample", "--head", "40", "--federation", "example")
 
 
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Return a function that runs a command line in this process: exit status, output, errors."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = cli.run([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
-
-
 def modules_after(code: str) -> set[str]:
     """Return the top-level modules that an interpreter has loaded after the code."""
     code += "\nimport sys; print('|', *sorted({name.partition('.')[0] for name in sys.modules}))"
@@ -376,13 +364,13 @@ def test_planted_says_its_optimum(call: Callable[..., Any], tmp_path: Path) -> N
 def test_demo_writes_one_self_contained_page(
     call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests that the report has the table, the picture inside it, no outside reference, and the way to reproduce."""
+    """Tests that the report has the table, the chart's place, no outside reference, and the way to reproduce."""
     monkeypatch.chdir(tmp_path)
     status, out, _ = call("demo")
     page = (tmp_path / "demo-report" / "report.html").read_text(encoding="utf-8")
     assert status == 0
     assert "demo-report/report.html" in out
-    assert "<svg" in page
+    assert 'canvas id="gantt"' in page
     assert not re.search(r"(?:src|href)=\"(?!#)", page)
     assert all(policy in page for policy in ("fcfs", "easy", "easy-sjbf", "conservative"))
     assert "fedsched simulate" in page
@@ -395,3 +383,41 @@ def test_a_reader_who_goes_away_is_no_error() -> None:
                           check=False, cwd=ROOT)  # fmt: skip
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
+
+
+# ---- the rolling horizon ------------------------------------------------------------------------------------------
+
+ROLLING = ("sample", "--head", "12", "--policy", "rolling", "--evaluations", "20")
+
+
+def test_rolling_is_a_policy(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that the command simulates what the library does, and that a checkpoint is written."""
+    file = tmp_path / "run.npz"
+    options = ("--window", 5, "--method", "hc", "--every", 600, "--objective", "mean_wait", "--seed", 3)
+    status, out, _ = call("simulate", *ROLLING, *options, "--checkpoint", file, "--json")
+    assert status == 0
+    workload = fs.Workload.example().head(12)
+    policy = fs.Rolling(window=5, method="hc", every=600, objective="mean_wait", seed=3, evaluations=20)
+    same = fs.simulate(workload, fs.Federation.homogeneous(workload.nodes), policy)
+    assert json.loads(out)["start_hash"] == same.start_hash()
+    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((*ROLLING, "--every", "day"), "every='day' must be 'change' or a number of seconds"),
+        ((*ROLLING, "--window", 0), "window=0 must be at least 1"),
+        ((*ROLLING, "--objective", "speed"), "Unknown objective 'speed'"),
+        ((*ROLLING, "--order", "sjf"), "--order sjf is found by the search; leave it out"),
+        ((*SMALL, "--window", 5), "--window 5 goes with --policy rolling; leave it out"),
+        ((*SMALL, "--policy", "roling"), "Did you mean 'rolling'"),
+    ],
+)
+def test_wrong_rolling_options_are_one_line(
+    arguments: tuple[object, ...], words: str, call: Callable[..., Any]
+) -> None:
+    """Tests that what does not go together is refused with the option's name and the cure."""
+    status, _, err = call("simulate", *arguments)
+    assert status != 0
+    assert words in err

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fedsched import cli
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,15 +16,9 @@ LOG = ("sample", "--federation", "example", "--head", "45", "--package", "20", "
 
 
 @pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def call(call: Callable[..., tuple[int, str, str]]) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs `fedsched compare` in this process: exit status, output, errors."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = cli.run(["compare", *(str(argument) for argument in arguments)])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
+    return lambda *arguments: call("compare", *arguments)
 
 
 def options(*methods: str) -> tuple[str, ...]:
@@ -157,3 +149,14 @@ def test_ctrl_c_says_what_is_kept(call: Callable[..., Any], monkeypatch: pytest.
     monkeypatch.setattr(PolicyEntrant, "run", whole)
     assert call(*words)[0] == 0
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == 4
+
+
+@pytest.mark.compiled
+def test_gangs_and_markets_are_compared_too(call: Callable[..., Any]) -> None:
+    """Tests that the two other simulators' methods are compared by name, without a budget; a strange metric is not."""
+    status, said, _ = call("market", *options("css", "slicer"), "--objective", "cost", "--seeds", 2, "--json")
+    assert status == 0
+    assert {row["method"] for row in json.loads(said)["measures"]["cost"]} == {"css", "slicer"}
+    status, _, err = call("gang", *options("pinto-2014-s1"), "--objective", "makespan", "--seeds", 1)
+    assert status == 2
+    assert "mean_response" in err

@@ -7,23 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fedsched import cli, market
+from fedsched import market
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Return a function that runs a command line in this process: exit status, output, errors."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        status = cli.run([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
 
 
 def test_json_is_what_the_library_gives(call: Callable[..., tuple[int, str, str]]) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import resource
 import signal
 import subprocess
 import sys
 from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from fedsched import cli
 from fedsched.compare import Budget, Instance, Outcome, compare, read_records
-from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant, entrant_of
-from fedsched.comparison.files import RunFile
+from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
+from fedsched.comparison.files import RunFile, merge_records
+from fedsched.comparison.naming import entrant_of
 from fedsched.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:
@@ -170,6 +169,46 @@ def test_a_full_disk_keeps_the_earlier_rows(tiny: list[Instance], fixed: type, t
     assert rest.calls == [("b", 0), ("b", 1)]
 
 
+def test_a_device_that_is_full_is_said(tiny: list[Instance], run_of: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that a line that the system refuses is an error that gives its reason, and a device is no file of runs."""
+    path = tmp_path / "runs.jsonl"
+    with RunFile(path) as file, open("/dev/full", "ab", buffering=0) as full:
+        file.add(run_of("a", "m", 0, [1.0]))
+        stream, file._stream = file._stream, full
+        with pytest.raises(OutputError, match=r"No space left on device; the runs .* \(1 of this call\)"):
+            file.add(run_of("a", "m", 1, [1.0]))
+        file._stream = stream
+        file.add(run_of("a", "m", 2, [1.0]))
+    assert [record.seed for record in read_records(path)] == [0, 2]
+    (tmp_path / "full.jsonl").symlink_to("/dev/full")
+    for device in ("/dev/full", tmp_path / "full.jsonl"):
+        with pytest.raises(FedschedError, match="no regular file"):
+            compare(tiny, ["fcfs"], [0], BUDGET, path=device)
+        with pytest.raises(FedschedError, match="no regular file"):
+            RunFile(device)
+
+
+HOLDS = "import fcntl, sys; f = open(sys.argv[1], 'ab'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); input()"
+
+
+def test_two_comparisons_do_not_share_a_file(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that a file that another process writes to is refused before any run, and free when that one has ended."""
+    path, mine = tmp_path / "runs.jsonl", fixed("mine")
+    compare(tiny[:1], [mine], [0], BUDGET, path=path)
+    before = path.read_bytes()
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDS, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(OutputError, match="another comparison is writing to it; give each a file of its own"):
+            compare(tiny, [mine], [0], BUDGET, path=path)
+        assert path.read_bytes() == before
+        assert mine.calls == [("a", 0)]
+        other.kill()
+    assert len(compare(tiny, [mine], [0], BUDGET, path=path).records) == 2
+
+
 def test_a_file_that_cannot_be_written_is_said_before_any_run(
     tiny: list[Instance], fixed: type, tmp_path: Path
 ) -> None:
@@ -230,6 +269,23 @@ def test_numbers_of_numpy_are_kept(tiny: list[Instance], tmp_path: Path) -> None
     assert not found.failed
     assert [record.front for record in read_records(path)] == [((1.0,),), ((2.0,),)]
     assert (found.records[0].bounds, found.records[0].seconds) == ((None,), 0.5)
+
+
+def test_files_of_several_machines_are_merged(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that every run is taken once, a good one after a failed one, half a line not; again, only what is new."""
+    parts, path = [tmp_path / f"{seed}.jsonl" for seed in range(3)], tmp_path / "all.jsonl"
+    for seed, part in enumerate(parts):
+        compare(tiny, [fixed("mine", fails=frozenset({("a", 0)}))], [seed], BUDGET, path=part)
+    parts[2].write_bytes(parts[2].read_bytes()[:-20])
+    assert merge_records(parts, path) == 5
+    assert merge_records(parts, path) == 0
+    compare(tiny, [fixed("mine")], [0], BUDGET, path=parts[0], retry=True)
+    assert merge_records(parts[:1], path) == 1
+    rest = fixed("mine")
+    whole = compare(tiny, [rest], range(3), BUDGET, path=path)
+    assert rest.calls == [("b", 2)]
+    assert whole == compare(tiny, [fixed("mine")], range(3), BUDGET)
+    assert merge_records([tmp_path / "none.jsonl"], path) == 0
 
 
 def test_rows_of_an_older_file_are_read(run_of: Callable[..., Any], tmp_path: Path) -> None:
@@ -357,40 +413,90 @@ def test_a_killed_worker_process_ends_the_comparison(tmp_path: Path) -> None:
     assert run("live").stdout.strip() == "3.5"
 
 
+KILLS = """
+import contextlib, io, json, os, random, signal, sys
+from pathlib import Path
+from fedsched import cli
+from fedsched.comparison.files import RunFile, merge_records
+
+path, undisturbed, draw, add = *sys.argv[1:], random.Random(6), RunFile.add
+words = ["sample", "--federation", "example", "--head", "40", "--package", "20", "--seeds", "8", "--json"]
+words += ["--evaluations", "300", "--baseline", "fcfs", "--method", "hc", "--method", "random", "--method", "easy"]
+
+
+def table(path):
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert cli.run(["compare", *words, "--out", path]) == 0
+    return json.loads(said.getvalue()) | {"written": None}
+
+
+class Torn:
+    # A stream whose next write is cut short by death.
+    def __init__(self, stream, share):
+        self.stream, self.share = stream, share
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+    def write(self, line):
+        self.stream.write(line[: max(1, min(len(line) - 1, round(self.share * len(line))))])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def doomed(rows, share, told):
+    # The comparison in a process that tells of each row, and dies within the write after so many rows.
+    def telling(file, record):
+        nonlocal rows
+        if share is not None and rows == 0:
+            file._stream = Torn(file._stream, share)
+        add(file, record)
+        rows -= 1
+        os.write(told, b".")
+        if rows < -1:
+            signal.pause()  # the kill is late
+    RunFile.add = telling
+    table(path)
+    os._exit(0)
+
+
+whole, kills = table(undisturbed), []
+while len(kills) < 10:
+    rows, share = draw.randint(1, 3), draw.choice([None, draw.uniform(0.0, 1.02)])
+    hears, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        doomed(rows, share, told)
+    os.close(told)
+    for _ in range(rows):
+        assert os.read(hears, 1) == b"."
+    if share is None:
+        for _ in range(draw.randrange(300_000)):
+            pass
+        os.kill(child, signal.SIGKILL)
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    os.close(hears)
+    content = Path(path).read_bytes()
+    kills.append([share is not None, content.count(b"\\n"), content.endswith(b"\\n")])
+print(json.dumps([kills, whole, table(path)]))
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.compiled
-def test_a_comparison_survives_being_killed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests that a process killed at random moments, and started again each time, ends with the undisturbed table."""
-    words = ("sample", "--federation", "example", "--head", "40", "--package", "20", "--seeds", "4", "--json")
-    words += ("--evaluations", "3000", "--method", "hc", "--method", "random", "--method", "easy")
-
-    def table(path: Path) -> dict[str, Any]:
-        assert cli.run(["compare", *words, "--out", str(path)]) == 0
-        return json.loads(capsys.readouterr().out) | {"written": None}
-
-    whole, path, draw = table(tmp_path / "whole.jsonl"), tmp_path / "runs.jsonl", random.Random(5)
-    command = [sys.executable, "-m", "fedsched.cli", "compare", *words, "--out", str(path)]
-    env = os.environ | {"PYTHONPATH": str(ROOT)}
-    kills, seen = 0, [0]
-    while kills < 3:
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT, env=env)
-        wanted = seen[-1] + draw.randint(1, 5)
-        try:
-            while not path.exists() or path.read_bytes().count(b"\n") < wanted:
-                with suppress(subprocess.TimeoutExpired):
-                    child.wait(timeout=0.01)
-                    raise ChildProcessError  # it was through before the kill
-            child.wait(timeout=draw.uniform(0.0, 0.05))
-            break
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-            kills += 1
-        except ChildProcessError:
-            break
-        seen.append(len(read_records(path)))
-    assert kills >= 2
-    assert seen == sorted(seen)
-    assert table(path) == whole
+def test_a_comparison_survives_being_killed(tmp_path: Path) -> None:
+    """Tests that one killed ten times, at random moments and within writes, ends with the undisturbed table."""
+    script, path = tmp_path / "kills.py", tmp_path / "runs.jsonl"
+    script.write_text(KILLS)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), str(path), str(tmp_path / "whole.jsonl")],
+        capture_output=True, text=True, check=False, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    kills, whole, resumed = json.loads(done.stdout)
+    within, rows, clean = (list(column) for column in zip(*kills, strict=True))
+    assert 3 <= sum(within) <= 7
+    assert not any(line for write, line in zip(within, clean, strict=True) if write)  # half a line is left
+    assert rows == sorted(rows)
+    assert rows[-1] < 48  # the last one was killed too
+    assert resumed == whole
     keys = [record.key for record in read_records(path)]
-    assert len(keys) == len(set(keys)) == 24  # nothing was run twice
+    assert len(keys) == len(set(keys)) == 48  # nothing was run twice

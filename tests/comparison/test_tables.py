@@ -208,9 +208,10 @@ def test_indicators_keep_the_order_of_dominance(data: st.DataObject) -> None:
 def test_json_survives(makespans: Callable[..., Comparison]) -> None:
     """Tests that the command's JSON of a comparison with failed runs and too few of them is strict JSON."""
     from fedsched.cli.compare import as_json
+    from fedsched.cli.shared import plain
 
     said = as_json(makespans(TWO), None, "run", 0.05, [])
-    text = json.dumps(said, allow_nan=False)
+    text = json.dumps(plain(said), allow_nan=False)
     assert json.loads(text)["failed"][0]["run"] == "the run of b on x, seed 2"
     assert "at least 3 methods" in said["friedman"]
     short = as_json(makespans({("x", "a"): [1.0], ("x", "b"): [2.0]}), None, "run", 0.05, [])

@@ -7,7 +7,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import ScheduleError, UnknownNameError
-from fedsched.gang import GangSystem, presets, simulate
+from fedsched.gang import GangSystem, presets, replicate, simulate
 
 
 def jobs(*rows):
@@ -298,11 +298,8 @@ def test_the_command_runs_logs_and_says_what_does_not_apply(capsys, tmp_path):
 
 def test_the_gantt_shows_a_bar_for_every_task():
     """A gang of two and a local: three bars."""
-    import matplotlib.pyplot as plt
-
     ax = simulate(jobs((0, 2, 3, -1), (0, 1, 1, 1)), GangSystem(processors=(2, 2))).gantt()
     assert len(ax.collections[0].get_paths()) == 3
-    plt.close(ax.figure)
 
 
 @pytest.mark.compiled
@@ -331,10 +328,63 @@ def test_a_schedule_cannot_be_altered():
 
 def test_the_load_picture_shows_work_and_queue():
     """Two lines: processors at work in per cent, and jobs waiting."""
-    import matplotlib.pyplot as plt
-
     schedule = simulate(jobs((0, 2, 3, -1), (0, 2, 3, -1)), GangSystem(processors=(2,), grid="load"))
     ax = schedule.plot_load()
     assert ax.lines[0].get_ydata().max() == 100.0
     assert ax.figure.axes[1].lines[0].get_ydata().max() == 1
-    plt.close(ax.figure)
+
+
+@pytest.mark.parametrize("row", [(5.0, 9, 1.0, -1), (1.7e9, 1, 1.0, 0)])
+def test_a_run_without_events_has_metrics_and_pictures(row):
+    """All jobs turned away, or a limit before the first arrival: an empty record, and nothing that breaks."""
+    schedule = simulate(jobs(row), GangSystem(processors=(2,) * 2), time_limit=5.0)
+    assert schedule.events == 0
+    schedule.verify()
+    assert np.isnan(schedule.metrics().utilisation)
+    assert schedule.series([0.0, 9.0]).working.tolist() == [0, 0]
+    assert len(schedule.gantt().collections[0].get_paths()) == 0
+    assert schedule.plot_load().lines[0].get_ydata().max() == 0.0
+
+
+def test_pictures_leave_no_figure_open():
+    """A loop over many schedules keeps no figure alive behind the caller's back."""
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    schedule = simulate(jobs((0, 2, 3, -1)), GangSystem(processors=(2,), grid="load"))
+    schedule.gantt()
+    schedule.plot_load()
+    assert plt.get_fignums() == before
+
+
+def test_any_seed_draws():
+    """Seeds beyond 64 bits are seeds too, the same one gives the same run, and small ones are themselves."""
+    workload, system = jobs(*((k, 1 + k % 2, 3, -1) for k in range(20))), GangSystem(grid="load", dispatch="olb")
+    huge = [simulate(workload, system, seed=seed).segment_processor.tolist() for seed in (2**80 + 3, 2**80 + 3, 3)]
+    assert huge[0] == huge[1]
+    assert simulate(workload, system, seed=2**63 - 1).complete
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (lambda: GangSystem(clocks=2000.0), r"GangSystem: clocks=2000\.0 must list a number of MHz"),
+        (lambda: simulate(jobs((0, 1, 1, 0)), GangSystem(), max_completions=2.5), r"max_completions=2\.5 must"),
+        (lambda: simulate(jobs((0, 1, 1, 0)), GangSystem(), seed=0.5), r"simulate: seed=0\.5 must be a whole number"),
+        (lambda: presets.DimitriadouKaratza(completions=2.5), r"DimitriadouKaratza: completions=2\.5 must be a whole"),
+        (lambda: presets.DimitriadouKaratza(local_rate="2"), r"DimitriadouKaratza: local_rate='2' must be"),
+        (lambda: presets.Pinto2019(runtime="2"), r"Pinto2019: runtime='2' must be"),
+        (lambda: presets.Pinto2019(scenario=1.0), r"Pinto2019: scenario=1\.0 must be a whole number"),
+        (lambda: presets.Pinto2019().run(-1), r"seed=-1 must be at least 0"),
+        (lambda: replicate(presets.Pinto2019(), seed=-1), r"seed=-1 must be at least 0"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named(wrong, text):
+    """Whose field, which value and which rule, for what is no number as for what is out of range."""
+    with pytest.raises((TypeError, ValueError), match=text):
+        wrong()
+
+
+def test_a_bandwidth_may_be_any_number():
+    """A whole number of numpy's is one too."""
+    assert GangSystem(bandwidth=np.int64(5)).bandwidth == 5.0

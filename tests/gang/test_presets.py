@@ -119,3 +119,11 @@ def test_logs_run_under_every_discipline(discipline):
     assert schedule.complete
     assert schedule.local_migrations + schedule.external_migrations > 0
     schedule.verify()
+
+
+@pytest.mark.parametrize(("local_rate", "gang_rate"), [(1.0, 20.0), (25.0, 0.5)])
+def test_jobs_go_on_arriving_until_the_last_completion(local_rate, gang_rate):
+    """Under more work than the processors can do, the run still ends with arrivals to come."""
+    schedule = presets.DimitriadouKaratza(local_rate=local_rate, gang_rate=gang_rate, completions=3000).run(0)
+    assert int(schedule.completed.sum()) == 3000
+    assert schedule.end < schedule.workload.submit[-1]

@@ -75,3 +75,18 @@ def test_wrong_arguments_are_named(jobs: Workload) -> None:
         jobs.with_estimates("factor", factor=0.5)
     with pytest.raises(UnknownNameError, match="tsafrir"):
         jobs.with_estimates("tsafrr")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("maximum", [30.0, 100.0, 5429.0])
+def test_no_request_is_above_the_machines_maximum(maximum: float) -> None:
+    """Tests that rounding to the minute makes no request longer than the longest that is allowed."""
+    requested = generate.tsafrir_estimates(np.full(3000, 20.0), maximum=maximum)
+    assert requested.max() == maximum
+    assert requested.min() >= 20.0
+
+
+@pytest.mark.parametrize("factor", [np.inf, (1.0, np.inf), np.nan])
+def test_a_factor_is_finite(jobs: Workload, factor: float | tuple[float, float]) -> None:
+    """Tests that an endless factor is an error that names it."""
+    with pytest.raises(ValueError, match="factor="):
+        jobs.with_estimates("factor", factor=factor)

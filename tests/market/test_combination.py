@@ -139,3 +139,12 @@ def test_wrong_options_are_named() -> None:
         market.choose([0.5], [1.0], [1.0])
     with pytest.raises(ValueError, match="grid=0 must be at least 1"):
         market.choose(job, one, one, grid=0)
+
+
+def test_jobs_may_have_any_numbers() -> None:
+    """The numbers of jobs are names: large ones cost no more than small ones, and change nothing."""
+    job, time, cost = small_batch(3)
+    small = market.choose(job, time, cost)
+    large = market.choose(job + 10**15, time, cost)
+    assert large.rows.tolist() == small.rows.tolist()
+    assert (large.limit, large.value) == (small.limit, small.value)

@@ -108,3 +108,17 @@ def test_senseless_parameters_are_refused(noun: type, options: dict[str, object]
         noun(**options)
     with pytest.raises(UnknownNameError, match="Did you mean 'min_cost'"):
         Jobs(criteria=("min_costs",))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.999999])
+def test_owners_may_take_all_the_time(share: float) -> None:
+    """Without gaps one local task begins where the last one ended, to the last bit, and nothing is free."""
+    for seed in range(20):
+        environment = Domain(busy=(share, 1.0)).environment(seed)
+        assert environment.load == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_budget_that_is_drawn_is_finite() -> None:
+    """No uniform draw reaches to infinity, and the error says so."""
+    with pytest.raises(ValueError, match="budget"):
+        Jobs(budget=(1.0, np.inf))

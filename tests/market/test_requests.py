@@ -14,6 +14,8 @@ from fedsched.market import Request, requests_of
     [
         ({"nodes": 0}, "Request 5: nodes=0 must be a whole number of at least 1"),
         ({"nodes": 1.5}, r"nodes=1\.5 must be a whole number"),
+        ({"nodes": float("inf")}, "nodes=inf must be a whole number"),
+        ({"nodes": "3"}, "nodes='3' must be a whole number"),
         ({"length": 0.0}, r"length=0\.0 must be finite and above 0"),
         ({"budget": -1.0}, r"budget=-1\.0 must be at least 0"),
         ({"budget": float("nan")}, "budget must not be nan"),
@@ -31,6 +33,14 @@ def test_an_unknown_criterion_offers_the_nearest() -> None:
     """A misspelt criterion is an error that names the one meant."""
     with pytest.raises(UnknownNameError, match="Did you mean 'min_finish'"):
         Request(nodes=1, length=1, criterion="min_finnish")
+
+
+def test_a_free_market_needs_no_budget() -> None:
+    """Where a node costs nothing, a job without a budget has none, not an unknown one."""
+    free = requests_of(fs.Workload(submit=[0], tasks=[2], runtime=[10]), price=0.0)
+    assert free[0].budget == float("inf")
+    with pytest.raises(ValueError, match=r"requests_of: price=-1\.0 must be finite and at least 0"):
+        requests_of(fs.Workload(submit=[0], tasks=[2], runtime=[10]), price=-1.0)
 
 
 def test_jobs_become_requests() -> None:

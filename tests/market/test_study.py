@@ -43,6 +43,8 @@ def test_means_are_over_jobs_that_have_windows() -> None:
     assert np.isnan(one.mean("start", criterion="min_cpu"))
     with pytest.raises(UnknownNameError, match="Did you mean 'min_cost'"):
         one.mean("start", criterion="mincost")
+    with pytest.raises(UnknownNameError, match="Did you mean 'real_start'"):
+        one.mean("realstart")
 
 
 def test_searches_are_those_of_the_strategies() -> None:
@@ -62,6 +64,10 @@ def test_searches_are_those_of_the_strategies() -> None:
         assert done.found["CSA"][c][3] == min(window.cost for window in windows)
     for name, criterion in (("MinCost", "min_cost"), ("MinFinish", "min_finish"), ("MinRunTime", "min_runtime")):
         assert all(done.mean(name, criterion) <= done.mean(other, criterion) for other in done.found)
+    with pytest.raises(UnknownNameError, match="Did you mean 'MinCost'"):
+        done.mean("mincost", "min_cost")
+    with pytest.raises(UnknownNameError, match="Did you mean 'min_cpu'"):
+        done.mean("AMP", "mincpu")
 
 
 def test_a_study_needs_a_cycle() -> None:

@@ -41,6 +41,24 @@ def test_a_result_draws_itself(results: list[fs.Result]) -> None:
     assert "memetic" in drawn
 
 
+def test_what_is_maximised_rises() -> None:
+    """Tests that of utilisation the most counts: in the progress, on the front and its knee, and among the bars."""
+    jobs, cluster = fs.Workload.example().head(30), fs.Federation.example()
+    result = fs.optimize(
+        jobs, cluster, evaluations=600, objectives=("utilisation", "energy"), baselines=("fcfs", "easy")
+    )  # fmt: skip
+    assert len({moment.best[0] for moment in result.history}) > 1
+    front, progress = result.plot().axes[:2]
+    shown = progress.lines[0].get_ydata()
+    assert shown[-1] == result.value("utilisation") > shown[0]
+    drawn = next(line for line in front.lines if line.get_label() == "memetic")
+    assert sorted(drawn.get_xdata()) == sorted(result.front.values[:, 0])
+    assert {"fcfs", "easy"} <= {line.get_label() for line in front.lines}
+    single = fs.optimize(jobs, cluster, evaluations=600, objectives="utilisation", baselines=("fcfs", "easy"))
+    bars = draw_front(single).axes[0].patches
+    assert [bar.get_width() for bar in bars] == sorted(bar.get_width() for bar in bars)  # the best is on top
+
+
 def test_the_command_draws_a_saved_result(results: list[fs.Result], tmp_path: Path) -> None:
     """Tests each kind of picture, and the error for a file that is no result."""
     path = tmp_path / "result.json"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import subprocess
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,18 +14,11 @@ from fedsched.generate import lublin
 from fedsched.plot import attainment, convergence, load, pareto, style, surface
 from fedsched.plot.gantt import COLOURS, time_unit
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 FRONT = np.array([[1.0, 9.0], [2.0, 4.0], [5.0, 3.0], [9.0, 1.0], [6.0, 6.0]])
 RUNS = [np.array([[1.0 + k, 9.0], [4.0, 3.0 + k]]) for k in range(3)]
-
-
-def picture(ax: Any) -> np.ndarray[Any, Any]:
-    """Return the figure's pixels, having drawn everything."""
-    from matplotlib.image import imread
-
-    out = io.BytesIO()
-    ax.figure.savefig(out, format="png", dpi=60)
-    out.seek(0)
-    return np.asarray(imread(out))
 
 
 def crossing() -> fs.Schedule:
@@ -50,14 +40,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_picture_comes_out_at_its_size(kind: str) -> None:
+def test_every_picture_comes_out_at_its_size(kind: str, comes_out_at_its_size: Callable[[Any], None]) -> None:
     """Each has the pixels of its figure's inches, is not blank, and labels its horizontal axis."""
-    ax = KINDS[kind]()
-    pixels = picture(ax)
-    width, height = ax.figure.get_size_inches()
-    assert pixels.shape[:2] == (round(height * 60), round(width * 60))
-    assert pixels[..., :3].std() > 0.02
-    assert ax.get_xlabel()
+    comes_out_at_its_size(KINDS[kind]())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,14 +52,9 @@ def test_axes_given_are_axes_returned(kind: str) -> None:
     assert KINDS[kind](mine) is mine
 
 
-def test_no_pyplot() -> None:
+def test_no_pyplot(draws_without_pyplot: Callable[[str, str], None]) -> None:
     """Drawing imports no pyplot, whose figures would pile up."""
-    code = (
-        "import sys; from fedsched.plot import pareto, convergence, surface, load, attainment; "
-        "assert 'matplotlib' not in sys.modules and 'moocore' not in sys.modules; pareto.draw({'a': [[1, 2]]}); "
-        "assert 'matplotlib.pyplot' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    draws_without_pyplot("pareto, convergence, surface, load, attainment", "pareto.draw({'a': [[1, 2]]})")
 
 
 def test_a_front_is_drawn_without_what_it_beats() -> None:
@@ -103,6 +83,31 @@ def test_what_is_impossible_is_shaded() -> None:
     assert len(ax.patches) == 1
     assert ax.get_xlim()[0] < 0.5
     assert ax.get_ylim()[0] < 0.5
+
+
+@pytest.mark.parametrize("points", [2, 3, 5, 9])
+def test_nothing_possible_is_shaded_between_the_rows_of_a_bound(points: int) -> None:
+    """Between rows of a convex bound the edge is never above it, and nearer to it than a staircase."""
+    at = np.linspace(1.0, 6.0, 501)
+    lines = np.array([[12.0, -6.0], [9.0, -3.0], [5.0, -1.0], [2.0, 0.0]])
+
+    def bound(x: np.ndarray) -> np.ndarray:
+        return (lines[:, :1] + lines[:, 1:] * x).max(axis=0)
+
+    known = np.linspace(1.0, 6.0, points)
+    rows = np.column_stack([known, bound(known)])
+    edge = pareto.impossible_edge(rows[::-1])
+    drawn = np.interp(at[1:], edge[:, 0], edge[:, 1])
+    assert (drawn <= bound(at[1:]) + 1e-12).all()
+    stairs = rows[np.searchsorted(known, at[1:] - 1e-12), 1]
+    assert (drawn >= stairs - 1e-9).all()
+    assert points < 5 or drawn.sum() > stairs.sum() + 1.0
+
+
+def test_of_rows_that_are_not_convex_only_the_levels_follow() -> None:
+    """A bound whose rows bend the other way is shaded as a staircase."""
+    edge = pareto.impossible_edge(np.array([[1.0, 9.0], [2.0, 8.0], [3.0, 1.0]]))
+    assert edge.tolist() == [[1.0, 9.0], [1.0, 8.0], [2.0, 8.0], [2.0, 1.0], [3.0, 1.0]]
 
 
 def test_the_front_of_nothing_and_of_ties() -> None:

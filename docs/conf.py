@@ -1,0 +1,106 @@
+"""The documentation site, built by `make docs` without a network: pages in Markdown, reference from docstrings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.ext.napoleon import Config, NumpyDocstring
+from sphinx.util.nodes import make_refnode
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+from fedsched import __version__  # noqa: E402 found by the line above, installed or not
+
+project = "fedsched"
+author = "The fedsched authors"
+copyright = author
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+html_theme = "furo"
+html_title = f"fedsched {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 4
+
+default_role = "literal"
+add_module_names = False
+maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+autodoc_member_order = "bysource"
+autodoc_class_signature = "mixed"
+autodoc_typehints = "signature"
+autodoc_preserve_defaults = True
+# Types of other projects are named, not linked: their inventories would have to be downloaded.
+_ELSEWHERE = (
+    r"(numpy|np|pandas|pd|concurrent|collections|os|pathlib|typing|types|deap|pymoo|base|enum|argparse|matplotlib)\..*"
+    r"|NDArray|ArrayLike|Path|PathLike|Executor|Future|Callable|Iterable|Iterator|Generator|Sequence|Mapping|Collection"
+    r"|Any|Literal|Protocol|Problem|Axes|ModuleType|float64|int64|bool_"
+)
+# Names of our own that stand for a longer type, and what only signatures show.
+_ALIASES = (
+    r"Floats|Ints|Bools|Flags|Series|Blocks|Cost|Clean|OverRequest|OnError|Intervals|Sites|Unit"
+    r"|RollingPlanner|(tuple|Mapping)\[\w+|fedsched\..*\b(_Cycle|Prover)"
+)
+nitpick_ignore_regex = [(r"py:.*", f"{_ELSEWHERE}|{_ALIASES}")]
+_NUMPYDOC = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_attr_annotations=False)
+
+
+def setup(app: Sphinx) -> None:
+    """Add what this site needs beyond Sphinx: mathematics without scripts, and links from bare type names."""
+    app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
+    app.connect("autodoc-process-docstring", _numpydoc)
+    app.connect("missing-reference", _by_last_name)
+
+
+def _numpydoc(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Translate a docstring in numpydoc's form; of a property, what stands before a colon is no type."""
+    if what == "data":  # a table has no docstring of its own, and its type's is none of our business
+        lines.clear()
+    if what not in ("property", "attribute", "data"):
+        lines[:] = NumpyDocstring(lines, _NUMPYDOC, app, what, name, obj, options).lines()
+
+
+def _inline(writer: Any, node: nodes.math) -> None:
+    writer.body.append(tex2mathml(node.astext(), as_block=False))
+    _skip()
+
+
+def _block(writer: Any, node: nodes.math_block) -> None:
+    number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
+    writer.body.append(f'<div class="math">{number}{tex2mathml(node.astext(), as_block=True)}</div>')
+    _skip()
+
+
+def _skip() -> None:
+    from docutils.nodes import SkipNode
+
+    raise SkipNode
+
+
+def _by_last_name(app: Sphinx, env: BuildEnvironment, node: Any, content: Any) -> Any:
+    """Return a link to the one documented object of this last name; annotations are written unqualified."""
+    if node.get("refdomain") != "py":
+        return None
+    target = str(node["reftarget"])
+    last = target.rpartition(".")[2]
+    objects = env.domains.python_domain.objects
+    found = {name: entry for name, entry in objects.items() if name.rpartition(".")[2] == last and not entry.aliased}
+    if len(found) != 1:
+        return None
+    name, entry = next(iter(found.items()))
+    return make_refnode(app.builder, node["refdoc"], entry.docname, entry.node_id, content, name)

@@ -1,0 +1,81 @@
+"""The parser of the command line: its commands, what holds for all of them, and the examples in their help."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from cyclopts import App, Parameter
+
+from fedsched import __version__
+from fedsched.cli import COMMANDS, options
+from fedsched.cli import config as settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate policies, search plans."
+EPILOGUE = "More on a command, with examples that run: fedsched COMMAND --help."
+
+
+def build_app(named: str | None = None) -> App:
+    """Return the command's parser; a command's module is imported when the command is run, or named here."""
+    app = App(
+        name="fedsched",
+        help=SUMMARY,
+        help_epilogue=EPILOGUE,
+        help_format="plaintext",
+        version=__version__,
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,  # `run` says what Ctrl-C left behind
+        config=(settings.check_whole_numbers,),
+        default_parameter=Parameter(negative_iterable=(), show_default=shown_default),
+    )
+    for name, summary in COMMANDS.items():
+        if name == named:
+            function = import_module(f"fedsched.cli.{name}").command
+            app.command(function, name=name, help_epilogue=epilogue_of(function))
+        else:
+            app.command(f"fedsched.cli.{name}:command", name=name, help=summary)
+
+    app.meta.suppress_keyboard_interrupt = False
+
+    @app.meta.default
+    def fedsched(*tokens: options.Rest, config: options.Config = None, debug: options.Debug = False) -> object:
+        # The parser calls the program by this function's name where it installs completion. `run` has seen --debug.
+        if config is not None or settings.DEFAULT.exists():
+            app.config = (settings.read(config or settings.DEFAULT, app), settings.check_whole_numbers)
+        return app(tokens, exit_on_error=False, print_error=False)
+
+    return app
+
+
+def examples_of(function: Callable[..., object]) -> list[str]:
+    """Return the command lines that a command's docstring gives as examples, each in one line."""
+    text = inspect.getdoc(function) or ""
+    found = re.findall(r"^(?:Example: )?(fedsched .*(?:\n.+)*)", text, flags=re.MULTILINE)
+    lines = [line for block in found for line in re.split(r"\n(?=fedsched )", block)]
+    return [" ".join(line.split()) for line in lines]
+
+
+def epilogue_of(function: Callable[..., object]) -> str:
+    """Return what stands below a command's help: its examples, each as it can be typed."""
+    lines = "\n".join(typed(example) for example in examples_of(function))
+    return "For example:\n\n" + textwrap.indent(lines, "  ")
+
+
+def typed(line: str) -> str:
+    """Return a command line of any length in lines of a terminal, an option and its value on the same one."""
+    glued = re.sub(r" (--[\w-]+) (?!-)", r" \1\0", line)
+    wrap = textwrap.TextWrapper(74, break_on_hyphens=False, break_long_words=False, subsequent_indent="    ")
+    return " \\\n".join(wrap.wrap(glued)).replace("\0", " ")
+
+
+def shown_default(value: object) -> str | None:
+    """Return how the help shows an option's default; nothing where it says nothing."""
+    if value is None or value is False or value == ():
+        return None
+    return " ".join(str(item) for item in value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,105 @@
+"""Options out of a file: a table for each command, `[optimize] seconds = 10`; the command line overrules it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedsched.errors import ConfigError, UnknownNameError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cyclopts import App
+    from cyclopts.argument import ArgumentCollection
+
+DEFAULT = Path("fedsched.toml")
+# Of two that take each other's place, the one on the command line puts the file's one out of force: nobody who asks for
+# so many evaluations, to repeat a search, wants a limit in seconds from elsewhere.
+INSTEAD = {"federation": "nodes", "nodes": "federation", "seconds": "evaluations", "evaluations": "seconds"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The tables of a file, by command; the parser calls it to fill in what the command line leaves open."""
+
+    path: Path
+    tables: Mapping[str, Mapping[str, Any]]
+
+    def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+        """Give the command's arguments the file's values, and say so on stderr."""
+        from cyclopts.config import Dict
+
+        given = {name.removeprefix("--") for argument in arguments if argument.tokens for name in argument.names}
+        table = self.tables.get(commands[0], {}) if commands else {}
+        used = {key: value for key, value in table.items() if not {key, INSTEAD.get(key)} & given}
+        if used:
+            words = ", ".join(f"{key} = {_toml(value)}" for key, value in used.items())
+            print(f"fedsched: from {self.path}: {words}", file=sys.stderr)
+            Dict({commands[0]: used}, source=str(self.path))(app, commands, arguments)
+
+
+def read(path: Path, app: App) -> Settings:
+    """Return the settings in a TOML file, every table and key of which must name a command and an option of it."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such file; check --config.") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path}: it is a folder; --config takes a file.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: this is no TOML: {error}.") from None
+    tables: dict[str, dict[str, Any]] = {}
+    for name, table in content.items():
+        if not isinstance(table, dict):
+            raise ConfigError(f"{path}: {name} = {_toml(table)} stands in no table; put it below [optimize] or so.")
+        known = options_of(app, name, path)
+        tables[name] = {}
+        for key, value in table.items():
+            option = key.replace("_", "-")
+            if option not in known:
+                raise _unknown(path, f"key in [{name}]", key, known)
+            tables[name][option] = value
+    return Settings(path, tables)
+
+
+def check_whole_numbers(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+    """Refuse 2.5 where a whole number is asked for: the parser would cut it without a word."""
+    from cyclopts import CoercionError
+
+    for argument in arguments:
+        if argument.hint not in (int, int | None):
+            continue
+        for token in argument.tokens:
+            if not re.fullmatch(r"[+-]?[\d_]+", token.value.strip()):
+                raise CoercionError(argument=argument, token=token, target_type=int)
+
+
+def options_of(app: App, command: str, path: Path) -> list[str]:
+    """Return the names of a command's options, as a file gives them."""
+    commands = [name for name in app if not name.startswith("-")]
+    if command not in commands:
+        raise _unknown(path, "command", command, commands)
+    arguments = app[command].assemble_argument_collection()
+    names = [argument.name for argument in arguments if argument.name.startswith("--")]
+    return [name.removeprefix("--") for name in names]
+
+
+def _unknown(path: Path, kind: str, name: str, known: list[str]) -> UnknownNameError:
+    return UnknownNameError(f"{path}: {unknown_name(kind, name, known)}")
+
+
+def _toml(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            return f'"{value}"'
+        case list():
+            return f"[{', '.join(_toml(item) for item in value)}]"
+        case _:
+            return str(value)

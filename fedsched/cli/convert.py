@@ -1,0 +1,216 @@
+"""`fedsched convert`: turn a log, a workload or a platform into another format, and say what is lost."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli.shared import load_federation_file, print_json
+from fedsched.errors import OutputError, TraceError, unknown_name
+from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_example, read_federation, write_federation
+
+if TYPE_CHECKING:
+    from fedsched.workload import Workload
+
+WRITTEN = ("swf", "csv", "batsim")
+ALL_FORMATS = {*FORMATS.values(), *FEDERATION_FORMATS.values()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """What a federation file says about the machine that a workload is for."""
+
+    nodes: int | None = None
+    node_speed: float | None = None
+
+
+def command(
+    source: Path,
+    target: Path,
+    /,
+    *,
+    from_: Annotated[str | None, Parameter(name="--from")] = None,
+    to: str | None = None,
+    federation: Path | None = None,
+    unit: Literal["cpus", "nodes"] = "cpus",
+    over_request: Literal["raise", "cap", "keep"] = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
+    lossy: bool = False,
+    json: options.Json = False,
+) -> int:
+    """Turn a log, a workload or a platform into another format, and say what is lost.
+
+    Parameters
+    ----------
+    source
+        A workload (.swf, .csv, .sacct, .json for Batsim), a platform (.xml for SimGrid, .toml), or `sample`.
+    target
+        .swf, .csv or .json (all also .gz, .xz, .bz2) for a workload, .toml for a federation.
+    from_
+        The source's format where its name does not tell: swf, csv, sacct, batsim; simgrid, toml.
+    to
+        The target's format where its name does not tell: swf, csv, batsim; toml.
+    federation
+        The machine the jobs are for (.toml, .xml): wider jobs are dropped; SimGrid's says what a flop takes.
+    unit
+        Whether tasks are the cpus or the nodes of Slurm's jobs.
+    over_request
+        What a job that ran past its request gets: the request raised, the run cut, or both kept.
+    on_error
+        Whether a malformed line is an error, or skipped and counted.
+    lossy
+        Write what the target has a place for; without it a loss of what the model knows is an error.
+
+    Examples
+    --------
+    fedsched convert made.swf.gz made.csv
+    fedsched convert sample sample.json
+    """
+    into = _format_of(target, to)
+    came_from = from_ or _guess(source)
+    if came_from not in ALL_FORMATS:
+        raise unknown_name("format", came_from, ALL_FORMATS)
+    if into == "toml":
+        return _federation(source, target, came_from, as_json=json)
+    workload = _workload(source, came_from, _machine(federation), unit, over_request, on_error)
+    kept, lost = _losses(workload, into)
+    if kept is not workload and not lossy:
+        raise OutputError(
+            f"Cannot write {target}: {into} has no place for {' and '.join(lost)}; write .csv, which keeps everything, "
+            "or pass --lossy."
+        )
+    _write(kept, target, into, _machine(federation))
+    if json:
+        report = None if workload.cleaning is None else asdict(workload.cleaning)
+        said = {"source": str(source), "target": str(target), "from": came_from, "to": into, "jobs": len(workload)}
+        said["written"] = [str(target)]
+        print_json(said | {"sites": list(workload.sites), "cleaning": report, "lost": lost})
+        return 0
+    print(f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs")
+    if workload.cleaning is not None:
+        print(f"cleaning: {workload.cleaning}")
+    if workload.sites:
+        print(f"sites: {', '.join(workload.sites)}")
+    print(f"lost: {', '.join(lost) or 'nothing'}")
+    return 0
+
+
+def _format_of(target: Path, to: str | None) -> str:
+    writable = {**{suffix: kind for suffix, kind in FORMATS.items() if kind in WRITTEN}, ".toml": "toml"}
+    if to is None:
+        if plain_suffix(target) not in writable:
+            raise OutputError(
+                f"Cannot write {target}: {plain_suffix(target) or 'no suffix'} is no format to write; it is "
+                f"{', '.join(writable)}, or give --to."
+            )
+        return writable[plain_suffix(target)]
+    if to not in writable.values():
+        raise unknown_name("format to write", to, writable.values())
+    return to
+
+
+def _guess(source: Path) -> str:
+    suffix = plain_suffix(source)
+    if not suffix and not source.exists():
+        return "swf"  # the name of a shipped log
+    known = FEDERATION_FORMATS | FORMATS
+    if suffix not in known:
+        raise TraceError(
+            f"{source}: its name does not tell its format; give --from one of {', '.join(sorted(ALL_FORMATS))}."
+        )
+    return known[suffix]
+
+
+def _machine(federation: Path | None) -> _Machine:
+    if federation is None:
+        return _Machine()
+    from fedsched.io.simgrid import node_speed
+
+    speed = node_speed(federation) if plain_suffix(federation) == ".xml" else None
+    return _Machine(load_federation_file(str(federation)).nodes, speed)
+
+
+def _federation(source: Path, target: Path, kind: str, *, as_json: bool) -> int:
+    if kind not in FEDERATION_FORMATS.values():
+        raise OutputError(f"Cannot write {target}: {source} ({kind}) says nothing of clusters.")
+    found = read_federation(source, kind)
+    write_federation(found, target)
+    if as_json:
+        sizes = {cluster.name: cluster.nodes for cluster in found.clusters}
+        about = {"clusters": sizes, "description": found.description}
+        said = {"source": str(source), "target": str(target), "from": kind, "to": "toml", "written": [str(target)]}
+        print_json(said | about)
+    else:
+        print(f"{source} ({kind}) -> {target} (toml)\n{found}\n{found.description}".rstrip())
+    return 0
+
+
+def _workload(
+    source: Path,
+    kind: str,
+    machine: _Machine,
+    unit: Literal["cpus", "nodes"],
+    over_request: Literal["raise", "cap", "keep"],
+    on_error: Literal["raise", "skip"],
+) -> Workload:
+    from fedsched.io import batsim, sacct
+
+    if not source.exists() and not source.suffix:
+        return read_example(str(source))
+    match kind:
+        case "csv":
+            return read(source, kind, nodes=machine.nodes)
+        case "swf":
+            return read(source, kind, nodes=machine.nodes, over_request=over_request, on_error=on_error)
+        case "sacct":
+            return sacct.read_sacct(
+                source, nodes=machine.nodes, over_request=over_request, on_error=on_error, unit=unit
+            )
+        case "batsim":
+            return batsim.read_batsim(
+                source,
+                nodes=machine.nodes,
+                over_request=over_request,
+                on_error=on_error,
+                node_speed=machine.node_speed,
+            )
+    raise TraceError(f"{source}: {kind} holds a federation, not jobs; write it to a .toml file.")
+
+
+def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
+    """Return the workload without what its format has no place for, and what that is; the same where nothing counts."""
+    if into == "csv":
+        return workload, []
+    if into == "batsim":
+        lost = [] if workload.log is None else ["the log's other columns"]
+        return workload, lost + ["the header"] * bool(workload.header)
+    import numpy as np
+
+    from fedsched.log import LOG_COLUMNS, UNKNOWN, LogColumns
+
+    lost, kept = [], workload
+    if (workload.compute_fraction != 1).any():
+        lost, kept = [*lost, "compute_fraction"], replace(kept, compute_fraction=np.ones(len(workload)))
+    if workload.task_bandwidth.any():
+        lost, kept = [*lost, "task_bandwidth"], replace(kept, task_bandwidth=np.zeros(len(workload)))
+    if workload.allowed is not None:
+        lost, kept = [*lost, "allowed"], replace(kept, allowed=None)
+    if workload.log is not None and (workload.log.energy != UNKNOWN).any():
+        columns = {name: getattr(workload.log, name) for name in LOG_COLUMNS if name != "energy"}
+        lost, kept = [*lost, "log.energy"], replace(kept, log=LogColumns(len(workload), columns))
+    return kept, lost
+
+
+def _write(workload: Workload, target: Path, into: str, machine: _Machine) -> None:
+    if into == "batsim":
+        from fedsched.io.batsim import write_batsim
+
+        write_batsim(workload, target, node_speed=machine.node_speed)
+    else:
+        from fedsched.io import write
+
+        write(workload, target, into)

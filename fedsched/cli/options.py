@@ -1,0 +1,81 @@
+"""The options that several or all commands have: one name, one meaning, one help text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+LOG_FILES = "(.swf or .csv, also .gz, .xz, .bz2), or `sample`."
+FEDERATION_NAMES = "A federation file (.toml), or the name of a shipped one (example, figure-1-5, …)"
+CHOICE = "knee, or an objective's name for the best by it."
+
+# What to work on. A path, so that a shell completes the names of files; a shipped name goes through as it is.
+Trace = Annotated[Path, Parameter(help=f"A workload file {LOG_FILES}")]
+Traces = Annotated[
+    Path,
+    Parameter(
+        help=f"Workload files {LOG_FILES} Or `gang`: scenarios of that command are compared; `market`: its methods."
+    ),
+]
+Federation = Annotated[Path | None, Parameter(help=f"{FEDERATION_NAMES}.")]
+Federations = Annotated[
+    tuple[Path, ...], Parameter(help=f"{FEDERATION_NAMES}; several: one instance of each with each log.")
+]
+Nodes = Annotated[
+    int | None,
+    Parameter(help="Instead of a federation: one cluster of so many equal nodes. Default: the log's machine."),
+]
+Head = Annotated[int | None, Parameter(help="Only the first so many jobs of each log.")]
+Submits = Annotated[
+    Literal["now", "keep"],
+    Parameter(help="Whether all jobs wait already when the first is submitted, or keep their submit times."),
+]
+
+# What is known and how the machine behaves.
+Knowledge = Annotated[
+    Literal["estimate", "runtime"], Parameter(help="Whether plans see the users' estimates or the true run times.")
+]
+Saturation = Annotated[
+    Literal["dynamic", "static"],
+    Parameter(help="Whether rates follow the uplinks' load or stay as at the start."),
+]
+KillAtEstimate = Annotated[bool, Parameter(help="Jobs end at their estimate.")]
+
+# How long, and by which random numbers.
+Objectives = Annotated[
+    tuple[str, ...],
+    Parameter(help="A metric to minimise, e.g. makespan, energy, bounded_slowdown; several make a front."),
+]
+Seconds = Annotated[float | None, Parameter(help="Search for so many seconds.")]
+Evaluations = Annotated[
+    int | None, Parameter(help="Search so many plans (optimize without any budget: 30,000,000 / jobs).")
+]
+Workers = Annotated[int, Parameter(help="So many processes at the same time: compare's runs, optimize's islands.")]
+Executor = Annotated[
+    str | None, Parameter(help="Where they work: threads, processes, dask:ADDRESS (a scheduler or its file) or mpi.")
+]
+Seed = Annotated[
+    int, Parameter(help="Same seed, same answer: on any number of threads, and where no --seconds are given.")
+]
+Choose = Annotated[str, Parameter(help=f"Which plan of a front is written or drawn: {CHOICE}")]
+
+# Where the answer goes.
+OutPlan = Annotated[Path | None, Parameter(help="Write the schedule: .csv, .swf (both also .gz) or .json.")]
+Gantt = Annotated[Path | None, Parameter(help="Draw the schedule: .svg, .png or .pdf.")]
+Json = Annotated[bool, Parameter(help="Print one JSON document instead of text.")]
+
+# What stands beside every command.
+EVERYWHERE = "Everywhere"
+Config = Annotated[
+    Path | None,
+    Parameter(
+        help="Take options from this file, a table for each command. Default: fedsched.toml, where there is one.",
+        group=EVERYWHERE,
+    ),
+]
+Debug = Annotated[
+    bool, Parameter(help="Show the traceback behind an error.", group=EVERYWHERE, negative=(), show_default=False)
+]
+Rest = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]

@@ -1,0 +1,107 @@
+"""`fedsched report`: one HTML page about a saved search, or about what policies do with a log."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING
+
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli.shared import check_input, check_output, load_federation, load_workload, print_json, progress_bar
+from fedsched.errors import TraceError
+
+if TYPE_CHECKING:
+    from fedsched.report import Material
+
+RESULT = ".json"
+
+
+def command(
+    source: Path,
+    /,
+    *,
+    out: Path,
+    federation: options.Federation = None,
+    nodes: options.Nodes = None,
+    head: options.Head = None,
+    policy: tuple[str, ...] = (),
+    title: str = "",
+    price: float | None = None,
+    co2: float | None = None,
+    json: options.Json = False,
+) -> int:
+    """Write one HTML page about a saved search, or about what policies do with a log; it needs no network.
+
+    Parameters
+    ----------
+    source
+        A result that `fedsched optimize --save` has written; or a workload file or `sample`, which is then simulated.
+    out
+        The page: .html.
+    policy
+        For a log: a policy to simulate; several are shown side by side. Default: easy.
+    title
+        The page's heading.
+    price
+        What a kWh costs, in any currency; can be changed in the page.
+    co2
+        Kilograms of CO2 for a kWh; can be changed in the page.
+
+    Examples
+    --------
+    fedsched report result.json --out report.html --price 0.25 --co2 0.35
+    fedsched report sample --federation example --policy easy --policy fcfs --out report.html
+    """
+    from fedsched.report import of_result, write
+
+    check_output(out, (".html", ".htm"), what="a report")
+    if source.suffix:
+        check_input(source)
+    repeat = ""
+    if RESULT in source.suffixes:
+        if (federation, nodes, head, policy) != (None, None, None, ()):
+            raise TraceError(f"{source}: a saved result has its jobs and nodes; leave out what is for logs.")
+        from fedsched.result import Result
+
+        check_input(source)
+        material = of_result(Result.load(source))
+    else:
+        material = _simulated(source, federation, nodes, head, policy or ("easy",))
+        repeat = _words(source, federation, nodes, head, policy or ("easy",), out)
+    write(material, out, title=title, repeat=repeat, price_per_kwh=price, co2_per_kwh=co2)
+    if json:
+        plans = [{"label": entry.label, "kind": entry.kind, "drawn": entry.drawn} for entry in material.entries]
+        written = {"report": str(out), "written": [str(out)]}
+        print_json(written | {"bytes": out.stat().st_size, "jobs": len(material.workload), "plans": plans})
+    else:
+        print(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
+    return 0
+
+
+def _simulated(
+    source: Path, federation: Path | None, nodes: int | None, head: int | None, policies: tuple[str, ...]
+) -> Material:
+    from fedsched.report import of_schedules
+    from fedsched.simulate import simulate
+
+    workload = load_workload(source, head)
+    cluster = load_federation(federation, nodes, workload)
+    schedules = []
+    for policy in policies:
+        with progress_bar(policy) as progress:
+            schedule = simulate(workload, cluster, policy, progress=progress)
+        if not schedule.complete:
+            raise KeyboardInterrupt  # a report on part of a run would mislead
+        schedules.append(schedule)
+    return of_schedules(schedules)
+
+
+def _words(
+    source: Path, federation: Path | None, nodes: int | None, head: int | None, policies: tuple[str, ...], out: Path
+) -> str:
+    words = ["fedsched", "report", str(source)]
+    for option, value in (("--federation", federation), ("--nodes", nodes), ("--head", head)):
+        words += [option, str(value)] if value is not None else []
+    for policy in policies:
+        words += ["--policy", policy]
+    return shlex.join([*words, "--out", out.name])

@@ -1,0 +1,74 @@
+"""Metaschedulers in a comparison: the same drawn cycles for all, a cycle a seed."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fedsched.comparison.entrants import Outcome
+from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.market.generator import Domain, Jobs
+from fedsched.market.methods import METHODS, Method, schedule
+from fedsched.optimize import versions
+
+if TYPE_CHECKING:
+    from fedsched.comparison.instances import Budget
+
+# What less of is better; `idle` too, the share of the domain that nobody takes.
+OBJECTIVES = ("cost", "cpu", "energy", "start", "runtime", "finish", "job_cost", "job_cpu", "makespan", "idle")
+
+
+@dataclass(frozen=True, slots=True)
+class MarketInstance:
+    """What metaschedulers are compared on: totals of a cycle whose domain and batch the seed draws."""
+
+    name: str
+    objectives: tuple[str, ...] = ("cost",)
+    domain: Domain = field(default_factory=Domain)
+    jobs: Jobs = field(default_factory=Jobs)
+    optimum: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "objectives", tuple(self.objectives))
+        for name in self.objectives:
+            if name not in OBJECTIVES:
+                raise unknown_name("total to compare markets by", name, OBJECTIVES)
+
+    def fingerprint(self) -> str:
+        """Return a short name of everything that makes the problem."""
+        return hashlib.sha256(repr((self.objectives, self.domain, self.jobs)).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class MarketEntrant:
+    """A method of `fedsched.market.METHODS`, or one like it."""
+
+    name: str
+    method: Method
+
+    @classmethod
+    def named(cls, name: str) -> MarketEntrant:
+        """Return the method of this name."""
+        return cls(name, METHODS[name])
+
+    def run(self, instance: MarketInstance, seed: int, budget: Budget) -> Outcome:
+        """Return the totals of one cycle; a cycle in which a job finds no window is a failed run."""
+        if not isinstance(instance, MarketInstance):
+            raise TypeError(f"{self.name} is a metascheduler: it runs on a MarketInstance, not on {instance.name!r}.")
+        environment = instance.domain.environment(seed)
+        batch = instance.jobs.batch(seed, domain=instance.domain)
+        began = time.perf_counter()
+        totals = schedule(batch, environment, method=self.method, seed=seed).totals()
+        seconds = time.perf_counter() - began
+        if totals.scheduled < totals.jobs:
+            lacking = totals.jobs - totals.scheduled
+            raise InfeasibleError(f"{lacking} of {totals.jobs} jobs found no window, so that totals mean nothing.")
+        return Outcome(
+            front=(tuple(float(getattr(totals, name)) for name in instance.objectives),),
+            evaluations=1,
+            seconds=seconds,
+            stop_reason="scheduled",
+            versions=versions(),
+        )

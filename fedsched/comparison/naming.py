@@ -1,0 +1,44 @@
+"""Methods of a comparison by name: searches, policies, gang schedulers and metaschedulers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.comparison.entrants import Entrant, PolicyEntrant, SearchEntrant
+from fedsched.errors import unknown_name
+from fedsched.gang.presets import NAMED
+from fedsched.market.methods import METHODS as MARKET
+from fedsched.policies import POLICIES
+from fedsched.search.methods import ALIASES, METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def entrant_of(method: str | Entrant, baselines: Sequence[str] | None) -> Entrant:
+    """Return what runs under that name; an entrant is what it is."""
+    if not isinstance(method, str):
+        if isinstance(method, Entrant):
+            return method
+        raise TypeError(f"compare: {method!r} is no method; give a name, or an object with `name` and `run`.")
+    if method in NAMED:
+        from fedsched.comparison.gangs import GangEntrant
+
+        return GangEntrant.named(method)
+    if method in MARKET:
+        from fedsched.comparison.markets import MarketEntrant
+
+        return MarketEntrant.named(method)
+    return SearchEntrant(method, baselines) if is_search(method) else PolicyEntrant(method)
+
+
+def is_search(name: str) -> bool:
+    """Return whether a search bears that name: it needs a budget."""
+    return name.lower() in {*METHODS, *ALIASES}
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise for the first name that nothing bears."""
+    for name in names:
+        if name.lower() not in {*METHODS, *ALIASES, *POLICIES, *NAMED, *MARKET}:
+            raise unknown_name("method or policy", name, [*METHODS, *ALIASES, *POLICIES, *NAMED, *MARKET])

@@ -1,0 +1,26 @@
+"""Another order and other caps for queued jobs, in the midst of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import kernel
+from fedsched.engine.placement import shortest_duration
+from fedsched.engine.queue import set_leaf
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Ints, Plan, Problem, State
+
+
+@kernel
+def requeue(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints) -> None:
+    """Put queued jobs at these places of the queue, the first job at the first place and so on.
+
+    The places are those that these jobs held, in ascending order: whoever is not yet submitted keeps a later one.
+    """
+    for i in range(jobs.size):
+        j = jobs[i]
+        state.queue.order[places[i]] = j
+        state.queue.position[j] = places[i]
+        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+        set_leaf(state.queue, places[i], problem.tasks[j], state.shortest[j])

@@ -1,0 +1,175 @@
+"""Where searches and runs live: worker processes that outlive a death among them, and executors by name."""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Literal
+
+from fedsched.errors import FedschedError, MissingExtraError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+
+KINDS = ("threads", "processes", "dask:ADDRESS", "mpi")
+TRIALS = 3  # times that a task is tried before it is blamed for the deaths of its workers
+
+
+class Processes(Executor):
+    """Worker processes of which each is replaced when it dies: what it was at is done again by its successor.
+
+    The pool of the standard library breaks for good when one worker dies, killed for want of memory for example, and
+    every task with it. Here each worker has a pool to itself. A task whose workers died three times fails; the others
+    go on. Workers end when this process does, even where it is killed.
+
+    Parameters
+    ----------
+    workers
+        How many tasks run at the same time.
+    start
+        How workers are started: "spawn", each from nothing; or "forkserver", as copies of a process that is, so that
+        the next ones come sooner.
+    """
+
+    def __init__(self, workers: int, *, start: Literal["spawn", "forkserver"] = "spawn") -> None:
+        if workers < 1:
+            raise ValueError(f"workers={workers} must be at least 1.")
+        if start not in ("spawn", "forkserver"):
+            raise unknown_name("start", start, ("spawn", "forkserver"))
+        self.workers = workers
+        self._deaths: list[BrokenExecutor] = []
+        self._start = start
+        self._threads = ThreadPoolExecutor(workers)
+        self._idle: SimpleQueue[ProcessPoolExecutor | None] = SimpleQueue()  # None: yet to be started
+        for _ in range(workers):
+            self._idle.put(None)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return the future of what the function gives, called in a worker process."""
+        return self._threads.submit(self._run, fn, args, kwargs)
+
+    @property
+    def deaths(self) -> int:
+        """Return how many workers have died, and were replaced."""
+        return len(self._deaths)
+
+    def _run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        pool = self._idle.get()
+        try:
+            for _ in range(TRIALS):
+                pool = pool or self._new()
+                try:
+                    return pool.submit(fn, *args, **kwargs).result()
+                except BrokenExecutor as death:
+                    self._deaths.append(death)
+                    pool.shutdown()
+                    pool = None
+            raise BrokenExecutor(f"{TRIALS} worker processes died at it, one after the other; is the memory too small?")
+        finally:
+            self._idle.put(pool)
+
+    def _new(self) -> ProcessPoolExecutor:
+        from multiprocessing import get_context
+
+        return ProcessPoolExecutor(1, mp_context=get_context(self._start), initializer=_end_with_parent)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers when they have done what was submitted, or only what they are at."""
+        self._threads.shutdown(wait=wait, cancel_futures=cancel_futures)
+        if wait:  # else each ends when its last task is done and this object is gone
+            with suppress(Empty):
+                while True:
+                    pool = self._idle.get_nowait()
+                    if pool is not None:
+                        pool.shutdown()
+
+
+def _end_with_parent() -> None:
+    # A worker waits for tasks on a pipe whose other end it holds too: it would never notice that nobody is left.
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait
+
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def follow() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+@contextmanager
+def executor_named(name: str, workers: int) -> Iterator[Executor]:
+    """Return an executor by its name, open as long as the block.
+
+    Parameters
+    ----------
+    name
+        "threads", "processes", "dask:ADDRESS" with the address of a scheduler or its scheduler file (.json), or "mpi"
+        in a program that `mpiexec -n N python -m mpi4py.futures` has started.
+    workers
+        How many threads or processes; clusters bring their own.
+    """
+    kind, _, address = name.partition(":")
+    if kind == "dask" and address:
+        with _dask(address) as executor:
+            yield executor
+    elif name == "mpi":
+        with _mpi() as executor:
+            yield executor
+    elif name == "processes":
+        with Processes(workers) as executor:
+            yield executor
+    elif name == "threads":
+        with ThreadPoolExecutor(workers) as executor:
+            yield executor
+    else:
+        raise unknown_name("executor", name, KINDS)
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise _missing("Dask") from None
+    if address.endswith(".json") and not Path(address).exists():  # the client would wait for it for ever
+        raise FedschedError(f"Dask's scheduler file {address} is not there; start: dask scheduler --scheduler-file …")
+    connect: Any = Client  # it is half typed
+    try:
+        client = connect(scheduler_file=address) if address.endswith(".json") else connect(address)
+    except (OSError, ValueError) as error:
+        raise FedschedError(
+            f"Cannot reach Dask's scheduler at {address}: {' '.join(str(error).split())}; "
+            "start one (dask scheduler), then its workers (dask worker), and give its address."
+        ) from error
+    with client:
+        yield client.get_executor()
+
+
+@contextmanager
+def _mpi() -> Iterator[Executor]:
+    import sys
+
+    try:
+        from mpi4py.futures import MPIPoolExecutor
+    except ImportError:
+        raise _missing("MPI") from None
+    # Elsewhere the pool would have to spawn processes, which few clusters allow, and every rank would do so.
+    if "mpi4py.run" not in sys.modules:
+        raise FedschedError(
+            "The executor mpi needs MPI's workers; start: mpiexec -n N python -m mpi4py.futures -m fedsched.cli …"
+        )
+    with MPIPoolExecutor() as executor:
+        yield executor
+
+
+def _missing(what: str) -> MissingExtraError:
+    return MissingExtraError(f"{what} is not installed; install it: pip install 'fedsched[distributed]'.")

@@ -1,0 +1,219 @@
+"""The rows of a log into the jobs of a workload, cleaned as asked, with a count for everything left out or altered.
+
+Every log format is read into the fields of the Standard Workload Format (a `RawLog`), so that all are cleaned alike.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedsched.errors import TraceError
+from fedsched.io import WHOLE_JOBS
+from fedsched.io.swf_table import RawLog, header_number
+from fedsched.log import LOG_COLUMNS, CleaningReport, LogColumns
+from fedsched.workload import NO_SITE, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+Clean = Literal["standard", "none"]
+OverRequest = Literal["raise", "cap", "keep"]
+Sites = Literal["auto", "partition"] | None
+
+# Some logs say "no limit" as the largest 32-bit number, or one more.
+UNLIMITED = 2**31 - 1
+# The field of the Standard Workload Format of each log column; energy has none.
+LOG_FIELDS = dict(zip(LOG_COLUMNS[:-1], (3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18), strict=True))
+# A partition with fewer jobs is a stray entry, not a cluster of a federation.
+STRAY_SHARE = 1e-3
+SITES_NOTE = ("Note", "fedsched: the partitions are the sites of a federation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaning:
+    """How a log is cleaned: see `fedsched.io.swf.read_swf`."""
+
+    clean: Clean = "standard"
+    nodes: int | None = None
+    over_request: OverRequest = "raise"
+    statuses: Collection[int] | None = WHOLE_JOBS
+    sites: Sites = "auto"
+    rebase: bool = False
+    renumber: bool = False
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.clean not in ("standard", "none"):
+            raise ValueError(f'clean={self.clean!r} must be "standard" or "none".')
+        if self.over_request not in ("raise", "cap", "keep"):
+            raise ValueError(f'over_request={self.over_request!r} must be "raise", "cap" or "keep".')
+        if self.sites not in ("auto", "partition", None):
+            raise ValueError(f'sites={self.sites!r} must be "auto", "partition" or None.')
+
+    def __str__(self) -> str:
+        """Return the options that differ from the defaults."""
+        said = [f"clean={self.clean!r}"] * (self.clean != "standard")
+        said += [f"nodes={self.nodes}"] * (self.nodes is not None)
+        said += [f"over_request={self.over_request!r}"] * (self.over_request != "raise")
+        said += [f"statuses={self.statuses}"] * (self.statuses != WHOLE_JOBS)
+        said += [f"sites={self.sites!r}"] * (self.sites != "auto")
+        return ", ".join(said + ["rebase=True"] * self.rebase + ["renumber=True"] * self.renumber)
+
+
+def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Workload:
+    """Return the jobs of a log's rows and, as `cleaning`, what was left out or altered."""
+    machine = _machine(raw) if how.nodes is None else how.nodes
+    kept = _clean(raw, machine, how.statuses) if how.clean == "standard" else _all_rows(raw)
+    if not len(kept.rows):
+        raise TraceError(f'{path}: cleaning leaves no job ({kept.report}); see clean="none" and read_table.')
+    history = f"read {Path(path).name}" + (f" ({how})" if str(how) else "")
+    columns = _Columns(raw, kept, "keep" if how.clean == "none" else how.over_request)
+    site_names, origin = _sites(raw, kept.rows, how.sites, path)
+    submit = raw.table[1, kept.rows]
+    extra = {name: values[kept.rows] for name, values in raw.columns.items()}
+    try:
+        return Workload(
+            submit=submit - submit.min() if how.rebase else submit,
+            tasks=_tasks(raw)[kept.rows],
+            runtime=columns.runtime,
+            estimate=columns.estimate,
+            id=None if how.renumber else np.trunc(raw.table[0, kept.rows]),
+            compute_fraction=extra.get("compute_fraction", 1.0),
+            task_bandwidth=extra.get("task_bandwidth", 0.0),
+            origin=origin,
+            user=np.trunc(raw.table[11, kept.rows]),
+            allowed=extra.get("allowed") if site_names else None,
+            sites=site_names,
+            log=_log_columns(raw, kept.rows) if raw.logged else None,
+            name=how.name or _stem(path),
+            nodes=machine,
+            header=raw.header,
+            cleaning=columns.report,
+            history=(history,),
+        )
+    except ValueError as error:
+        cure = "read it with renumber=True" if "same id" in str(error) else 'clean="standard" leaves such rows out'
+        raise TraceError(f"{path}: {error} For a log: {cure}.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    rows: NDArray[np.int64]
+    report: CleaningReport
+
+
+def _machine(raw: RawLog) -> int:
+    return header_number(raw.header, "MaxProcs") or header_number(raw.header, "MaxNodes")
+
+
+def _tasks(raw: RawLog) -> NDArray[np.float64]:
+    """Return the processors of every row, whole: those allocated, else those requested."""
+    allocated, requested = raw.table[4], raw.table[7]
+    tasks: NDArray[np.float64] = np.trunc(np.where(allocated > 0, allocated, requested))
+    return tasks
+
+
+def _report(raw: RawLog, kept: int) -> CleaningReport:
+    return replace(
+        raw.found,
+        records=raw.rows + raw.malformed + raw.found.dropped,
+        kept=kept,
+        announced=header_number(raw.header, "MaxRecords"),
+        malformed=raw.malformed,
+        truncated_file=raw.truncated,
+    )
+
+
+def _all_rows(raw: RawLog) -> _Kept:
+    return _Kept(np.arange(raw.rows), _report(raw, raw.rows))
+
+
+def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _Kept:
+    """Return the rows that are jobs, in the order of (submit, id); each dropped row counts for its first fault."""
+    ids, submit, run, tasks, status = raw.table[0], raw.table[1], raw.table[3], _tasks(raw), raw.table[10]
+    left = np.ones(raw.rows, dtype=np.bool_)
+
+    def drop(fault: NDArray[np.bool_]) -> int:
+        dropped = int(np.count_nonzero(left & fault))
+        left[fault] = False
+        return dropped
+
+    report = replace(
+        _report(raw, 0),
+        partial_status=0 if statuses is None else drop(~np.isin(status, list(statuses))),
+        negative_submit=drop(submit < 0),
+        no_runtime=drop(run <= 0),
+        no_processors=drop(tasks < 1),
+        too_wide=drop(tasks > machine) if machine else 0,
+    )
+    rows = np.flatnonzero(left)
+    out_of_order = int(np.count_nonzero(np.diff(submit[rows]) < 0))
+    order = np.lexsort((ids[rows], submit[rows]))
+    return _Kept(rows[order], replace(report, kept=len(rows), out_of_order=out_of_order))
+
+
+class _Columns:
+    """Run times and estimates as the treatment of overrun requests leaves them, and the report that counts it."""
+
+    def __init__(self, raw: RawLog, kept: _Kept, over_request: OverRequest) -> None:
+        rows = kept.rows
+        run, request = raw.table[3, rows], raw.table[8, rows]
+        unlimited = request >= UNLIMITED
+        missing = request <= 0
+        over = ~missing & ~unlimited & (run > request)
+        estimate = np.where(missing | unlimited, run, request)
+        self.runtime = np.minimum(run, estimate) if over_request == "cap" else run
+        self.estimate = np.maximum(run, estimate) if over_request == "raise" else estimate
+        self.report = replace(
+            kept.report,
+            missing_request=int(missing.sum()),
+            unlimited_request=int(unlimited.sum()),
+            over_request=int(over.sum()),
+            over_request_action=over_request,
+            rounded=sum(int(np.count_nonzero(raw.table[field, rows] % 1)) for field in (0, 4, 7, 11)),
+            dependencies=int(np.count_nonzero(raw.table[16, rows] > 0)),
+        )
+
+
+def _log_columns(raw: RawLog, rows: NDArray[np.int64]) -> LogColumns:
+    columns = {name: raw.table[field - 1, rows] for name, field in LOG_FIELDS.items()}
+    if "energy" in raw.columns:
+        columns["energy"] = raw.columns["energy"][rows]
+    return LogColumns(len(rows), columns)
+
+
+def _sites(
+    raw: RawLog, rows: NDArray[np.int64], sites: Sites, path: str | PathLike[str]
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the sites that the partitions stand for, and the site of each row."""
+    partition = raw.table[15, rows]
+    named = _partition_names(raw.header)
+    used, jobs = np.unique(partition[partition >= 0], return_counts=True)
+    if sites == "partition" and not len(used):
+        raise TraceError(f"{path}: no job has a partition (field 16); read it with sites=None.")
+    federated = SITES_NOTE in raw.header or np.count_nonzero(jobs >= len(rows) * STRAY_SHARE) > 1
+    if sites is None or (sites == "auto" and not federated):
+        return (), np.full(len(rows), NO_SITE)
+    numbers = sorted({*used.tolist(), *named})
+    texts = [named.get(number, "") for number in numbers]
+    distinct = "" not in texts and len(set(texts)) == len(texts)
+    names = tuple(texts) if distinct else tuple(f"{number:g}" for number in numbers)
+    return names, np.where(partition >= 0, np.searchsorted(numbers, partition), NO_SITE)
+
+
+def _partition_names(header: tuple[tuple[str, str], ...]) -> dict[float, str]:
+    found = [re.match(r"(\d+)\s*(.*)", text) for label, text in header if label == "Partition"]
+    return {float(match[1]): match[2].replace("|", "/").strip() for match in found if match}
+
+
+def _stem(path: str | PathLike[str]) -> str:
+    name = Path(path).name
+    return re.split(r"\.(?:swf|sacct|json)", name)[0] or name

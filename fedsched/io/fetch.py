@@ -1,0 +1,309 @@
+"""Logs of the Parallel Workloads Archive: downloaded once, resumed where a line broke, checked, put in place whole."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+
+from fedsched.errors import FetchError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from os import PathLike
+
+    class Response(Protocol):
+        """What a server answers."""
+
+        status: int
+        headers: Mapping[str, str]
+
+        def read(self, size: int, /) -> bytes:
+            """Return the next bytes."""
+            ...
+
+        def __enter__(self) -> Response: ...
+        def __exit__(self, *exception: object) -> None: ...
+
+
+ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload/"
+TIMEOUT = 30.0
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLog:
+    """A log of the archive: where its file lies, and what it is."""
+
+    file: str
+    folder: str
+    about: str
+
+    @property
+    def url(self) -> str:
+        """Return where the archive keeps it."""
+        return f"{ARCHIVE}{self.folder}/{self.file}"
+
+
+# The archive publishes no checksums, so that none is listed: the first download records its own beside the file.
+LOGS = {
+    "ANL-Intrepid": KnownLog("ANL-Intrepid-2009-1.swf.gz", "l_anl_int", "Argonne, Blue Gene/P, 2009"),
+    "CTC-SP2": KnownLog("CTC-SP2-1996-3.1-cln.swf.gz", "l_ctc_sp2", "Cornell, 338 nodes, 1996, cleaned"),
+    "HPC2N": KnownLog("HPC2N-2002-2.2-cln.swf.gz", "l_hpc2n", "Umea, 240 CPUs, 2002 to 2006, cleaned"),
+    "KTH-SP2": KnownLog("KTH-SP2-1996-2.1-cln.swf.gz", "l_kth_sp2", "Stockholm, 100 nodes, 1996, cleaned"),
+    "LANL-CM5": KnownLog("LANL-CM5-1994-4.1-cln.swf.gz", "l_lanl_cm5", "Los Alamos, 1024 nodes, 1994, cleaned"),
+    "METACENTRUM": KnownLog("METACENTRUM-2009-2.swf.gz", "l_metacentrum", "Czechia, 14 clusters, 2009"),
+    "NASA-iPSC": KnownLog("NASA-iPSC-1993-3.1-cln.swf.gz", "l_nasa_ipsc", "NASA Ames, 128 nodes, 1993, cleaned"),
+    "SDSC-BLUE": KnownLog("SDSC-BLUE-2000-4.2-cln.swf.gz", "l_sdsc_blue", "San Diego, 1152 CPUs, 2000, cleaned"),
+    "SDSC-SP2": KnownLog("SDSC-SP2-1998-4.2-cln.swf.gz", "l_sdsc_sp2", "San Diego, 128 nodes, 1998, cleaned"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A file that is in place, and how its content was checked."""
+
+    path: Path
+    url: str
+    sha256: str
+    bytes: int
+    downloaded: int
+    checked: str
+
+    def __str__(self) -> str:
+        how = f"{self.downloaded:,} bytes downloaded" if self.downloaded else "it was there already"
+        return f"{self.path}: {self.bytes:,} bytes, {how}\nsha256 {self.sha256}: {self.checked}"
+
+
+def fetch(
+    name: str,
+    *,
+    folder: str | PathLike[str] = ".",
+    url: str | None = None,
+    sha256: str | None = None,
+    timeout: float = TIMEOUT,
+    progress: Callable[[int, int], None] | None = None,
+) -> Fetched:
+    """Return the file of a log of the archive, downloaded unless it is there.
+
+    A download that broke off is gone on with where the server can, and the file takes its name only when it is whole
+    and its checksum is right. The archive publishes no checksums: without `sha256` the first download is trusted, its
+    checksum is written to NAME.sha256 beside it (as `sha256sum` does), and every later call must meet it.
+
+    Parameters
+    ----------
+    name
+        A log's name in `LOGS`; with `url` the name of the file to write, by default the address's.
+    folder
+        Where the file goes.
+    url
+        Another address (http or https) than the archive's.
+    sha256
+        The checksum that the file must have: 64 hexadecimal digits.
+    timeout
+        How many seconds the server may be silent.
+    progress
+        Is called with the bytes that are there and those of the whole file, 0 where the server does not say.
+    """
+    address, file = _address(name, url)
+    if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
+        raise ValueError(f"sha256={sha256!r} must be 64 hexadecimal digits.")
+    target = Path(folder) / file
+    if not target.parent.is_dir():
+        raise FetchError(f"Cannot fetch {name}: the folder {target.parent} does not exist; make it first.")
+    wanted, whose = _wanted(target, sha256)
+    if target.is_file():
+        found = _digest(target)
+        if wanted is None:
+            checked = _record(target, found, "there before without a checksum: recorded now")
+        else:
+            _compare(target, found, wanted, whose, "delete it to download it anew")
+            checked = f"as {whose}"
+        return Fetched(target, address, found, target.stat().st_size, 0, checked)
+    part = target.with_name(f".{file}.part")
+    try:
+        received = _download(address, part, timeout, progress)
+        found = _digest(part)
+        try:
+            _check_content(part, address)
+            if wanted is not None:
+                _compare(part, found, wanted, whose, "the download was deleted")
+        except FetchError:
+            part.unlink()
+            _validator(part).unlink(missing_ok=True)
+            raise
+        checked = f"as {whose}" if wanted else _record(target, found, "trusted at this first download and recorded")
+        part.replace(target)
+        _validator(part).unlink(missing_ok=True)
+    except OSError as error:
+        raise FetchError(f"Cannot write {target}: {error.strerror or error}; check the folder and the disk.") from error
+    return Fetched(target, address, found, target.stat().st_size, received, checked)
+
+
+def _address(name: str, url: str | None) -> tuple[str, str]:
+    """Return where the file is, and what it is to be called."""
+    if url is None:
+        by_lower = {known.lower(): log for known, log in LOGS.items()}
+        by_lower |= {log.file.lower(): log for log in LOGS.values()}
+        if name.lower() not in by_lower:
+            raise unknown_name("log", name, LOGS)
+        log = by_lower[name.lower()]
+        return log.url, log.file
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc or not url.isascii() or re.search(r"\s", url):
+        raise ValueError(f"url={url!r} must be an http or https address, without blanks.")
+    file = name or Path(urllib.parse.unquote(parts.path)).name
+    if file in ("", ".", "..") or "/" in file or "\\" in file or "\0" in file:
+        raise ValueError(f"name={file!r} must be a plain file name; give the folder apart.")
+    return url, file
+
+
+# ---- checksums ----------------------------------------------------------------------------------------------------
+
+
+def _sidecar(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
+
+
+def _wanted(target: Path, sha256: str | None) -> tuple[str | None, str]:
+    """Return the checksum that the file must have, and who says so."""
+    if sha256 is not None:
+        return sha256.lower(), "given"
+    with suppress(FileNotFoundError):
+        text = _sidecar(target).read_text(encoding="utf-8", errors="replace")
+        match = re.match(r"([0-9a-fA-F]{64})\b", text)
+        if match is None:
+            raise FetchError(f"{_sidecar(target)}: it holds no checksum; delete it to trust the next download.")
+        return match[1].lower(), f"recorded in {_sidecar(target).name}"
+    return None, ""
+
+
+def _record(target: Path, found: str, how: str) -> str:
+    _sidecar(target).write_text(f"{found}  {target.name}\n", encoding="utf-8")
+    return f"{how} in {_sidecar(target).name} (the archive publishes none)"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _compare(path: Path, found: str, wanted: str, whose: str, cure: str) -> None:
+    if found != wanted:
+        raise FetchError(f"{path}: its sha256 is {found}, not {wanted} as {whose}; {cure}.")
+
+
+def _check_content(part: Path, url: str) -> None:
+    """Raise where a server sent a page in place of a log."""
+    with part.open("rb") as stream:
+        begin = stream.read(256).lstrip().lower()
+    if not begin:
+        raise FetchError(f"Cannot fetch {url}: the server sent an empty file; check the address.")
+    if begin.startswith((b"<!doctype", b"<html", b"<?xml")):
+        raise FetchError(f"Cannot fetch {url}: the server sent a web page, not a log; check the address.")
+
+
+# ---- the download -------------------------------------------------------------------------------------------------
+
+
+def _validator(part: Path) -> Path:
+    """Return the file that says which version of which address a partial download is of."""
+    return part.with_name(f"{part.name}.json")
+
+
+def _download(url: str, part: Path, timeout: float, progress: Callable[[int, int], None] | None) -> int:
+    """Return how many bytes came; afterwards the whole file lies in `part`."""
+    have, mark = _resumable(url, part)
+    headers = {"User-Agent": "fedsched", "Accept-Encoding": "identity"}
+    if have:
+        headers |= {"Range": f"bytes={have}-", "If-Range": mark}
+    try:
+        with _open(url, headers, timeout) as response:
+            resumed = have > 0 and response.status == 206 and _range_begin(response) == have
+            if response.status == 206 and not resumed:
+                part.unlink(missing_ok=True)
+                raise FetchError(f"Cannot fetch {url}: the server sent another part than asked for; run it again.")
+            # A server that ignores the range, or has another version now, sends everything from the beginning.
+            have = have if resumed else 0
+            length = response.headers.get("Content-Length") or ""
+            total = have + int(length) if length.isdigit() else 0
+            _note_validator(url, part, response)
+            received = 0
+            with part.open("ab" if resumed else "wb") as out:
+                while block := _next_block(response, url, out):
+                    out.write(block)
+                    received += len(block)
+                    if progress is not None:
+                        progress(have + received, total)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416 and have:  # what is here is not the beginning of what is there
+            part.unlink(missing_ok=True)
+            return _download(url, part, timeout, progress)
+        raise FetchError(
+            f"Cannot fetch {url}: the server says {error.code} {error.reason}; check the address, or give another "
+            "with --url."
+        ) from None
+    except (urllib.error.URLError, http.client.HTTPException) as error:
+        raise _broken(url, part, error) from None
+    if total and have + received != total:
+        raise _broken(url, part, f"the connection ended after {have + received:,} of {total:,} bytes")
+    return received
+
+
+def _open(url: str, headers: dict[str, str], timeout: float) -> Response:
+    try:
+        return cast("Response", urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=timeout))
+    except urllib.error.URLError:
+        raise
+    except OSError as error:  # a time limit, a reset, a certificate
+        raise urllib.error.URLError(error) from None
+
+
+def _next_block(response: Response, url: str, out: IO[bytes]) -> bytes:
+    try:
+        return response.read(_CHUNK)
+    except (OSError, http.client.HTTPException) as error:
+        out.flush()
+        raise _broken(url, Path(out.name), error) from None
+
+
+def _broken(url: str, part: Path, why: object) -> FetchError:
+    reason = getattr(why, "reason", why)
+    said = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+    size = part.stat().st_size if part.exists() else 0
+    if size:
+        cure = f"run it again to go on after the {size:,} bytes that are here"
+    else:
+        cure = "check the network and its proxy, or download the file elsewhere and put it into the folder"
+    return FetchError(f"Cannot fetch {url}: {' '.join(said.split())}; {cure}.")
+
+
+def _resumable(url: str, part: Path) -> tuple[int, str]:
+    """Return how many bytes are here of which version; 0 where nobody knows what they are of."""
+    with suppress(OSError, ValueError, AttributeError):
+        noted: Any = json.loads(_validator(part).read_text(encoding="utf-8"))
+        mark = noted.get("mark")
+        if noted.get("url") == url and isinstance(mark, str) and mark.isascii() and mark.isprintable() and mark:
+            return part.stat().st_size, mark
+    return 0, ""
+
+
+def _note_validator(url: str, part: Path, response: Response) -> None:
+    """Note the version, where the server tells one that a later call can ask for."""
+    tag = response.headers.get("ETag") or ""
+    mark = tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified") or ""
+    _validator(part).write_text(json.dumps({"url": url, "mark": mark}), encoding="utf-8")
+
+
+def _range_begin(response: Response) -> int:
+    match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range") or "")
+    return int(match[1]) if match else -1

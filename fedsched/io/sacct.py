@@ -1,0 +1,347 @@
+"""What Slurm's `sacct` prints, into workloads: job lines under a line of column names, in any order."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedsched.errors import FederationError, TraceError, unknown_name
+from fedsched.federation import Cluster, Federation, NodeGroup
+from fedsched.io import WHOLE_JOBS
+from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
+from fedsched.io.files import read_text
+from fedsched.io.sacct_values import (
+    STATES,
+    UNKNOWN,
+    UNLIMITED,
+    WORDS,
+    duration_of,
+    minutes_of,
+    number_of,
+    state_of,
+    times_of,
+    values_of,
+)
+from fedsched.io.swf_table import FIELDS, OnError, RawLog
+from fedsched.log import CleaningReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.workload import Workload
+
+    Column = NDArray[np.float64]
+
+Unit = Literal["cpus", "nodes"]
+COMMAND = (
+    "sacct -a -X -D -P --noconvert --format="
+    "JobIDRaw,Cluster,Partition,User,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes"
+)
+_CHUNK = 20_000
+
+
+def read_sacct(
+    path: str | PathLike[str],
+    *,
+    clean: Clean = "standard",
+    nodes: int | None = None,
+    over_request: OverRequest = "raise",
+    statuses: Collection[int] | None = WHOLE_JOBS,
+    sites: Sites = "auto",
+    rebase: bool = False,
+    renumber: bool = False,
+    on_error: OnError = "raise",
+    name: str | None = None,
+    unit: Unit = "cpus",
+) -> Workload:
+    """Return the jobs of an `sacct` dump and, as `cleaning`, what was left out or altered.
+
+    Times are read as they stand, local ones (a change of the clock shifts submits by an hour; run times come from
+    `ElapsedRaw` and do not suffer) or seconds since 1970 (`SLURM_TIME_FORMAT=%s`). Submits count from the dump's first.
+
+    Parameters
+    ----------
+    path
+        A file of `sacct --parsable2` (or `--parsable`), with its line of column names. Needed are `Submit`, one of
+        `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are
+        also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
+        `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; others may be there.
+    clean, nodes, over_request, statuses, rebase, renumber, on_error, name
+        As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
+        requeued runs cancelled ones (status 5).
+    sites
+        "auto": the clusters are the jobs' sites where there are several; "partition": also where there is one.
+    unit
+        Whether a job's tasks are its "cpus" or, on a machine that gives nodes whole, its "nodes".
+    """
+    how = Cleaning(
+        clean=clean,
+        nodes=nodes,
+        over_request=over_request,
+        statuses=statuses,
+        sites=sites,
+        rebase=rebase,
+        renumber=renumber,
+        name=name,
+    )
+    return workload_of_log(read_log(path, on_error=on_error, unit=unit), path, how)
+
+
+def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Unit = "cpus") -> RawLog:
+    """Return the finished jobs of a dump as the fields of the Standard Workload Format."""
+    if unit not in ("cpus", "nodes"):
+        raise ValueError(f'unit={unit!r} must be "cpus" or "nodes".')
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
+    lines = read_text(path).replace("\r\n", "\n").split("\n")
+    first = next((k for k, line in enumerate(lines) if line.strip()), None)
+    if first is None:
+        raise TraceError(f"{path}: it is empty; an sacct dump has a line of column names and one line a job.")
+    parser = _Parser(str(path), lines[first], first + 1, unit, skip=on_error == "skip")
+    for begin in range(first + 1, len(lines), _CHUNK):
+        parser.feed(lines[begin : begin + _CHUNK], begin + 1)
+    return parser.log()
+
+
+def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federation:
+    """Return the clusters of a dump, each as large as its jobs ever were at once: the machine is no smaller."""
+    jobs = read_sacct(path, sites="auto", unit=unit)
+    wait = np.full(len(jobs), -1.0) if jobs.log is None else jobs.log.wait
+    if (wait < 0).all():
+        raise FederationError(f"{path}: without Start no job says when it ran; dump with: {COMMAND}")
+    start, site = jobs.submit + wait, jobs.origin if jobs.sites else np.zeros(len(jobs), dtype=np.int64)
+    clusters = []
+    for k, name in enumerate(jobs.sites or (jobs.name,)):
+        here = (site == k) & (wait >= 0)
+        if here.any():
+            peak = _most_at_once(start[here], (start + jobs.runtime)[here], jobs.tasks[here])
+            clusters.append(Cluster(name, (NodeGroup(peak),)))
+    return Federation(
+        tuple(clusters),
+        name=jobs.name,
+        description=f"From an sacct dump: the most {unit} of a cluster in use at once, which it has at least.\n"
+        "Speeds, watts and uplinks are not in such a dump: all nodes are alike.",
+    )
+
+
+def _most_at_once(start: Column, end: Column, tasks: NDArray[np.int64]) -> int:
+    times = np.concatenate([end, start])
+    change = np.concatenate([-tasks, tasks])
+    # What ends at an instant is free for what starts then: ends come first.
+    return int(np.cumsum(change[np.argsort(times, kind="stable")]).max())
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A quantity: the columns that may tell it, the best first, and how their texts are read."""
+
+    columns: tuple[str, ...]
+    value: Callable[[str], float]
+
+
+FIELDS_READ = {
+    "elapsed": (_Field(("elapsedraw",), number_of), _Field(("elapsed",), duration_of)),
+    "limit": (_Field(("timelimitraw",), minutes_of), _Field(("timelimit",), duration_of)),
+    "state": (_Field(("state",), state_of),),
+    "cpus": (_Field(("alloccpus", "ncpus"), number_of),),
+    "requested_cpus": (_Field(("reqcpus",), number_of),),
+    "nodes": (_Field(("allocnodes", "nnodes"), number_of),),
+    "requested_nodes": (_Field(("reqnodes",), number_of),),
+    "energy": (_Field(("consumedenergyraw",), number_of),),
+}
+TIMES = ("submit", "eligible", "start", "end")
+NAMES = {"cluster": ("cluster",), "partition": ("partition",), "user": ("uid", "user"), "group": ("gid", "account")}
+KNOWN = {"jobidraw", "jobid", *TIMES, *(name for names in NAMES.values() for name in names)}
+KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name in field.columns}
+
+
+class _Parser:
+    """Columns of numbers gathered chunk by chunk; each distinct text is read once."""
+
+    def __init__(self, path: str, header: str, line: int, unit: Unit, *, skip: bool) -> None:
+        self.path = path
+        self.skip = skip
+        self.unit = unit
+        self.parts: list[dict[str, Column]] = []
+        self.numbers: dict[str, dict[str, float]] = {name: {} for name in NAMES}
+        self.malformed = self.steps = self.strange_ids = 0
+        named = [name.strip().lower() for name in header.split("|")]
+        self.trailing = named[-1] == ""  # --parsable ends every line with a bar
+        self.named = named[:-1] if self.trailing else named
+        self._check(line)
+
+    def _check(self, line: int) -> None:
+        here = set(self.named) & KNOWN
+        sizes = ("alloccpus", "ncpus", "reqcpus", "allocnodes", "nnodes")
+        for way in (("submit",), ("elapsedraw", "elapsed", "end"), sizes):
+            if not here & set(way):
+                raise TraceError(
+                    f"{self.path}, line {line}: no column {' or '.join(way)}; the first line must name the columns, "
+                    f"as from: {COMMAND}"
+                )
+        if not here & {"elapsedraw", "elapsed"} and "start" not in here:
+            raise TraceError(f"{self.path}, line {line}: End says no run time without Start or ElapsedRaw; give one.")
+        for name in here:
+            if self.named.count(name) > 1:
+                raise TraceError(f"{self.path}, line {line}: column {name} stands there twice.")
+
+    def feed(self, lines: list[str], first: int) -> None:
+        """Read some lines, the first of which has that number in the file."""
+        bars = len(self.named) - 1 + self.trailing
+        at = [k for k, line in enumerate(lines) if line.count("|") == bars and (bars or line.strip())]
+        if len(at) < len(lines):
+            good = set(at)
+            for k, line in enumerate(lines):
+                if k not in good and line.strip():
+                    found = line.count("|") + 1 - self.trailing
+                    self._malformed(first + k, f": {found} fields where the {len(self.named)} columns need as many")
+        if not at:
+            return
+        flat = "|".join([lines[k] for k in at]).split("|")
+        texts = {name: flat[k :: bars + 1] for k, name in enumerate(self.named) if name in KNOWN}
+        ids = texts.get("jobidraw") or texts.get("jobid") or [""] * len(at)
+        if any("." in job for job in ids):  # 17.batch, 17.extern, 17.0: steps of job 17
+            kept = [k for k, job in enumerate(ids) if "." not in job]
+            self.steps += len(at) - len(kept)
+            texts = {name: [column[k] for k in kept] for name, column in texts.items()}
+            ids, at = [ids[k] for k in kept], [at[k] for k in kept]
+        table = {"id": values_of(ids, number_of)}
+        for name, fields in FIELDS_READ.items():
+            for way in reversed(fields):
+                for column in reversed(way.columns):
+                    if column in texts:
+                        table[name] = self._checked(column, texts, values_of(texts[column], way.value), at, first)
+        for name in TIMES:
+            if name in texts:
+                table[name] = self._checked(name, texts, times_of(texts[name]), at, first)
+        for name, columns in NAMES.items():
+            for column in columns[::-1]:
+                if column in texts:
+                    number = number_of if column in ("uid", "gid") else partial(_numbered, self.numbers[name])
+                    table[name] = values_of(texts[column], number)
+        sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
+        self.malformed += int(np.count_nonzero(~sound))
+        self.parts.append({name: column[sound] for name, column in table.items()})
+
+    def _checked(
+        self, column: str, texts: Mapping[str, list[str]], values: Column, at: list[int], first: int
+    ) -> Column:
+        """Return the values, having raised for the first text that means nothing unless such lines are skipped."""
+        wrong = np.isnan(values)
+        if wrong.any() and not self.skip:
+            k = int(np.argmax(wrong))
+            text = texts[column][k][:40]
+            cure = "; dump with --noconvert" if re.fullmatch(r"[\d.]+[KMGTP]", text) else ""
+            if column == "state":
+                cure = f"; {unknown_name('state', text, STATES)}".rstrip(".")
+            what = "no time" if column in TIMES else "no state of Slurm" if column == "state" else "no number"
+            self._malformed(first + at[k], f", field {column}: {text!r} is {what}{cure}")
+        return values
+
+    def _malformed(self, line: int, problem: str) -> None:
+        if not self.skip:
+            raise TraceError(f'{self.path}, line {line}{problem}. on_error="skip" counts such lines and goes on.')
+        self.malformed += 1
+
+    def log(self) -> RawLog:
+        """Return everything that was read, as the fields of the Standard Workload Format."""
+        names = dict.fromkeys(name for part in self.parts for name in part)
+        read = {name: np.concatenate([part[name] for part in self.parts]) for name in names}
+        rows = len(read["submit"]) if read else 0
+        unfinished = np.zeros(rows, dtype=np.bool_)
+        for name in ("state", "submit"):
+            unfinished |= read.get(name, np.zeros(rows)) == UNKNOWN
+        if "elapsed" not in read and read:
+            with np.errstate(invalid="ignore"):
+                elapsed = read["end"] - read["start"]
+            # Cancelled in the queue: an end without a start is no run time, but it is the end.
+            read["elapsed"] = np.where(np.isfinite(read["end"]), np.where(np.isfinite(elapsed), elapsed, 0.0), UNKNOWN)
+        if read:
+            unfinished |= read["elapsed"] == UNKNOWN
+        kept = {name: column[~unfinished] for name, column in read.items()}
+        if not kept or not len(kept["submit"]):
+            said = f"{self.malformed} lines malformed, {self.steps} steps, {int(unfinished.sum())} unfinished"
+            raise TraceError(f"{self.path}: there is no finished job in it ({said}).")
+        table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
+        origin = float(kept["submit"].min())
+        renumbered = self._fill(table, kept, origin)
+        energy = kept.get("energy")
+        held = 0
+        if "eligible" in kept:
+            held = int(np.count_nonzero(np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])))
+        return RawLog(
+            table,
+            self._header(origin),
+            self.malformed,
+            columns={} if energy is None else {"energy": _known(energy)},
+            found=CleaningReport(
+                records=0, kept=0, steps=self.steps, unfinished=int(unfinished.sum()), held=held, renumbered=renumbered
+            ),
+        )
+
+    def _fill(self, table: NDArray[np.float64], read: Mapping[str, Column], origin: float) -> int:
+        """Fill the fields; return how many jobs had no number of their own."""
+        used, asked = ("cpus", "nodes") if self.unit == "cpus" else ("nodes", "cpus")
+        counts = [read[name] for name in (used, f"requested_{used}", asked, f"requested_{asked}") if name in read]
+        table[0], renumbered = _distinct(read["id"])
+        table[1] = read["submit"] - origin
+        if "start" in read:
+            wait = read["start"] - read["submit"]
+            table[2] = np.where(np.isfinite(wait) & (wait >= 0), wait, -1.0)
+        table[3] = read["elapsed"]
+        if counts:
+            table[4] = _known(counts[0])
+            table[7] = _known(read.get(f"requested_{used}", counts[0]))
+            if used not in read and f"requested_{used}" not in read:
+                raise TraceError(f'{self.path}: no column says how many {used} a job had; unit="{asked}" needs none.')
+        if "limit" in read:
+            table[8] = np.where(read["limit"] == UNLIMITED, 2.0**31 - 1, _known(read["limit"]))
+        table[10] = read.get("state", table[10])
+        for field, name in ((11, "user"), (12, "group"), (14, "partition"), (15, "cluster")):
+            if name in read:
+                table[field] = _known(read[name])
+        return renumbered
+
+    def _header(self, origin: float) -> tuple[tuple[str, str], ...]:
+        begin = datetime.fromtimestamp(origin, UTC) if abs(origin) < 1e11 else datetime.fromtimestamp(0, UTC)
+        header = [("Note", "from Slurm's sacct"), ("StartTime", f"{begin:%Y-%m-%d %H:%M:%S} (as the dump says it)")]
+        header += [("Queue", f"{number:g} {name}") for name, number in self.numbers["partition"].items() if number > 0]
+        clusters = {name: number for name, number in self.numbers["cluster"].items() if number > 0}
+        header += [("Partition", f"{number:g} {name}") for name, number in clusters.items()]
+        return (*header, SITES_NOTE) if len(clusters) > 1 else tuple(header)
+
+
+def _numbered(numbers: dict[str, float], text: str) -> float:
+    """Return the number of a name: a number that it is itself (a user's id), else one from 1."""
+    name = text.strip()
+    if not name or name.lower() in WORDS:
+        return -1.0
+    return numbers.setdefault(name, float(len(numbers) + 1))
+
+
+def _known(values: Column) -> Column:
+    return np.where(np.isfinite(values), values, -1.0)
+
+
+def _distinct(ids: Column) -> tuple[Column, int]:
+    """Return ids that differ, and how many were exchanged.
+
+    Requeued jobs, and jobs of several clusters, may share one: the first keeps it, the others get numbers above all.
+    """
+    rows = np.arange(len(ids))
+    own = np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53)
+    _, first = np.unique(np.where(own, ids, -1.0 - rows), return_index=True)
+    keeps = np.zeros(len(ids), dtype=np.bool_)
+    keeps[first] = True
+    keeps &= own
+    top = float(ids[keeps].max(initial=0.0))
+    fresh = np.where(keeps, ids, top + np.cumsum(~keeps))
+    return fresh, int(np.count_nonzero(~keeps))

@@ -1,0 +1,6 @@
+"""The HTML report: one page about a search or about schedules, that needs no network."""
+
+from fedsched.report.material import Material, of_result, of_schedules
+from fedsched.report.page import page, write
+
+__all__ = ["Material", "of_result", "of_schedules", "page", "write"]

@@ -1,0 +1,165 @@
+// From a plan's packed arrays to bars on rows, watts and load over time, and each cluster's sums.
+const NEVER = -(2 ** 31);
+const groups = data.clusters.flatMap((cluster, k) => cluster.groups.map((group) => ({ ...group, cluster: k })));
+const rows = (() => {
+  // A row a node; a wide gap between clusters, a narrow one between the groups of a cluster.
+  const nodes = groups.reduce((sum, group) => sum + group.count, 0);
+  const gap = nodes * Math.min(0.03, 0.2 / groups.length);
+  let top = 0;
+  let first = 0;
+  for (const [g, group] of groups.entries()) {
+    if (g > 0) top += group.cluster === groups[g - 1].cluster ? gap / 4 : gap;
+    Object.assign(group, { top, first });
+    top += group.count;
+    first += group.count;
+  }
+  return top;
+})();
+
+function barsOf(plan) {
+  const begin = [], end = [], row = [], height = [], job = [], group = [];
+  let piece = 0;
+  for (let j = 0; j < plan.pieces.length; j += 1) {
+    for (let k = 0; k < plan.pieces[j]; k += 1, piece += 1) {
+      let first = plan.first[piece];
+      const last = first + plan.nodes[piece];
+      for (let g = 0; g < groups.length && first < last; g += 1) {
+        const until = Math.min(last, groups[g].first + groups[g].count);
+        if (first >= until) continue;
+        begin.push(plan.start[j] * data.tick);
+        end.push(plan.finish[j] * data.tick);
+        row.push(groups[g].top + first - groups[g].first);
+        height.push(until - first);
+        job.push(j);
+        group.push(g);
+        first = until;
+      }
+    }
+  }
+  return { begin, end, row, height, job, group, count: job.length };
+}
+
+// A step function: value[i] holds from at[i] to at[i + 1]; area[i] is its integral up to at[i].
+function stepsOf(times, changes, floor, until) {
+  const order = Uint32Array.from(times.keys()).sort((a, b) => times[a] - times[b]);
+  const at = [0], value = [floor], area = [0];
+  for (const i of order) {
+    const time = Math.max(times[i], 0);
+    const last = at.length - 1;
+    if (time > at[last]) {
+      area.push(area[last] + value[last] * (time - at[last]));
+      at.push(time);
+      value.push(value[last] + changes[i]);
+    } else {
+      value[last] += changes[i];
+    }
+  }
+  return { at, value, area, floor, until };
+}
+
+function placeOf(steps, time) {
+  let low = 0;
+  let high = steps.at.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (steps.at[middle] <= time) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+const valueAt = (steps, time) => (time < 0 || time > steps.until ? 0 : steps.value[placeOf(steps, time)]);
+
+function areaUntil(steps, time) {
+  const clipped = Math.min(Math.max(time, 0), steps.until);
+  const i = placeOf(steps, clipped);
+  return steps.area[i] + steps.value[i] * (clipped - steps.at[i]);
+}
+const meanOf = (steps, from, to) => (to > from ? (areaUntil(steps, to) - areaUntil(steps, from)) / (to - from) : valueAt(steps, from));
+
+function mostOf(steps, from, to) {
+  let most = 0;
+  for (let i = placeOf(steps, Math.max(from, 0)); i < steps.at.length && steps.at[i] < to; i += 1) most = Math.max(most, steps.value[i]);
+  return most;
+}
+
+function secondsAbove(steps, limit) {
+  let sum = 0;
+  for (let i = 0; i < steps.at.length; i += 1) {
+    const next = i + 1 < steps.at.length ? steps.at[i + 1] : steps.until;
+    if (steps.value[i] > limit * (1 + 1e-9)) sum += Math.max(0, next - steps.at[i]);
+  }
+  return sum;
+}
+
+// What a cluster draws and carries: eqs. 1.8 (idle and busy watts) and 1.3 (a job's demand on each uplink it crosses).
+function clustersOf(bars, jobs, until) {
+  const found = data.clusters.map(() => ({ times: [], changes: [], loadTimes: [], loads: [], idle: 0, busySeconds: 0, busyEnergy: 0, savedIdle: 0 }));
+  for (const group of groups) found[group.cluster].idle += group.idle * group.count;
+  let here = new Map();
+  for (let b = 0; b < bars.count; b += 1) {
+    const group = groups[bars.group[b]];
+    const one = found[group.cluster];
+    const extra = (group.busy - group.idle) * bars.height[b];
+    const seconds = bars.height[b] * (bars.end[b] - Math.max(bars.begin[b], 0));
+    one.times.push(bars.begin[b], bars.end[b]);
+    one.changes.push(extra, -extra);
+    one.busySeconds += seconds;
+    one.busyEnergy += group.busy * seconds;
+    one.savedIdle += group.idle * seconds;
+    here.set(group.cluster, (here.get(group.cluster) || 0) + bars.height[b]);
+    if (bars.job[b + 1] !== bars.job[b]) {
+      const tasks = jobs.tasks[bars.job[b]];
+      if (jobs.bandwidth && here.size > 1) {
+        for (const [k, nodes] of here) {
+          const demand = (nodes * jobs.bandwidth[bars.job[b]] * (tasks - nodes)) / Math.max(tasks - 1, 1);
+          found[k].loadTimes.push(bars.begin[b], bars.end[b]);
+          found[k].loads.push(demand, -demand);
+        }
+      }
+      here = new Map();
+    }
+  }
+  return found.map((one, k) => ({
+    name: data.clusters[k].name,
+    nodes: data.clusters[k].groups.reduce((sum, group) => sum + group.count, 0),
+    uplink: data.clusters[k].uplink,
+    idleWatts: one.idle,
+    busySeconds: one.busySeconds,
+    busyEnergy: one.busyEnergy,
+    idleEnergy: one.idle * until - one.savedIdle,
+    power: stepsOf(one.times, one.changes, one.idle, until),
+    load: stepsOf(one.loadTimes, one.loads, 0, until),
+  }));
+}
+
+async function shownPlan(entry, jobs) {
+  const plan = await unpack(entry.plan);
+  const bars = barsOf(plan);
+  let until = 0;
+  const clustersPerJob = new Uint16Array(plan.pieces.length);
+  const seen = new Int32Array(plan.pieces.length).fill(-1);
+  for (let b = 0; b < bars.count; b += 1) {
+    until = Math.max(until, bars.end[b]);
+    const k = groups[bars.group[b]].cluster;
+    if (seen[bars.job[b]] !== k) clustersPerJob[bars.job[b]] += 1;
+    seen[bars.job[b]] = k;
+  }
+  const barOfJob = new Int32Array(plan.pieces.length).fill(-1);
+  for (let b = bars.count - 1; b >= 0; b -= 1) barOfJob[bars.job[b]] = b;
+  const started = [...plan.pieces.keys()].filter((j) => plan.pieces[j] > 0);
+  started.sort((a, b) => plan.start[a] - plan.start[b] || a - b);
+  return { entry, plan, bars, until, barOfJob, clustersPerJob, order: started, clusters: clustersOf(bars, jobs, until) };
+}
+
+const startOf = (shown, j) => shown.plan.start[j] * data.tick;
+const finishOf = (shown, j) => shown.plan.finish[j] * data.tick;
+const waitOf = (shown, jobs, j) => startOf(shown, j) - jobs.submit[j] * data.tick;
+
+function placesOf(shown, j) {
+  const nodes = new Map();
+  for (let b = shown.barOfJob[j]; b >= 0 && shown.bars.job[b] === j; b += 1) {
+    const name = data.clusters[groups[shown.bars.group[b]].cluster].name;
+    nodes.set(name, (nodes.get(name) || 0) + shown.bars.height[b]);
+  }
+  return [...nodes].map(([name, count]) => `${name} ${count}`).join(", ");
+}

@@ -1,0 +1,68 @@
+// What every part uses: the data, elements, numbers as people read them, packed arrays. Text is only ever set as text.
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+const METRIC = new Map(data.metrics.map((metric) => [metric.name, metric]));
+const SHARES = new Set(["utilisation", "loss_of_capacity"]);
+const KWH = 3.6e6;
+
+function made(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+const make = (tag, attributes = {}, ...children) => made(document.createElement(tag), attributes, children);
+const shape = (tag, attributes = {}, ...children) => made(document.createElementNS(SVG, tag), attributes, children);
+
+// ---- numbers ----
+const GAP = "\u00a0";
+const SCALES = {
+  s: [["d", 86400, 259200], ["h", 3600, 7200], ["min", 60, 120], ["s", 1, 0]],
+  J: [["GWh", 3.6e12, 3.6e12], ["MWh", 3.6e9, 3.6e9], ["kWh", KWH, KWH], ["Wh", 3600, 3600], ["J", 1, 0]],
+};
+const scaleOf = (unit, most) => SCALES[unit].find(([, , least]) => Math.abs(most) >= least) || SCALES[unit].at(-1);
+
+function number(value) {
+  if (value === null || Number.isNaN(value)) return "–";
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en");
+  return String(Number(value.toPrecision(4)));
+}
+function share(value) {
+  if (value === null || Number.isNaN(value)) return "–";
+  const small = value !== 0 && Math.abs(value) < 0.001;
+  return `${small ? Number((100 * value).toPrecision(2)) : (100 * value).toFixed(1)}${GAP}%`;
+}
+
+function scaled(unit, value) {
+  if (value === null || Number.isNaN(value)) return "–";
+  const [name, size] = scaleOf(unit, value);
+  return `${number(value / size)}${GAP}${name}`;
+}
+const duration = (seconds) => scaled("s", seconds);
+const energy = (joules) => scaled("J", joules);
+const watts = (value) => (value >= 2000 ? `${number(value / 1000)}${GAP}kW` : `${number(value)}${GAP}W`);
+
+function measure(name, value) {
+  const unit = METRIC.has(name) ? METRIC.get(name).unit : "";
+  if (value === null || value === undefined) return "–";
+  if (unit === "s") return duration(value);
+  if (unit === "J") return energy(value);
+  return SHARES.has(name) ? share(value) : number(value);
+}
+const titled = (name) => name.replaceAll("_", " ");
+
+// ---- packed arrays ----
+const KINDS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f8: Float64Array };
+
+async function unpack(packed) {
+  const bytes = Uint8Array.from(atob(packed.bytes), (sign) => sign.charCodeAt(0));
+  const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const buffer = await new Response(inflated).arrayBuffer();
+  const columns = {};
+  let at = 0;
+  for (const [name, kind, length] of packed.columns) {
+    columns[name] = new KINDS[kind](buffer, at, length);
+    at += columns[name].byteLength;
+  }
+  return columns;
+}

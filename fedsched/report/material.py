@@ -1,0 +1,175 @@
+"""What a report is about: plans side by side, what they are measured by, and how they came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fedsched.metrics import NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.federation import Federation
+    from fedsched.result import Result
+    from fedsched.schedule import Schedule
+    from fedsched.workload import Workload
+
+MOST_DRAWN = 240_000  # jobs of all plans together whose places are written down: below 3 MB
+MOST_NODES = 10_000_000  # and nodes that are given numbers for that
+ALWAYS = ("easy", "fcfs")  # baselines whose schedules are shown beside a search's plans
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """One plan of the report."""
+
+    label: str
+    kind: str  # "plan" of a search, "baseline" beside it, or "schedule"
+    about: str
+    values: tuple[float, ...]  # of the material's objectives
+    schedule: Schedule | None = None  # None: only its values are known
+    drawn: bool = True  # whether the page holds where each of its jobs runs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """Everything that a page is made of."""
+
+    workload: Workload
+    federation: Federation
+    objectives: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    chosen: int  # the entry that is shown first
+    result: Result | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def schedules(self) -> list[Schedule]:
+        """Return the schedules there are."""
+        return [entry.schedule for entry in self.entries if entry.schedule is not None]
+
+
+def of_result(result: Result) -> Material:
+    """Return a search's plans, made again by simulation, and beside them its baselines."""
+    front = result.front
+    several = len(front) > 1
+    entries = [
+        Entry(
+            label=f"plan {i + 1}" if several else "best plan",
+            kind="plan",
+            about=str(plan),
+            values=tuple(front.values[i].tolist()),
+            schedule=result.schedule(i),
+        )
+        for i, plan in enumerate(front.plans)
+    ]
+    shown = {*ALWAYS, *_best_baselines(result)}
+    for baseline in result.baselines:
+        schedule = baseline_schedule(result, baseline.policy) if baseline.policy in shown else None
+        entries.append(Entry(baseline.policy, "baseline", "a policy", tuple(baseline.values), schedule))
+    knee = front.knee_index()
+    kept, notes = _drawn(entries, _first(len(front), knee, entries), result.workload)
+    return Material(
+        workload=result.workload,
+        federation=result.federation,
+        objectives=result.objectives,
+        entries=kept,
+        chosen=knee,
+        result=result,
+        notes=notes,
+    )
+
+
+def of_schedules(schedules: Sequence[Schedule]) -> Material:
+    """Return schedules of one workload on one federation, side by side."""
+    first = schedules[0]
+    for schedule in schedules:
+        if schedule.workload != first.workload or schedule.federation != first.federation:
+            raise ValueError(
+                f"report: the schedule {schedule.policy!r} has another workload or federation than "
+                f"{first.policy!r}; give schedules of the same jobs on the same nodes."
+            )
+    objectives = ("mean_wait", "energy") if len(schedules) > 1 else ()
+    entries = []
+    for label, schedule in zip(_labels(schedules), schedules, strict=True):
+        values = schedule.metrics(users=False).as_dict()
+        about = "; ".join(schedule.notes)
+        entries.append(Entry(label, "schedule", about, tuple(values[name] for name in objectives), schedule))
+    kept, notes = _drawn(entries, list(range(len(entries))), first.workload)
+    return Material(
+        workload=first.workload,
+        federation=first.federation,
+        objectives=objectives,
+        entries=kept,
+        chosen=0,
+        notes=notes,
+    )
+
+
+def _labels(schedules: Sequence[Schedule]) -> list[str]:
+    # The policies; where all place jobs by the same rule, that is not said again and again.
+    names = [schedule.policy or "schedule" for schedule in schedules]
+    placements = {name.partition(" on ")[2] for name in names}
+    return [name.partition(" on ")[0] for name in names] if len(names) > 1 and len(placements) == 1 else names
+
+
+def baseline_schedule(result: Result, policy: str) -> Schedule:
+    """Return what a policy makes of a result's problem, with the search's own knowledge."""
+    from fedsched.simulate import simulate
+
+    settings = result.settings
+    return simulate(
+        result.workload,
+        result.federation,
+        policy,
+        knowledge=settings.knowledge,
+        saturation=settings.saturation,
+        kill_at_estimate=settings.kill_at_estimate,
+        t0=settings.t0,
+        running=result.running,
+    )
+
+
+def _best_baselines(result: Result) -> set[str]:
+    """Return the policy that is best by each objective."""
+    from fedsched.search.objectives import MAXIMISED
+
+    best = set()
+    for k, name in enumerate(result.objectives):
+        sign = -1.0 if name in MAXIMISED else 1.0
+        ranked = sorted((sign * baseline.values[k], baseline.policy) for baseline in result.baselines)
+        best |= {policy for _, policy in ranked[:1]}
+    return best
+
+
+def _first(plans: int, knee: int, entries: list[Entry]) -> list[int]:
+    # In which order plans are drawn while there is room: the knee, the ends, EASY, then the others, far apart first.
+    usual = [i for i, entry in enumerate(entries) if entry.kind == "baseline" and entry.schedule is not None]
+    order = [knee, 0, plans - 1, *usual]
+    step = plans
+    while step >= 1:
+        order += range(0, plans, step)
+        step //= 2
+    return list(dict.fromkeys(order))
+
+
+def _drawn(entries: list[Entry], order: list[int], workload: Workload) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
+    # The entries, those with room on the page marked, and what is to be said about the others.
+    most = max(1, min(MOST_DRAWN // max(len(workload), 1), MOST_NODES // max(int(workload.tasks.sum()), 1)))
+    chosen = set(order[:most])
+    kept = tuple(
+        Entry(e.label, e.kind, e.about, e.values, e.schedule, drawn=i in chosen and e.schedule is not None)
+        for i, e in enumerate(entries)
+    )
+    left = sum(entry.schedule is not None and not entry.drawn for entry in kept)
+    if not left:
+        return kept, ()
+    return kept, (f"To keep the page small, {left} of {left + most} plans are listed without their Gantt charts.",)
+
+
+def metrics_of(entry: Entry) -> dict[str, float]:
+    """Return an entry's metric row; NaN where only its values are known."""
+    if entry.schedule is None:
+        return dict.fromkeys(NAMES, float("nan"))
+    return entry.schedule.metrics(users=False).as_dict()

@@ -1,0 +1,89 @@
+"""Arrays as text: typed, deflated, in base64; the page's script takes them apart."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from fedsched.schedule import Schedule
+
+NEVER = -(2**31)  # the tick of a job that was not started
+TICKS = 2**30  # so many at most in the period of a schedule
+LONG = 1000.0  # seconds, from where on milliseconds are fine enough
+
+
+def packed(columns: Mapping[str, NDArray[Any]]) -> dict[str, object]:
+    """Return columns as one text, with their names, types and lengths."""
+    parts = [(name, _narrowed(column)) for name, column in columns.items()]
+    parts.sort(key=lambda part: -part[1].itemsize)  # so that each begins where its type may begin
+    blob = zlib.compress(b"".join(column.tobytes() for _, column in parts), 9)
+    directory = [[name, column.dtype.str[1:], len(column)] for name, column in parts]
+    return {"columns": directory, "bytes": base64.b64encode(blob).decode()}
+
+
+def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
+    # The narrowest of the script's array types that holds the values, little-endian as all its machines are.
+    if column.dtype.kind == "f":
+        return column.astype("<f8")
+    low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
+    for kind in ("<u1", "<u2", "<u4", "<i4"):
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return column.astype(kind)
+    return column.astype("<f8")  # whole numbers stay exact to 2^53
+
+
+def tick_of(schedules: list[Schedule]) -> float:
+    """Return the seconds, a power of ten, in which all times are whole 32-bit numbers; 1 ms suffices for long ones."""
+    spans = [np.abs(s.workload.submit - s.t0).max(initial=0.0) for s in schedules]
+    spans += [np.nanmax(np.abs(times - s.t0), initial=0.0) for s in schedules for times in (s.start, s.finish)]
+    span = max(spans) or 1.0
+    exponent = int(np.ceil(np.log10(span / TICKS)))
+    return float(10.0 ** (exponent if span < LONG else max(-3, exponent)))
+
+
+def ticks(times: NDArray[np.float64], tick: float) -> NDArray[np.int64]:
+    """Return times in ticks, NEVER where there is none."""
+    known = ~np.isnan(times)
+    return np.where(known, np.rint(np.where(known, times, 0.0) / tick), NEVER).astype(np.int64)
+
+
+def jobs_of(schedule: Schedule, tick: float) -> dict[str, object]:
+    """Return what is the same in every plan: the jobs."""
+    jobs = schedule.workload
+    columns: dict[str, NDArray[Any]] = {
+        "id": jobs.id,
+        "submit": ticks(jobs.submit - schedule.t0, tick),
+        "tasks": jobs.tasks,
+        "estimate": np.rint(jobs.estimate).astype(np.int64),
+        "user": jobs.user,
+    }
+    if (jobs.task_bandwidth > 0).any():
+        columns["bandwidth"] = jobs.task_bandwidth
+    return packed(columns)
+
+
+def plan_of(schedule: Schedule, tick: float) -> dict[str, object]:
+    """Return start, finish and nodes of each job: runs of neighbouring node numbers, one job's after another's."""
+    runs = schedule.node_numbers()
+    pieces = [interval for job, intervals in enumerate(runs) if schedule.finish[job] == schedule.finish[job]
+              for interval in intervals]  # fmt: skip
+    nodes = np.array(pieces, dtype=np.int64).reshape(-1, 2)
+    done = ~np.isnan(schedule.finish)
+    return packed(
+        {
+            "start": ticks(np.where(done, schedule.start - schedule.t0, np.nan), tick),
+            "finish": ticks(schedule.finish - schedule.t0, tick),
+            "pieces": np.array([len(runs[job]) if done[job] else 0 for job in range(len(runs))], dtype=np.int64),
+            "first": nodes[:, 0],
+            "nodes": nodes[:, 1] - nodes[:, 0] + 1,
+        }
+    )

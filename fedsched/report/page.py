@@ -1,0 +1,277 @@
+"""The report's page: its sections, and the data that its script draws from."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.metrics import METRICS
+from fedsched.report import repeating, summary
+from fedsched.report.material import metrics_of
+from fedsched.report.packing import jobs_of, plan_of, tick_of
+from fedsched.report.skeleton import Markup, data_block, document, filled, script, table
+from fedsched.report.words import column, measure, title
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.report.material import Entry, Material
+    from fedsched.result import Result
+
+COLUMNS = ("makespan", "energy", "mean_wait", "bounded_slowdown", "utilisation")  # of the table of plans
+NO_SCRIPT = "<noscript><p class='notice'>Scripts are off: the charts are not drawn; the tables stand.</p></noscript>"
+
+
+def write(
+    material: Material,
+    path: str | PathLike[str],
+    *,
+    title: str = "",
+    repeat: str = "",
+    price_per_kwh: float | None = None,
+    co2_per_kwh: float | None = None,
+) -> None:
+    """Write the page; after an error the path is as it was."""
+    from fedsched.io.atomic import atomic_text
+
+    text = page(material, title=title, repeat=repeat, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
+    with atomic_text(path) as out:
+        out.write(text)
+
+
+def page(
+    material: Material,
+    *,
+    title: str = "",
+    repeat: str = "",
+    price_per_kwh: float | None = None,
+    co2_per_kwh: float | None = None,
+) -> str:
+    """Return the whole page.
+
+    Parameters
+    ----------
+    material
+        What `of_result` or `of_schedules` has put together.
+    title
+        The heading; by default what was scheduled where.
+    repeat
+        The command that made it, where the caller knows that.
+    price_per_kwh, co2_per_kwh
+        What the page's fields begin with; empty when not given.
+    """
+    for name, value in (("price_per_kwh", price_per_kwh), ("co2_per_kwh", co2_per_kwh)):
+        if value is not None and not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"report: {name}={value!r} must be a finite number of at least 0.")
+    heading = title or summary.heading(material)
+    sections = {
+        "summary": ("Summary", _summary(material)),
+        "front": ("Plans", _front(material)),
+        "schedule": ("Schedule", _schedule(material)),
+        "energy": ("Energy", _energy(price_per_kwh, co2_per_kwh)),
+        "progress": ("Search", _progress(material)),
+        "repeat": ("Repeat it", _repeat(material, repeat)),
+    }
+    shown = {key: part for key, part in sections.items() if part[1]}
+    links = "".join(f'<a href="#{key}">{name}</a>' for key, (name, _) in shown.items())
+    parts = "\n".join(f'<section id="{key}">{body}</section>' for key, (_, body) in shown.items())
+    body = f"""<header><p class="eyebrow">fedsched report</p><h1>{escape(heading)}</h1>
+<p class="lede">{escape(summary.lede(material))}</p></header>
+<nav aria-label="Sections">{links}</nav>
+<main>{NO_SCRIPT}
+{parts}
+</main>
+<p id="said" class="hidden" aria-live="polite"></p>
+{data_block(_data(material))}"""
+    return document(heading, body, code=script())
+
+
+# ---- the data that the script draws from ----------------------------------------------------------------------------
+
+
+def _data(material: Material) -> dict[str, object]:
+    from fedsched.search.objectives import MAXIMISED
+
+    result = material.result
+    tick = tick_of(material.schedules)
+    both = result is not None and result.objectives == ("makespan", "energy")
+    return {
+        "metrics": [{"name": metric.name, "unit": metric.unit, "meaning": metric.meaning} for metric in METRICS],
+        "maximised": sorted(MAXIMISED),
+        "objectives": material.objectives,
+        "clusters": [
+            {
+                "name": cluster.name,
+                "uplink": cluster.uplink if math.isfinite(cluster.uplink) else None,
+                "groups": [
+                    {"name": group.name, "count": group.count, "busy": group.busy_watts, "idle": group.idle_watts}
+                    for group in cluster.groups
+                ],
+            }
+            for cluster in material.federation.clusters
+        ],
+        "tick": tick,
+        "jobs": jobs_of(material.schedules[0], tick),
+        "entries": [_entry(entry, tick) for entry in material.entries],
+        "chosen": material.chosen,
+        "knee": material.chosen if result is not None and len(result.front) > 2 else -1,
+        "bounds": result.lower_bounds if result else {},
+        "boundFront": result.bound_front if both and result else [],
+        "history": _history(result) if result is not None else [],
+    }
+
+
+def _history(result: Result) -> list[tuple[int, float, list[float], float]]:
+    # A search keeps what it minimises: utilisation comes back with its sign.
+    from fedsched.search.objectives import MAXIMISED
+
+    signs = np.array([-1.0 if name in MAXIMISED else 1.0 for name in result.objectives])
+    return [(m.evaluations, m.seconds, (signs * m.best).tolist(), m.hypervolume) for m in result.history]
+
+
+def _entry(entry: Entry, tick: float) -> dict[str, object]:
+    return {
+        "label": entry.label,
+        "kind": entry.kind,
+        "about": entry.about,
+        "values": entry.values,
+        "metrics": metrics_of(entry) if entry.schedule is not None else None,
+        "plan": plan_of(entry.schedule, tick) if entry.schedule is not None and entry.drawn else None,
+    }
+
+
+# ---- the sections ---------------------------------------------------------------------------------------------------
+
+
+def _summary(material: Material) -> str:
+    result = material.result
+    notes = [*material.notes]
+    if result is not None and result.settings.submits == "keep":
+        notes.append("The plans are clairvoyant: they know future submits.")
+    notes += [note for entry in material.entries if entry.kind == "schedule" for note in [entry.about] if note]
+    lines = "".join(f"<p>{escape(note[:1].upper() + note[1:])}.</p>" for note in (n.rstrip(".") for n in notes))
+    left, right = summary.facts(material), summary.machine(material)
+    if result is not None and result.baselines:
+        left, right = summary.gains(result), left + right
+    elif len(material.entries) > 1:
+        left, right = _plans_table(material), left + right
+    pair = f"<div>{left}</div><div>{right}</div>"
+    return f"""<h2>Summary</h2>{summary.cards(material)}{lines}
+<div class="pair">{pair}</div>"""
+
+
+def _front(material: Material) -> str:
+    if len(material.entries) < 2:
+        return ""
+    several = len(material.objectives) > 1
+    result = material.result
+    known = [*dict.fromkeys([*material.objectives, *(metric.name for metric in METRICS)])]
+    tools = ""
+    if several:
+        across, up = (_select(f"front-{key}", known, material.objectives[k]) for k, key in enumerate(("across", "up")))
+        checked = " checked" if result is not None and _crowded(material) else ""
+        alone = f'<label><input type="checkbox" id="front-only"{checked}> the front alone</label>' if result else ""
+        tools = (
+            f'<div class="tools"><label for="front-across">across</label>{across}'
+            f'<label for="front-up">upwards</label>{up}{alone}</div>'
+        )
+    heading = "The front" if result is not None and several else "Plans" if result is not None else "The schedules"
+    words = summary.diagnosis(result) if result is not None else ""
+    same = ""
+    if result is not None:  # else the summary has it
+        same = f'<details class="printed"><summary>The same as a table</summary>{_plans_table(material)}</details>'
+    return filled("front.html", heading=heading, words=escape(words), tools=tools, table=same)
+
+
+def _select(key: str, names: list[str], chosen: str) -> str:
+    options = "".join(
+        f'<option value="{escape(name)}"{" selected" if name == chosen else ""}>{escape(title(name))}</option>'
+        for name in names
+    )
+    return f'<select id="{key}">{options}</select>'
+
+
+def _crowded(material: Material) -> bool:
+    # Whether the baselines are so far off that a picture with them would squeeze the front into a corner.
+    result = material.result
+    if result is None or len(result.front) < 2:
+        return False
+    near = [b.values for b in result.baselines if b.policy in ("easy", "fcfs")] + result.front.values.tolist()
+    spans = np.ptp(np.array(near), axis=0)
+    return bool((np.ptp(result.front.values, axis=0) < 0.25 * spans).any())
+
+
+def _plans_table(material: Material) -> str:
+    names = [*material.objectives, *(name for name in COLUMNS if name not in material.objectives)]
+    known = [(i, entry) for i, entry in enumerate(material.entries) if entry.schedule is not None]
+    metrics = [metrics_of(entry) | dict(zip(material.objectives, entry.values, strict=True)) for _, entry in known]
+    columns = [column(name, [row[name] for row in metrics]) for name in names]
+    labels = [_button(i, entry.label) if entry.drawn else entry.label for i, entry in known]
+    rows = list(zip(labels, *(texts for _, texts in columns), strict=True))
+    caption = "A name shows its schedule below"
+    return table(caption, ["", *(heading for heading, _ in columns)], rows)
+
+
+def _button(index: int, label: str) -> Markup:
+    button = f'<button class="link" type="button" data-entry="{index}" aria-pressed="false">'
+    return Markup(f"{button}{escape(label)}</button>")
+
+
+def _schedule(material: Material) -> str:
+    options = "".join(
+        f'<option value="{i}"{" selected" if i == material.chosen else ""}>{escape(entry.label)}</option>'
+        for i, entry in enumerate(material.entries)
+        if entry.drawn
+    )
+    hidden = ' class="hidden"' if options.count("<option") == 1 else ""
+    return filled("schedule.html", plans=options, hidden=hidden)
+
+
+def _energy(price: float | None, co2: float | None) -> str:
+    return filled("energy.html", **{
+        name: "" if value is None else f"{value:g}" for name, value in (("price", price), ("co2", co2))
+    })  # fmt: skip
+
+
+def _progress(material: Material) -> str:
+    result = material.result
+    if result is None or len(result.history) < 2:
+        return ""
+    heads = ["evaluations", "seconds", *(f"best {title(name)}" for name in result.objectives), "hypervolume"]
+    rows = [
+        (
+            f"{evaluations:,}", f"{seconds:.2f}",
+            *(measure(name, value) for name, value in zip(result.objectives, best, strict=True)),
+            f"{hypervolume:.5f}",
+        )
+        for evaluations, seconds, best, hypervolume in _history(result)
+    ]  # fmt: skip
+    listed = table("Best known after so many evaluations", heads, rows)
+    return f"""<h2>How the search went</h2>
+<div id="progress-charts" class="multiples"></div>
+<details class="printed"><summary>The same as a table</summary>{listed}</details>"""
+
+
+def _repeat(material: Material, repeat: str) -> str:
+    from fedsched.io.toml import federation_text
+
+    result = material.result
+    command = repeat or (repeating.command_of(result) if result is not None else "")
+    parts = [f"<h2>How to repeat it</h2><h3>In Python</h3><pre>{escape(repeating.python_of(material))}</pre>"]
+    if command:
+        parts.append(f"<h3>On the command line</h3><pre>{escape(command)}</pre>")
+    parts += [f"<p>{escape(warning)}</p>" for warning in repeating.warnings_of(material)]
+    versions = result.versions if result is not None else repeating.versions()
+    rows = [*versions.items()]
+    if result is not None:
+        rows += [("seed", str(result.seed)), ("evaluations", f"{result.evaluations:,}")]
+    for entry in material.entries:
+        if entry.kind == "schedule" and entry.schedule is not None and entry.schedule.complete:
+            rows.append((f"start hash of {entry.label}", entry.schedule.start_hash()))
+    parts.append(table("Made with", ("", ""), rows, numbers=False))
+    toml = escape(federation_text(material.federation))
+    parts.append(f'<details class="printed"><summary>The federation as a file</summary><pre>{toml}</pre></details>')
+    return "\n".join(parts)

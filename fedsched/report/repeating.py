@@ -1,0 +1,213 @@
+"""How to make it again: the call, the command, and what the record does not hold."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from fedsched.baselines import usual_baselines
+from fedsched.errors import InfeasibleError
+from fedsched.federation import Federation
+from fedsched.metrics import NAMES
+from fedsched.policies import POLICIES
+from fedsched.report.material import baseline_schedule
+from fedsched.search.objectives import Objectives
+
+if TYPE_CHECKING:
+    from fedsched.report.material import Material
+    from fedsched.result import Result
+    from fedsched.workload import Workload
+
+
+CALL = r"(?:head|window|sample|scale_load)\(.*\)"  # steps of a workload's history that are calls as they stand
+
+
+def python_of(material: Material) -> str:
+    """Return the Python that makes the material again."""
+    result = material.result
+    lines = ["import fedsched as fs", "", f"workload = {_workload_code(material.workload)}"]
+    lines.append(f"cluster = {_federation_code(material.federation)}")
+    if result is not None:
+        options = [f"{name}={value!r}" for name, value in _options(result).items()]
+        call = ",\n    ".join(["workload", "cluster", *options])
+        return "\n".join([*lines, f"result = fs.optimize(\n    {call},\n)", 'result.report("report.html")'])
+    for schedule in material.schedules:
+        policy, _, placement = schedule.policy.partition(" on ")
+        options = [f"placement={placement!r}"] if placement else []
+        options += ["saturation='static'"] if schedule.saturation == "static" else []
+        options += ["kill_at_estimate=True"] if schedule.kill_at_estimate else []
+        lines.append(f"schedule = fs.simulate({', '.join(['workload', 'cluster', repr(policy), *options])})")
+    return "\n".join([*lines, 'schedule.report("report.html")'])
+
+
+def command_of(result: Result) -> str:
+    """Return the command that makes a result again; "" where the command line has no such search."""
+    options = _options(result)
+    if {"weights", "t0", "baselines"} & set(options) or not set(result.objectives) <= set(NAMES):
+        return ""
+    words = ["fedsched", "optimize", *_trace_words(result.workload), *_federation_words(result.federation)]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if name == "objectives":
+            words += [word for one in result.objectives for word in ("--objective", one)]
+        elif value is True:
+            words.append(option)
+        else:
+            words += [option, str(value)]
+    return shlex.join([*words, "--save", "result.json"]) + "\n" + "fedsched report result.json --out report.html"
+
+
+def warnings_of(material: Material) -> list[str]:
+    """Return what a repetition needs to know."""
+    result = material.result
+    found = []
+    if not _shipped_workload(material.workload):
+        found.append(
+            f"The workload is the log that calls itself {material.workload.name!r}; a result saved by `result.save` "
+            "holds its jobs: fs.Result.load(path).workload."
+        )
+    others = _other_steps(material.workload)
+    if others:
+        found.append(f"What else was done to the jobs: {'; '.join(others)}.")
+    if result is None:
+        strange = {
+            schedule.policy for schedule in material.schedules if schedule.policy.partition(" on ")[0] not in POLICIES
+        }
+        found += [
+            f"There is no policy by the name {policy!r}: the schedule was made otherwise." for policy in sorted(strange)
+        ]
+        found.append(
+            "A schedule's record does not hold what its policy knew (knowledge=); the start hash tells whether a "
+            "repetition is the same."
+        )
+        return found
+    functions = [name for name in result.objectives if name not in NAMES]
+    if functions:
+        found.append(f"Objectives that are functions of your own: {', '.join(functions)}; pass them again.")
+    settings = result.settings
+    if settings.seconds is not None:
+        found.append(
+            "A budget in seconds gives plans alike, not the same; with evaluations in its place the same seed gives "
+            "the same plans on any machine and number of threads."
+        )
+    if settings.seconds is None and re.fullmatch(r"[\d.e+]+ s", result.stop_reason):
+        found.append("The record is an old one, which does not hold the budget that the search was given.")
+    if settings.initial:
+        found.append(f"The search began with {settings.initial} plans that were given to it; pass them again.")
+    if settings.own_rules:
+        found.append("The search had stopping rules of its own; pass them again.")
+    if result.running is not None:
+        found.append("Jobs ran already at its begin; pass running= again.")
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions at work now."""
+    import platform
+
+    import numpy as np
+
+    import fedsched
+
+    return {"fedsched": fedsched.__version__, "python": platform.python_version(), "numpy": np.__version__}
+
+
+def _options(result: Result) -> dict[str, object]:
+    """Return the options of `optimize` that differ from its defaults, and those that matter most anyway."""
+    settings = result.settings
+    given: dict[str, object] = {"objectives": result.objectives, "method": result.method}
+    if settings.evaluations is not None:
+        given["evaluations"] = settings.evaluations
+    if settings.seconds is not None:
+        given["seconds"] = settings.seconds
+    if settings.target is not None:
+        given["target"] = settings.target
+    given["seed"] = result.seed
+    optional = {
+        "seeds": (settings.seeds, "structured"),
+        "islands": (result.islands, 1),
+        "package": (settings.package, 0),
+        "submits": (settings.submits, "now"),
+        "knowledge": (settings.knowledge, "runtime"),
+        "saturation": (settings.saturation, "dynamic"),
+        "kill_at_estimate": (settings.kill_at_estimate, False),
+    }
+    given |= {name: value for name, (value, usual) in optional.items() if value != usual}
+    if set(result.objectives) <= set(NAMES) and result.weights != Objectives(result.objectives).weights:
+        given["weights"] = result.weights
+    policies = tuple(baseline.policy for baseline in result.baselines)
+    missing = [policy for policy in usual_baselines(len(result.workload)) if policy not in policies]
+    usual = len(policies) + len(missing) == len(usual_baselines(len(result.workload)))
+    if not (usual and all(_impossible(result, policy) for policy in missing)):
+        given["baselines"] = policies  # the search begins with what they do
+    if settings.submits == "keep" and settings.t0 not in (None, float(result.workload.submit.min())):
+        given["t0"] = settings.t0
+    return given
+
+
+def _impossible(result: Result, policy: str) -> bool:
+    # Whether a policy is not among the baselines because its placement cannot hold some job.
+    try:
+        baseline_schedule(result, policy)
+    except InfeasibleError:
+        return True
+    return False
+
+
+def _shipped_workload(workload: Workload) -> bool:
+    from fedsched.io.examples import example_names
+
+    return workload.name in example_names("workload")
+
+
+def _shipped_federation(federation: Federation) -> str:
+    from fedsched.io.examples import example_names
+
+    if federation.name in example_names("federation") and Federation.example(federation.name) == federation:
+        return federation.name
+    return ""
+
+
+def _workload_code(workload: Workload) -> str:
+    made = re.fullmatch(r"generated: (lublin\(.*\))", workload.history[0]) if workload.history else None
+    if made:
+        source = f"fs.generate.{made[1]}"
+    elif _shipped_workload(workload):
+        source = f"fs.Workload.example({workload.name!r})"
+    else:
+        source = f"fs.read({_log(workload)!r})"
+    calls = [step for step in workload.history if re.fullmatch(CALL, step)]
+    return "".join([source, *(f".{step}" for step in calls)])
+
+
+def _other_steps(workload: Workload) -> list[str]:
+    # What was done to the jobs besides, in words.
+    return [step for step in workload.history if not re.fullmatch(rf"{CALL}|read .*|generated: lublin.*", step)]
+
+
+def _log(workload: Workload) -> str:
+    read = next((step for step in workload.history if step.startswith("read ")), "")
+    return read.removeprefix("read ") or f"{workload.name}.swf"
+
+
+def _trace_words(workload: Workload) -> list[str]:
+    words = [workload.name if _shipped_workload(workload) else _log(workload)]
+    heads = [step for step in workload.history if re.fullmatch(r"head\(\d+\)", step)]
+    return [*words, *(word for step in heads for word in ("--head", step[5:-1]))]
+
+
+def _federation_code(federation: Federation) -> str:
+    shipped = _shipped_federation(federation)
+    if shipped:
+        return "fs.Federation.example()" if shipped == "example" else f"fs.Federation.example({shipped!r})"
+    if federation == Federation.homogeneous(federation.nodes, name=federation.name):
+        return f"fs.Federation.homogeneous({federation.nodes})"
+    return 'fs.read_federation("federation.toml")  # its text is below'
+
+
+def _federation_words(federation: Federation) -> list[str]:
+    code = _federation_code(federation)
+    if code.startswith("fs.Federation.homogeneous"):
+        return ["--nodes", str(federation.nodes)]
+    return ["--federation", _shipped_federation(federation) or "federation.toml"]

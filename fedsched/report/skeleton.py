@@ -1,0 +1,134 @@
+"""The page around a report: head, the one style of all reports, and what a browser may load: nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import math
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+SCRIPTS = ("base", "bars", "axes", "gantt", "strips", "front", "progress", "energy", "jobs", "main")
+
+
+def asset(name: str) -> str:
+    """Return the text of a file beside this module."""
+    return (files("fedsched.report") / name).read_text(encoding="utf-8")
+
+
+def filled(name: str, **parts: str) -> str:
+    """Return the text of a file with HTML in its places."""
+    return Template(asset(name)).substitute(parts)
+
+
+def script() -> str:
+    """Return the scripts as one, whose names are its own."""
+    return "(() => {\n" + '"use strict";\n' + "\n".join(asset(f"{name}.js") for name in SCRIPTS) + "\n})();\n"
+
+
+def document(title: str, body: str, *, code: str = "", pictures: bool = False) -> str:
+    """Return a whole page.
+
+    Parameters
+    ----------
+    title
+        The window's; escaped here.
+    body
+        HTML, escaped where it was made.
+    code
+        A script. By the page's policy it is the only one that runs, whatever slipped into the body.
+    pictures
+        Whether the body holds SVG pictures that bring their own styles.
+    """
+    style = asset("page.css")
+    styles = "'unsafe-inline'" if pictures else f"'sha256-{digest(style)}'"
+    scripts = f"script-src 'sha256-{digest(code)}'; " if code else ""
+    policy = f"default-src 'none'; {scripts}style-src {styles}; base-uri 'none'; form-action 'none'"
+    end = f"<script>{code}</script>\n" if code else ""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{html.escape(title)}</title>
+<style>{style}</style></head>
+<body>
+{body}
+{end}</body></html>
+"""
+
+
+def digest(text: str) -> str:
+    """Return the hash by which a policy knows a text."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def data_block(value: object) -> str:
+    """Return a value as JSON in an element that no text in it can end."""
+    text = json.dumps(finite(value), separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return f'<script type="application/json" id="data">{text}</script>'
+
+
+def finite(value: object) -> object:
+    """Return a value with null in place of what JSON has no number for."""
+    match value:
+        case dict():
+            return {str(key): finite(one) for key, one in value.items()}
+        case list() | tuple():
+            return [finite(one) for one in value]
+        case np.ndarray() | np.generic():
+            return finite(value.tolist())
+        case float() if not math.isfinite(value):
+            return None
+        case _:
+            return value
+
+
+class Markup(str):
+    """Text that is HTML already, whatever is in it having been escaped."""
+
+    __slots__ = ()
+
+
+def table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True, marked: int = -1
+) -> str:
+    """Return a table whose first column names its rows; its cells are text, or Markup.
+
+    Parameters
+    ----------
+    caption, head, rows
+        The texts.
+    numbers
+        Whether all columns but the first hold numbers, which are aligned at the right.
+    marked
+        The row to stand out.
+    """
+
+    def cell(text: str) -> str:
+        return text if isinstance(text, Markup) else html.escape(text)
+
+    def line(k: int, row: Sequence[str]) -> str:
+        first, *others = row
+        cells = "".join(f"<td>{cell(text)}</td>" for text in others)
+        marks = ' class="marked"' if k == marked else ""
+        return f'<tr{marks}><th scope="row">{cell(first)}</th>{cells}</tr>'
+
+    heads = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
+    body = "".join(line(k, row) for k, row in enumerate(rows))
+    kind = ' class="numbers"' if numbers else ""
+    label = html.escape(caption)
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table{kind}>'
+        f"<caption>{label}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+    )

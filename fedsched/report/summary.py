@@ -1,0 +1,193 @@
+"""The summary: what was scheduled, on what, by what; how much better than the rules, how far from the bounds."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.report.skeleton import Markup, table
+from fedsched.report.words import column, counted, duration, listed, measure, number, share, title
+
+if TYPE_CHECKING:
+    from fedsched.report.material import Material
+    from fedsched.result import Result
+
+WIDTH = 72  # of the little bars of gains
+OFTEN = ("easy", "fcfs")  # baselines that a card names
+
+
+def heading(material: Material) -> str:
+    """Return the page's title."""
+    jobs = counted(len(material.workload), "job")
+    federation = material.federation
+    place = federation.name if len(federation.clusters) > 1 else counted(federation.nodes, "node")
+    under = f" under {material.entries[0].label}" if len(material.entries) == 1 and material.result is None else ""
+    return f"{jobs} of {material.workload.name} on {place}{under}"
+
+
+def lede(material: Material) -> str:
+    """Return what was done, in a sentence or two."""
+    result = material.result
+    if result is None:
+        return _schedules_in_words(material)
+    aims = listed([title(name) for name in result.objectives])
+    plans = len(result.front)
+    found = f"{plans} plans, none beaten by another on {aims} at once" if plans > 1 else f"one plan for {aims}"
+    parts = f", in {result.packages} packages" if result.packages else ""
+    return (
+        f"The {result.method} search looked at {result.evaluations:,} plans in {duration(result.seconds)}{parts} "
+        f"(where it stopped: {result.stop_reason}) and kept {found}."
+    )
+
+
+def _schedules_in_words(material: Material) -> str:
+    metrics = material.schedules[0].metrics(users=False)
+    if len(material.entries) > 1:
+        return f"{len(material.entries)} schedules of the same jobs side by side."
+    done = int((~np.isnan(material.schedules[0].finish)).sum())
+    jobs = f"All {done:,} jobs" if done == len(material.workload) else f"{done:,} of {len(material.workload):,} jobs"
+    return (
+        f"{jobs} finish within {measure('makespan', metrics.makespan)}, keep the nodes busy for "
+        f"{measure('utilisation', metrics.utilisation)} of that time, and wait "
+        f"{measure('mean_wait', metrics.mean_wait)} on average."
+    )
+
+
+def cards(material: Material) -> str:
+    """Return the figures at the head: one an objective, or those of a schedule alone."""
+    result = material.result
+    if result is not None:
+        found = [_objective_card(result, name) for name in result.objectives]
+        if result.energy_penalty == result.energy_penalty:
+            found.append(_penalty_card(result))
+    elif len(material.entries) > 1:
+        return ""
+    else:
+        row = material.schedules[0].metrics(users=False).as_dict()
+        names = ("makespan", "energy", "mean_wait", "bounded_slowdown")
+        found = [_card(title(name), measure(name, row[name]), []) for name in names]
+    return f'<div class="cards">{"".join(found)}</div>'
+
+
+def _card(name: str, figure: str, lines: list[tuple[str, str]]) -> str:
+    rest = "".join(f"<li><strong>{escape(strong)}</strong> {escape(text)}</li>" for strong, text in lines)
+    return f'<div class="card"><h3>{escape(name)}</h3><p class="figure">{escape(figure)}</p><ul>{rest}</ul></div>'
+
+
+def _objective_card(result: Result, name: str) -> str:
+    lines = [
+        (share(abs(gain)), f"{'better' if gain >= 0 else 'worse'} than {baseline.policy}")
+        for baseline in result.baselines
+        if baseline.policy in OFTEN
+        for gain in [gain_of(result, baseline.values, name)]
+    ]
+    gap = result.gap(name)
+    if gap == gap:
+        lines.append((f"≤ {share(gap)}", "above the optimum: proven"))
+    return _card(f"best {title(name)}", measure(name, result.value(name)), lines)
+
+
+def _penalty_card(result: Result) -> str:
+    from fedsched.result.faces import NEARLY_ONE
+
+    nearly = result.energy_penalty < NEARLY_ONE
+    why = "idle power dominates, so both aims want the same plan" if nearly else "there is something to trade"
+    return _card("energy that the least makespan costs", f"≥ {share(result.energy_penalty)}", [("", why)])
+
+
+def gain_of(result: Result, values: tuple[float, ...], name: str) -> float:
+    """Return by what share the best plan is better than these values, whichever way better is."""
+    from fedsched.search.objectives import MAXIMISED
+
+    theirs = values[result.objectives.index(name)]
+    if not theirs:
+        return 0.0
+    ratio = result.value(name) / theirs
+    return ratio - 1.0 if name in MAXIMISED else 1.0 - ratio
+
+
+def gains(result: Result) -> str:
+    """Return the table of baselines and bounds beside the best plans."""
+    baselines = sorted(result.baselines, key=lambda one: one.values)
+    bounded = any(result.gap(name) == result.gap(name) for name in result.objectives)
+    labels = ["lower bound"] * bounded + ["best plan" if len(result.front) == 1 else "best of the plans"]
+    labels += [baseline.policy for baseline in baselines]
+    head, columns = [""], [labels]
+    for k, name in enumerate(result.objectives):
+        values = [result.lower_bounds.get(name, np.nan)] * bounded + [result.value(name)]
+        heading, texts = column(name, values + [baseline.values[k] for baseline in baselines])
+        gap = result.gap(name)
+        beside = ([f"gap ≤ {share(gap)}" if gap == gap else ""] if bounded else []) + [""]
+        head += [heading, "gain"]
+        bars = [_bar(gain_of(result, baseline.values, name)) for baseline in baselines]
+        columns += [texts, [*beside, *bars]]
+    caption = "Rules on the same problem, and the best plan's gain"
+    return table(caption, head, list(zip(*columns, strict=True)), marked=int(bounded))
+
+
+def _bar(gain: float) -> Markup:
+    # A number with a bar beneath it: drawn, so that the page's policy needs no styles within elements.
+    width = min(abs(gain), 1.0) * WIDTH
+    kind = "gain" if gain >= 0 else "loss"
+    sign = "" if gain >= 0 else "−"
+    return Markup(
+        f'<svg width="{WIDTH + 58}" height="12" role="img" aria-label="{sign}{share(abs(gain))}">'
+        f'<rect class="ground" x="58" y="3" width="{WIDTH}" height="6" rx="1"/>'
+        f'<rect class="{kind}" x="58" y="3" width="{width:.1f}" height="6" rx="1"/>'
+        f'<text x="50" y="10.5" text-anchor="end" font-size="13" fill="currentColor">{sign}{share(abs(gain))}</text>'
+        "</svg>"
+    )
+
+
+def facts(material: Material) -> str:
+    """Return what was scheduled, on what, by which method and with what knowledge."""
+    workload, result = material.workload, material.result
+    jobs = [counted(len(workload), "job"), f"1 to {int(workload.tasks.max()):,} nodes each" if len(workload) else ""]
+    rows = [("workload", f"{workload.name}: {', '.join(text for text in jobs if text)}")]
+    if workload.history:
+        rows.append(("made by", ", ".join(workload.history)))
+    if result is not None:
+        settings = result.settings
+        islands = f", {result.islands} islands" if result.islands > 1 else ""
+        rows += [
+            ("method", f"{result.method}{islands}, seed {result.seed}"),
+            ("objectives", ", ".join(title(name) for name in result.objectives)),
+            ("submits", "all wait at the start" if settings.submits == "now" else "kept: the plans know the future"),
+            ("knowledge", "true run times" if settings.knowledge == "runtime" else "the users' estimates"),
+            ("uplinks", _uplinks(settings.saturation)),
+        ]
+    else:
+        placements = sorted({schedule.policy.partition(" on ")[2] for schedule in material.schedules} - {""})
+        rows += [("placement", ", ".join(placements))] if placements else []
+        rows.append(("uplinks", _uplinks(material.schedules[0].saturation)))
+    return table("What was scheduled", ("", ""), rows, numbers=False)
+
+
+def _uplinks(saturation: str) -> str:
+    return "rates follow their load" if saturation == "dynamic" else "a job's rate stays as at its start"
+
+
+def machine(material: Material) -> str:
+    """Return the federation's clusters and groups."""
+    rows = []
+    for cluster in material.federation.clusters:
+        uplink = f"{number(cluster.uplink * 8 / 1e9)} Gbit/s" if np.isfinite(cluster.uplink) else "unlimited"
+        for k, group in enumerate(cluster.groups):
+            name = cluster.name if len(cluster.groups) == 1 else f"{cluster.name} {group.name or k + 1}"
+            watts = f"{number(group.busy_watts)} W", f"{number(group.idle_watts)} W"
+            rows.append((name, f"{group.count:,}", number(group.speed), *watts, uplink))
+    head = ("cluster", "nodes", "speed", "busy node", "idle node", "uplink")
+    return table(f"On what: {material.federation.nodes:,} nodes", head, rows)
+
+
+def diagnosis(result: Result) -> str:
+    """Return what the front's shape says, in words."""
+    if len(result.front) < 2 or len(result.objectives) < 2:
+        return ""
+    spans = []
+    for k, name in enumerate(result.objectives):
+        low, high = result.front.values[:, k].min(), result.front.values[:, k].max()
+        spans.append(f"{title(name)} differs by {share(high / low - 1.0) if low > 0 else number(high - low)}")
+    return f"Over the whole front {listed(spans)}."

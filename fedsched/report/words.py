@@ -1,0 +1,84 @@
+"""Numbers as people read them; the page's script says them in the same way."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from fedsched.metrics import METRICS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GAP = "\u00a0"  # between a number and its unit, where no line may break
+# Unit -> the names, sizes, and from where on each is used, the largest first.
+SCALES = {
+    "s": (("d", 86400.0, 259200.0), ("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0)),
+    "J": (("GWh", 3.6e12, 3.6e12), ("MWh", 3.6e9, 3.6e9), ("kWh", 3.6e6, 3.6e6), ("Wh", 3600.0, 3600.0),
+          ("J", 1.0, 0.0)),
+}  # fmt: skip
+UNITS = {metric.name: metric.unit for metric in METRICS}
+SHARES = ("utilisation", "loss_of_capacity")
+
+
+def scale_of(name: str, most: float) -> tuple[str, float]:
+    """Return the unit, by name and size, in which values of a metric up to `most` read well."""
+    if name in SHARES:
+        return "%", 0.01
+    known = SCALES.get(UNITS.get(name, ""))
+    if known is None:
+        return UNITS.get(name, ""), 1.0
+    return next((unit, size) for unit, size, least in known if abs(most) >= least)
+
+
+def measure(name: str, value: float) -> str:
+    """Return a metric's value with its unit; of any other objective, the bare number."""
+    if value != value:
+        return "–"
+    unit, size = scale_of(name, value)
+    return share(value) if name in SHARES else f"{number(value / size)}{GAP if unit else ''}{unit}"
+
+
+def column(name: str, values: Sequence[float]) -> tuple[str, list[str]]:
+    """Return a table column's title and texts, all in one unit and with the same digits after the point."""
+    known = [abs(value) for value in values if value == value]
+    most = max(known, default=0.0)
+    unit, size = scale_of(name, sorted(known)[len(known) // 2] if known else 0.0)
+    digits = max(0, 3 - math.floor(math.log10(most / size))) if most > 0 else 0
+    texts = ["–" if value != value else f"{value / size:,.{min(digits, 6)}f}" for value in values]
+    return (f"{title(name)}, {unit}" if unit else title(name)), texts
+
+
+def number(value: float) -> str:
+    """Return a number with four digits, or all of its whole ones."""
+    if value != value:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    """Return a share in percent."""
+    if value != value:
+        return "–"
+    small = 0.0 < abs(value) < 0.001
+    return f"{100 * value:.{'2g' if small else '1f'}}{GAP}%"
+
+
+def duration(seconds: float) -> str:
+    """Return a period."""
+    return measure("makespan", seconds)
+
+
+def title(name: str) -> str:
+    """Return a metric's name as words."""
+    return name.replace("_", " ")
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

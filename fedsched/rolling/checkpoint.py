@@ -1,0 +1,105 @@
+"""The file of a rolling run: all that the loop and the planner know at an instant, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import zipfile
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import FedschedError
+from fedsched.io.atomic import atomic_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.engine.simulation import Simulation
+    from fedsched.rolling.policy import Rolling
+
+EVERY_SECONDS = 10.0
+FORMAT = "fedsched rolling checkpoint 1"
+DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+
+
+class RunFile:
+    """The checkpoint of one run; with no path it does nothing."""
+
+    def __init__(self, policy: Rolling, run: Simulation) -> None:
+        self._path = None if policy.checkpoint is None else Path(policy.checkpoint)
+        self._key = "" if self._path is None else _key(policy, run)
+        self._saved_at = time.monotonic()
+
+    def resume(self, run: Simulation) -> dict[str, float] | None:
+        """Set the run to what was saved and return the planner's memory; None where there is nothing yet."""
+        if self._path is None or not self._path.exists():
+            return None
+        anew = "delete it to begin anew"
+        try:
+            with self._path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                saved = {name: file[name] for name in file.files}
+            kind, key = str(saved["format"]), str(saved["key"])
+        except DAMAGE as error:
+            raise FedschedError(f"{self._path}: not a checkpoint of a rolling run ({error}); {anew}.") from None
+        if kind != FORMAT:
+            raise FedschedError(f"{self._path}: not a checkpoint of this version, but {kind!r}; {anew}.")
+        if key != self._key:
+            raise FedschedError(
+                f"{self._path}: the checkpoint of another run (other jobs, federation, settings or policy); name "
+                f"another file, or {anew}."
+            )
+        for name, array in _arrays(run):
+            array[...] = saved[name]
+        dispatch, placement = saved["rules"].tolist()
+        run.plan = run.plan._replace(dispatch=dispatch, placement=placement)
+        memory: dict[str, float] = json.loads(str(saved["memory"]))
+        return memory
+
+    def save_sometimes(self, run: Simulation, memory: dict[str, float]) -> None:
+        """Save where the last time is long enough ago."""
+        if self._path is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
+            self.save(run, memory)
+
+    def save(self, run: Simulation, memory: dict[str, float]) -> None:
+        """Save now; the file is never half-written."""
+        if self._path is None:
+            return
+        content: dict[str, NDArray[np.generic]] = dict(_arrays(run))
+        content["rules"] = np.array([run.plan.dispatch, run.plan.placement])
+        content["memory"] = np.array(json.dumps(memory))
+        content["format"], content["key"] = np.array(FORMAT), np.array(self._key)
+        with atomic_bytes(self._path) as stream:
+            np.savez(stream, allow_pickle=False, **content)
+        self._saved_at = time.monotonic()
+
+
+def _arrays(run: Simulation) -> Iterator[tuple[str, NDArray[np.generic]]]:
+    # What changes while a run goes on: the loop's state, and the caps of the plan at hand.
+    yield "caps", run.plan.caps
+    yield "cap_row", run.plan.cap_row
+    yield from _fields("state", run.state)
+
+
+def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]]]:
+    if isinstance(value, np.ndarray):
+        yield name, value
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        for field in value._fields:
+            if field != "backfill":  # the queue itself: a planner's run has no other order to backfill by
+                yield from _fields(f"{name}.{field}", getattr(value, field))
+
+
+def _key(policy: Rolling, run: Simulation) -> str:
+    # What must be the same for a checkpoint to make sense.
+    digest = hashlib.sha256(repr(replace(policy, checkpoint=None)).encode())
+    for value in (*run.problem, *run.problem.groups, run.plan.caps, run.plan.cap_row):
+        if isinstance(value, np.ndarray | float | int):
+            digest.update(np.asarray(value).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,97 @@
+"""What the usual policies would do at an instant, as plans: where each search begins, and what it must beat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays import Plan
+from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.engine.loop import begin, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.engine.arrays import Floats, Ints, State
+    from fedsched.rolling.instant import Instant, Workspaces
+
+FOREVER = int(np.iinfo(np.int64).max)
+
+
+def incumbents(instant: Instant, spaces: Workspaces, *, by_starts: Dispatch = Dispatch.STRICT) -> Ints:
+    """Return the plans of the usual policies, no two alike.
+
+    EASY-SJBF, whose two orders no plan has, is among them by the order of its starts: under strict dispatch such a plan
+    is on equal nodes never worse than the schedule that it is taken from.
+    """
+    seen: dict[bytes, Ints] = {}
+    for row in _candidates(instant, spaces, by_starts):
+        seen.setdefault(row.tobytes(), row)
+    rows = np.array(list(seen.values()), dtype=np.int64)
+    return instant.repaired(rows)
+
+
+def queue_orders(instant: Instant) -> dict[str, Ints]:
+    """Return the waiting jobs as the named orders hold them now (ties: arrival)."""
+    problem, count = instant.problem, instant.layout.jobs
+    wait, tasks = problem.t0 - problem.submit[:count], problem.tasks[:count]
+    estimate = problem.estimate[:count]
+    keys: dict[str, Floats] = {
+        "sjf": estimate,
+        "saf": tasks * estimate,
+        "wfp3": -((wait / estimate) ** 3) * tasks,
+        "xfactor": -wait / estimate,
+        "unicef": -wait / (np.log2(np.maximum(tasks, 2)) * estimate),
+        "smallest": tasks.astype(np.float64),
+        "largest": -tasks.astype(np.float64),
+    }
+    orders = {name: np.argsort(key, kind="stable") for name, key in keys.items()}
+    return {"fcfs": np.arange(count), **orders}
+
+
+def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> Iterator[Ints]:
+    limits = instant.space.limits
+    _, usual = instant.default_rules()
+    orders = queue_orders(instant)
+
+    def plan(order: Ints, dispatch: Dispatch, placement: int = usual, caps: Ints = limits) -> Ints:
+        return instant.layout.pack(order[None], caps[None], np.array([[dispatch, placement]]))[0]
+
+    one_group = limits.shape[1] == 1
+    for backfill in ("sjf", "saf"):
+        state = _easy(instant, spaces, orders["fcfs"], orders[backfill], usual)
+        starts = np.argsort(state.start[: len(limits)], kind="stable")
+        caps = limits if one_group else state.counts[: len(limits)]
+        yield plan(starts, by_starts, caps=caps)
+    for order in orders.values():
+        yield plan(order, Dispatch.EASY)
+        yield plan(order, Dispatch.GREEDY)
+    for placement in instant.space.placements.tolist():
+        for name in ("fcfs", "sjf", "saf", "wfp3"):
+            yield plan(orders[name], Dispatch.EASY, placement)
+
+
+def _easy(instant: Instant, spaces: Workspaces, order: Ints, backfill: Ints, placement: int) -> State:
+    # EASY as the simulator knows it: the head by one order, backfilling by another.
+    problem, running = instant.problem, instant.space.running
+    state = spaces.of(problem, separate_backfill=True)
+    rows = problem.running
+    for name in ("start", "finish", "planned_end", "counts"):
+        getattr(state, name)[rows] = getattr(running, name)
+    for name in ("tc", "work_left", "estimate_left", "since"):
+        getattr(state.rates, name)[rows] = getattr(running, name)
+    plan = Plan(
+        order=order,
+        order_key=int(QueueKey.FIXED),
+        backfill_order=backfill,
+        backfill_key=int(QueueKey.FIXED),
+        separate_backfill=True,
+        caps=instant.space.limits,
+        cap_row=instant.space.shared.cap_row,
+        dispatch=int(Dispatch.EASY),
+        placement=placement,
+    )
+    begin(problem, plan, state)
+    run(problem, plan, state, FOREVER, np.inf)
+    return state

@@ -1,0 +1,133 @@
+"""The planner of one run: when to plan anew, from what a search begins, and which plan the run goes on with."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.draws import begin_stream
+from fedsched.engine.arrays import Counter
+from fedsched.engine.codes import Dispatch, Placement, SameTime
+from fedsched.rolling.checkpoint import RunFile
+from fedsched.rolling.incumbents import incumbents
+from fedsched.rolling.instant import Instant, Workspaces, placements_for_all
+from fedsched.search.driver import INTERRUPTED, drive
+from fedsched.search.genome import unpacked
+from fedsched.search.methods import method_named
+from fedsched.search.objectives import Objectives
+from fedsched.search.run import Run
+from fedsched.search.stopping import MaxEvaluations
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Ints
+    from fedsched.engine.simulation import Simulation
+    from fedsched.rolling.policy import Rolling
+
+ALL_PLANS = 6  # waiting jobs, at most, all of whose orders may be tried
+ENOUGH = 200  # evaluations for each waiting job: more find next to nothing in a short queue
+
+
+class RollingPlanner:
+    """Plans anew whenever its policy says so, and counts what that took."""
+
+    def __init__(self, policy: Rolling, run: Simulation) -> None:
+        if run.problem.same_time != SameTime.BATCH:
+            raise ValueError("Rolling plans whole instants: it needs same_time='batch', not 'sequential'.")
+        self.policy = policy
+        self.replans = 0  # searches so far
+        self.evaluations = 0
+        self._info = method_named(policy.method)
+        self._objectives = Objectives.of(policy.objective)
+        self._due = -np.inf  # no new plan before
+        self._spaces = Workspaces()
+        # A plan for this instant alone may keep strictly to its order; one that is to last must let others pass.
+        self._own_dispatch = Dispatch.EASY if policy.seconds > 0.0 else Dispatch.STRICT
+        self._one_group = run.problem.groups.nodes.size == 1
+        self._placements = placements_for_all(run)
+        if policy.placement is not None:
+            self._placements = np.array([Placement[policy.placement.upper()]], dtype=np.int64)
+        run.consult(self, jobs=min(policy.window, run.problem.submit.size))
+        self._file = RunFile(policy, run)
+        memory = self._file.resume(run)
+        if memory is None:
+            self._file.save(run, self._memory())  # a path that cannot be written is better known now
+        else:
+            self.replans, self.evaluations = int(memory["replans"]), int(memory["evaluations"])
+            self._due = memory["due"]
+
+    def _memory(self) -> dict[str, float]:
+        return {"replans": self.replans, "evaluations": self.evaluations, "due": self._due}
+
+    def replan(self, run: Simulation) -> None:
+        """Let the run follow a new plan, where one is due."""
+        self._file.save_sometimes(run, self._memory())
+        try:
+            self._replan(run)
+        except KeyboardInterrupt:
+            self._file.save(run, self._memory())
+            raise
+
+    def _replan(self, run: Simulation) -> None:
+        if run.time < self._due:
+            return
+        queued = run.queued()
+        if self._one_group and run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]:
+            return  # all of them start, whatever the plan
+        planned, behind = queued[: self.policy.window], queued[self.policy.window :]
+        instant = Instant(run, planned, self._objectives, placements=self._placements, spaces=self._spaces)
+        row = self._best(instant, self._plan_at_hand(run, instant, planned))
+        order, caps, dispatch, placement = unpacked(instant.layout, row)
+        run.follow(planned[order], caps[order], behind, dispatch=dispatch, placement=placement)
+        self._due = run.time + self.policy.seconds
+
+    def _plan_at_hand(self, run: Simulation, instant: Instant, planned: Ints) -> Ints:
+        """Return what the run would do without a new plan: the last plan, newly arrived jobs behind."""
+        order = np.argsort(run.state.queue.position[planned], kind="stable")
+        caps = np.minimum(run.plan.caps[run.plan.cap_row[planned]], instant.space.limits)
+        rules = np.array([[run.plan.dispatch, run.plan.placement]])
+        return instant.repaired(instant.layout.pack(order[None], caps[None], rules))[0]
+
+    def _best(self, instant: Instant, at_hand: Ints) -> Ints:
+        count = instant.layout.jobs
+        if self._one_group and count <= ALL_PLANS and _orders(count) <= self.policy.evaluations:
+            rows = _all_plans(instant, self._own_dispatch)
+            best = int(np.argmin(instant.values(rows)[:, 0]))
+            self.replans += 1
+            self.evaluations += len(rows)
+            return rows[best]
+        seeds = np.concatenate([at_hand[None], incumbents(instant, self._spaces, by_starts=self._own_dispatch)])
+        first_come = instant.row(np.arange(count), rules=(int(Dispatch.STRICT), instant.default_rules()[1]))
+        reference = instant.values(first_come[None])[0]
+        search = Run(
+            problem=instant,
+            seed=self._seed(),
+            stop=(MaxEvaluations(min(self.policy.evaluations, ENOUGH * count)),),
+            reference=np.where(reference == 0.0, 1.0, reference),
+            seeds=seeds,
+            bounds=np.zeros(1),
+        )
+        if drive(search, self._info.make(search)) == INTERRUPTED:
+            raise KeyboardInterrupt
+        self.replans += 1
+        self.evaluations += search.evaluations
+        return search.archive.rows()[0]
+
+    def _seed(self) -> int:
+        # Of this plan's search, from the run's seed and how many plans there were.
+        stream = np.zeros(1, dtype=np.uint64)
+        begin_stream(stream, self.policy.seed, self.replans, 0)
+        return int(stream[0]) >> 2
+
+
+def _orders(count: int) -> int:
+    return int(np.prod(np.arange(1, count + 1)))
+
+
+def _all_plans(instant: Instant, dispatch: Dispatch) -> Ints:
+    """Return all orders under one rule: on equal nodes, one of the strict ones gives the best of all schedules."""
+    orders = np.array(list(permutations(range(instant.layout.jobs))), dtype=np.int64)
+    caps = np.broadcast_to(instant.space.limits, (len(orders), *instant.space.limits.shape))
+    rules = np.tile(np.array([[dispatch, instant.space.placements[0]]], dtype=np.int64), (len(orders), 1))
+    return instant.layout.pack(orders, caps, rules)

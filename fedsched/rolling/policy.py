@@ -1,0 +1,111 @@
+"""Rolling: the search as an on-line policy, for `simulate(workload, cluster, policy=Rolling(...))`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING
+
+from fedsched.errors import unknown_name
+from fedsched.policies import PLACEMENTS, Rules
+from fedsched.search.methods import method_named
+from fedsched.search.objectives import Objectives
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.engine.simulation import Simulation
+    from fedsched.federation import Federation
+    from fedsched.rolling.planner import RollingPlanner
+    from fedsched.workload import Workload
+
+CHANGE = "change"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rolling:
+    """A policy that searches, whenever it plans anew, the best plan for the jobs that wait, and goes on with it.
+
+    Parameters
+    ----------
+    method
+        A name of `fedsched.search.METHODS`; "auto" is "memetic".
+    window
+        How many waiting jobs are planned, those that have waited longest; the others stand behind them, first come
+        first served.
+    evaluations
+        How many plans a search may simulate each time.
+    every
+        "change": plan whenever the queue or what runs has changed and something could start. A number: not more often
+        than each so many seconds of simulated time.
+    objective
+        The metric column to minimise, over the jobs that wait and run, waits counted from their true submits.
+    placement
+        Plans use this placement rule; by default any.
+    seed
+        What all random numbers follow from.
+    checkpoint
+        A file where the run saves itself every ten seconds, and from which it goes on when called again.
+
+    Notes
+    -----
+    Plans see the users' estimates only, of waiting and running jobs alike (with `simulate(..., knowledge="runtime")`:
+    true run times).
+    """
+
+    method: str = "memetic"
+    window: int = 100
+    evaluations: int = 2000
+    every: str | float = CHANGE
+    objective: str = "bounded_slowdown"
+    placement: str | None = None
+    seed: int = 0
+    checkpoint: str | PathLike[str] | None = None
+
+    def __post_init__(self) -> None:
+        for field in ("window", "evaluations", "seed"):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not isinstance(value, Integral):
+                raise TypeError(f"Rolling: {field}={value!r} must be a whole number.")
+            object.__setattr__(self, field, int(value))
+        for field, unit in (("window", "waiting job"), ("evaluations", "simulated plan")):
+            if getattr(self, field) < 1:
+                raise ValueError(f"Rolling: {field}={getattr(self, field)} must be at least 1 {unit}.")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"Rolling: seed={self.seed} must lie between 0 and 2**63 − 1.")
+        if isinstance(self.every, str):
+            if self.every != CHANGE:
+                raise ValueError(f"Rolling: every={self.every!r} must be 'change' or a number of seconds.")
+        elif isinstance(self.every, bool) or not isinstance(self.every, Real):
+            raise TypeError(f"Rolling: every={self.every!r} must be 'change' or a number of seconds.")
+        elif not 0.0 < self.every < math.inf:
+            raise ValueError(f"Rolling: every={self.every} must be finite and above 0 seconds, or 'change'.")
+        if not isinstance(self.objective, str):
+            raise TypeError(f"Rolling: objective={self.objective!r} must be the name of one metric column.")
+        if not isinstance(self.every, str):
+            object.__setattr__(self, "every", float(self.every))
+        Objectives.of(self.objective)
+        method_named(self.method)
+        if self.placement is not None and self.placement not in PLACEMENTS:
+            raise unknown_name("placement rule", self.placement, PLACEMENTS)
+
+    @property
+    def seconds(self) -> float:
+        """Return the least simulated seconds between two plans."""
+        return 0.0 if isinstance(self.every, str) else float(self.every)
+
+    def rules(self, workload: Workload, federation: Federation) -> Rules:
+        """Return the rules that the run begins by: EASY, until there is a plan."""
+        return Rules(dispatch="easy", placement=self.placement or "fastest", name=str(self))
+
+    def planner(self, run: Simulation) -> RollingPlanner:
+        """Return who plans for a run that has not begun; where there is a checkpoint, the run goes on from there."""
+        from fedsched.rolling.planner import RollingPlanner
+
+        return RollingPlanner(self, run)
+
+    def __str__(self) -> str:
+        often = "at each change" if isinstance(self.every, str) else f"every {self.every:g} s"
+        name = method_named(self.method).name
+        return f"rolling {name} ({self.objective}, {self.window} jobs, {self.evaluations} evaluations, {often})"

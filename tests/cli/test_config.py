@@ -1,0 +1,119 @@
+"""Options from a TOML file: what they reach, what overrules them, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fedsched as fs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Return a function that writes a file of options into the folder that commands are called in."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text: str, name: str = "fedsched.toml") -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_file_gives_what_the_command_line_leaves_open(write: Callable[..., Path], call: Callable[..., Any]) -> None:
+    """Tests that fedsched.toml in the folder is used and announced on stderr, and that the command line overrules."""
+    write('[simulate]\nhead = 30\nfederation = "example"\npolicy = "fcfs"\nkill_at_estimate = true\n')
+    status, out, err = call("simulate", "sample", "--json")
+    jobs, machine = fs.Workload.example().head(30), fs.Federation.example()
+    assert status == 0
+    assert json.loads(out)["start_hash"] == fs.simulate(jobs, machine, "fcfs", kill_at_estimate=True).start_hash()
+    assert err == (
+        'fedsched: from fedsched.toml: head = 30, federation = "example", policy = "fcfs", kill-at-estimate = true\n'
+    )
+    out, err = call("simulate", "sample", "--json", "--policy", "easy", "--no-kill-at-estimate", "--head", 20)[1:]
+    assert json.loads(out)["start_hash"] == fs.simulate(jobs.head(20), machine, "easy").start_hash()
+    assert err == 'fedsched: from fedsched.toml: federation = "example"\n'
+
+
+def test_what_excludes_an_option_overrules_it_too(write: Callable[..., Path], call: Callable[..., Any]) -> None:
+    """Tests that --nodes puts the file's federation out of force, and --evaluations its seconds."""
+    write('[simulate]\nhead = 30\nfederation = "example"\n')
+    status, out, _ = call("simulate", "sample", "--nodes", 128, "--json")
+    assert status == 0
+    assert json.loads(out)["federation"] == "cluster"
+    write("[optimize]\nseconds = 0.1\nnodes = 128\nhead = 10\n")
+    said = json.loads(call("optimize", "sample", "--evaluations", 70, "--method", "random", "--json")[1])
+    assert said["stop_reason"] == "70 evaluations"
+
+
+def test_a_named_file_takes_the_place_of_the_folder_s(write: Callable[..., Path], call: Callable[..., Any]) -> None:
+    """Tests that --config, before or behind the command, is read instead of fedsched.toml; an empty one is none."""
+    write("[simulate]\nhead = 1\n")
+    mine = write('[simulate]\r\nhead = 25\r\nnodes = 128\r\n[optimize]\r\nmethod = "ga"\r\n', "mine.toml")
+    for words in (("--config", mine, "simulate", "sample"), ("simulate", "sample", f"--config={mine}")):
+        assert json.loads(call(*words, "--json")[1])["jobs"] == 25
+    empty = write("", "empty.toml")
+    _, out, err = call("simulate", "sample", "--head", 10, "--nodes", 128, "--json", "--config", empty)
+    assert json.loads(out)["jobs"] == 10
+    assert err == ""
+
+
+def test_several_values_are_a_list(write: Callable[..., Path], call: Callable[..., Any]) -> None:
+    """Tests that an option that may be repeated takes a list, which the command line replaces whole."""
+    write('[market]\nmethod = ["css", "bsf"]\njobs = 4\nbudget = [1, 2]\n')
+    assert list(json.loads(call("market", "--json")[1])["means"]) == ["css", "bsf"]
+    assert list(json.loads(call("market", "--json", "--method", "slicer")[1])["means"]) == ["slicer"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[simulate]\nsead = 3\n", "Unknown key in [simulate] 'sead'. Did you mean 'seed'? Known: "),
+        ("[optimise]\nhead = 3\n", "Unknown command 'optimise'. Did you mean 'optimize'? Known: "),
+        ("[optimize]\nheads = 3\n", "Unknown key in [optimize] 'heads'. Did you mean 'head'?"),
+        ('[simulate]\ntrace = "x.swf"\n', "Unknown key in [simulate] 'trace'"),
+        ("head = 3\n", "head = 3 stands in no table"),
+        ("[simulate\n", "this is no TOML"),
+        ("[simulate]\nhead = 2.5\n", 'Invalid value for [head] from fedsched.toml: unable to convert "2.5" into int'),
+        ('[simulate]\nhead = "many"\n', 'unable to convert "many" into int'),
+        ("[simulate]\nseed = [1, 2]\n", "Invalid value for [seed] from fedsched.toml"),
+        ('[simulate]\nkill_at_estimate = "what"\n', 'unable to convert "what" into bool'),
+        ('[simulate]\nsaturation = "dynamik"\n', "Did you mean"),
+        ('[simulate]\npolicy = "eazy"\n', "Did you mean 'easy'"),
+    ],
+)
+def test_wrong_files_are_refused(text: str, said: str, write: Callable[..., Path], call: Callable[..., Any]) -> None:
+    """Tests that unknown tables and keys, in any table, wrong values and bad TOML end in one line with the cure."""
+    write(text)
+    status, out, err = call("simulate", "sample")
+    *announced, last = err.splitlines()
+    assert (status, out) == (2, "")
+    assert said in last
+    assert "fedsched.toml" in last or announced
+    assert len(announced) <= 1
+
+
+@pytest.mark.parametrize(("name", "said"), [("no.toml", "there is no such file; check --config"), (".", "a folder")])
+def test_a_file_that_is_not_there_is_named(
+    name: str, said: str, write: Callable[..., Path], call: Callable[..., Any]
+) -> None:
+    """Tests that --config with a missing file or a folder is an error, unlike a missing fedsched.toml."""
+    write("", "other.toml")
+    status, _, err = call("simulate", "sample", "--config", name)
+    assert status == 2
+    assert err.startswith(f"fedsched: {name}: ")
+    assert said in err
+
+
+def test_debug_lets_the_error_through(write: Callable[..., Path], call: Callable[..., Any]) -> None:
+    """Tests that --debug shows where a wrong file was refused."""
+    write("[simulate]\nsead = 3\n")
+    with pytest.raises(fs.errors.UnknownNameError):
+        call("simulate", "sample", "--debug")

@@ -1,0 +1,169 @@
+"""Help: quick, the same words for the same ideas, and examples that run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fedsched import cli
+from fedsched.cli.app import build_app, examples_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cyclopts.argument import Argument
+
+ROOT = Path(__file__).resolve().parents[2]
+# What costs time or money in an example, and what it costs here.
+SMALL = {"--seconds": "0.3", "--cycles": "2", "--jobs": "40", "--evaluations": "60", "--head": "20", "--seeds": "2",
+         "--package": "10", "--replications": "2"}  # fmt: skip
+# Written first, since others read it.
+FIRST = ("optimize", "generate")
+NEED_A_NETWORK = {"fedsched fetch KTH-SP2 --out logs"}
+# Options that mean something of their own there; everywhere else the name has one meaning.
+OWN_MEANING = {
+    (command, option)
+    for option, commands in {
+        "--federation": "compare generate convert",
+        "--nodes": "market generate verify",
+        "--policy": "report",
+        "--order": "gang",
+        "--dispatch": "gang",
+        "--method": "simulate compare bounds market",
+        "--evaluations": "simulate",
+        "--objective": "simulate",
+        "--checkpoint": "simulate",
+        "--out": "compare plot report market generate demo fetch",
+        "--gantt": "market",
+        "--package": "compare",
+        "--jobs": "market",
+        "--load": "gang",
+    }.items()
+    for command in commands.split()
+}
+
+
+def options_by_name() -> dict[str, dict[str, Argument]]:
+    """Return every option, by name and command."""
+    app = build_app()
+    found: dict[str, dict[str, Argument]] = defaultdict(dict)
+    for command in cli.COMMANDS:
+        for argument in app[command].assemble_argument_collection(parse_docstring=True):
+            if (command, argument.name) not in OWN_MEANING:
+                found[argument.name][command] = argument
+    return found
+
+
+def test_help_shows_examples_and_loads_nothing_heavy() -> None:
+    """Tests that each command's help ends in its examples, and is there without what the command computes with."""
+    code = (
+        "from fedsched.cli import COMMANDS, run; import sys\n"
+        "for name in COMMANDS: assert run([name, '--help']) == 0; print('|')\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    *pages, loaded = done.stdout.split("|\n")
+    heavy = {"numpy", "numba", "scipy", "matplotlib", "pandas", "pymoo", "deap", "moocore", "markdown_it", "pygments"}
+    assert not set(loaded.split()) & heavy
+    for command, page in zip(cli.COMMANDS, pages, strict=True):
+        assert f"  fedsched {command}" in page.partition("For example:")[2]
+        assert "--config" in page
+        assert "[default: None]" not in page
+
+
+def test_examples_are_read_from_docstrings() -> None:
+    """Tests that a line begins an example, deeper lines continue it, and another section ends it."""
+
+    def command() -> None:
+        """Do it.
+
+        Examples
+        --------
+        fedsched one
+            --two 3
+        fedsched four
+
+        Notes
+        -----
+        Nothing of fedsched.
+        """
+
+    assert examples_of(command) == ["fedsched one --two 3", "fedsched four"]
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_every_example_runs(call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what the help shows works, in order and at small budgets, and --json gives one JSON document."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in sorted(cli.COMMANDS, key=lambda name: name not in FIRST):
+        examples = examples_of(import_module(f"fedsched.cli.{name}").command)
+        examples = [example for example in examples if example not in NEED_A_NETWORK]
+        for example in examples:
+            _, *words = shlex.split(example)
+            for at, word in enumerate(words[:-1]):
+                words[at + 1] = SMALL.get(word, words[at + 1])
+            if example is examples[-1]:
+                words += [] if "--json" in words else ["--json"]
+            status, out, err = call(*words)
+            assert status == 0, (words, err)
+            if "--json" in words:
+                json.loads(out, parse_constant=pytest.fail)
+
+
+def test_one_name_has_one_meaning() -> None:
+    """Tests that an option of several commands has the same help text and the same type in each."""
+    differing = {
+        name: sorted(by_command)
+        for name, by_command in options_by_name().items()
+        if name.startswith("--")
+        and len({(argument.parameter.help, str(argument.hint)) for argument in by_command.values()}) > 1
+    }
+    assert not differing
+
+
+def test_every_command_has_json() -> None:
+    """Tests that --json is an option of every command, documented as one JSON document."""
+    assert set(options_by_name()["--json"]) == set(cli.COMMANDS)
+
+
+def test_every_option_is_explained_in_one_paragraph() -> None:
+    """Tests that no option is without help, and none has a line break that the help page would repeat."""
+    for name, by_command in options_by_name().items():
+        for command, argument in by_command.items():
+            text = argument.parameter.help
+            assert text, (command, name)
+            assert "\n" not in text, (command, name)
+
+
+def test_a_mistake_points_to_the_command_s_own_help(call: Callable[..., Any]) -> None:
+    """Tests that a wrong option of a command names that command's help, and a wrong command the first page."""
+    assert call("simulate", "sample", "--plicy", "easy")[2].endswith("See: fedsched simulate --help.\n")
+    assert call("simulat")[2].endswith("See: fedsched --help.\n")
+
+
+@pytest.mark.parametrize("word", ["2.5", "1e2", "many", "nan"])
+def test_a_whole_number_is_a_whole_number(word: str, call: Callable[..., Any]) -> None:
+    """Tests that what is no whole number is refused where one is asked for, not cut."""
+    status, out, err = call("simulate", "sample", "--head", word)
+    assert (status, out) == (2, "")
+    assert f'unable to convert "{word}" into int' in err
+
+
+def test_help_answers_in_any_position(
+    call: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that help and version are given even where the folder's fedsched.toml is broken."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fedsched.toml").write_text("[")
+    for words in (("--help",), ("simulate", "--help"), ("--version",)):
+        assert call(*words)[0] == 0

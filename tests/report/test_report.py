@@ -1,0 +1,345 @@
+"""The report's page: what is in it, that nothing gets out of its place, and how large it is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched import cli
+from fedsched.report import material, of_result, of_schedules, page, repeating, words
+from fedsched.report.packing import NEVER, jobs_of, packed, plan_of, tick_of
+from fedsched.result import Result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fedsched.schedule import Schedule
+
+KINDS = {"u1": "<u1", "u2": "<u2", "u4": "<u4", "i4": "<i4", "f8": "<f8"}
+
+
+def unpacked(columns: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return the arrays of a packed text, as the page's script reads them."""
+    blob, at, found = zlib.decompress(base64.b64decode(columns["bytes"])), 0, {}
+    for name, kind, length in columns["columns"]:
+        found[name] = np.frombuffer(blob, dtype=KINDS[kind], count=length, offset=at)
+        assert at % found[name].itemsize == 0
+        at += found[name].nbytes
+    assert at == len(blob)
+    return found
+
+
+def data_of(text: str) -> dict[str, Any]:
+    """Return the data that a page's script reads."""
+    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, flags=re.DOTALL)
+    assert block
+    return json.loads(block[1])
+
+
+@pytest.fixture(scope="module")
+def text(result: Result) -> str:
+    """Return the small result's page."""
+    return page(of_result(result))
+
+
+def test_only_the_pages_own_script_and_style_run(text: str) -> None:
+    """Tests that the policy forbids everything but the style and the script whose hashes it names."""
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', text)
+    assert policy
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        body = re.findall(rf"<{tag}>(.*?)</{tag}>", text, flags=re.DOTALL)
+        assert len(body) == 1
+        name = base64.b64encode(hashlib.sha256(body[0].encode()).digest()).decode()
+        assert f"{rule} 'sha256-{name}'" in policy[1]
+    assert "unsafe" not in policy[1]
+    assert not re.search(r"(?:src|href)=['\"](?!#)", text)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
+
+
+def test_markup_in_names_stays_text(hostile: Path) -> None:
+    """Tests that a name which ends scripts and begins others ends up in no element of the page but as text."""
+    text = hostile.read_text(encoding="utf-8")
+    assert text.count("</script>") == 2  # the data's and the code's own
+    assert "<img" not in text
+    assert "<svg" not in text
+    assert data_of(text)["clusters"][0]["name"] == "<img src=x onerror=window.harmed=1> one"
+
+
+def test_a_saved_result_gives_the_same_page(result: Result, text: str, tmp_path: Path) -> None:
+    """Tests that the page of a result read back from its file is the same, byte for byte, and made the same twice."""
+    result.save(tmp_path / "result.json.gz")
+    Result.load(tmp_path / "result.json.gz").report(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
+
+
+def test_every_plan_and_baseline_is_there(result: Result, text: str) -> None:
+    """Tests that plans and baselines are entries with their values, and that plans have the metrics of their values."""
+    entries = data_of(text)["entries"]
+    assert [one["kind"] for one in entries] == ["plan"] * len(result.front) + ["baseline"] * 3
+    for one, values in zip(entries, result.front.values.tolist(), strict=False):
+        assert one["values"] == values == [one["metrics"]["makespan"], one["metrics"]["energy"]]
+    assert all(one["plan"] for one in entries if one["label"] != "sjf-greedy")
+    for policy in ("fcfs", "easy", "sjf-greedy"):
+        assert f">{policy}</th>" in text
+    assert "≤\u00a0" not in text
+    assert f"≤ {words.share(result.gap('energy'))}" in text
+
+
+def test_times_and_nodes_come_back(result: Result) -> None:
+    """Tests that starts, finishes and node numbers packed into the page are those of the schedule."""
+    schedule = result.knee()
+    tick = tick_of([schedule])
+    plan, jobs = unpacked(plan_of(schedule, tick)), unpacked(jobs_of(schedule, tick))
+    np.testing.assert_allclose(plan["start"] * tick, schedule.start - schedule.t0, atol=tick / 2)
+    np.testing.assert_allclose(plan["finish"] * tick, schedule.finish - schedule.t0, atol=tick / 2)
+    np.testing.assert_array_equal(jobs["id"], schedule.workload.id)
+    np.testing.assert_array_equal(jobs["bandwidth"], schedule.workload.task_bandwidth)
+    ends = np.cumsum(plan["pieces"])
+    for job, runs in enumerate(schedule.node_numbers()):
+        here = slice(ends[job] - plan["pieces"][job], ends[job])
+        assert list(zip(plan["first"][here], plan["first"][here] + plan["nodes"][here] - 1, strict=True)) == list(runs)
+
+
+def test_jobs_that_did_not_run_have_no_bar() -> None:
+    """Tests that a job never started, and one cut off, are packed without nodes, and the page counts the others."""
+    workload = fs.Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 1, 1], runtime=[5.0, 6.0, 7.0])
+    whole = fs.simulate(workload, fs.Federation.of(3))
+    start, finish = whole.start.copy(), whole.finish.copy()
+    start[1] = finish[1] = finish[2] = np.nan
+    part = replace(whole, start=start, finish=finish, notes=("cut off",))
+    plan = unpacked(plan_of(part, tick_of([part])))
+    assert plan["pieces"].tolist() == [1, 0, 0]
+    assert plan["start"].tolist() == [0, NEVER, NEVER]
+    text = page(of_schedules([part]))
+    assert "1 of 3 jobs finish" in text
+    assert "Cut off." in text
+
+
+def test_short_times_keep_their_digits() -> None:
+    """Tests that a schedule of microseconds is packed as finely as one of years is whole."""
+    workload = fs.Workload(submit=[0.0, 1e-6], tasks=[1, 1], runtime=[3e-6, 5e-6])
+    short = fs.simulate(workload, fs.Federation.of(2))
+    tick = tick_of([short])
+    np.testing.assert_allclose(unpacked(plan_of(short, tick))["finish"] * tick, short.finish, rtol=1e-6)
+    years = replace(short, finish=np.array([3e9, 4e9]))
+    assert unpacked(plan_of(years, tick_of([years])))["finish"].max() < 2**31
+
+
+@pytest.mark.parametrize("values", [[], [0, 255], [0, 256], [70_000], [-1, 3], [2**40], [0.5, 1e300]])
+def test_columns_take_the_narrowest_type(values: list[float]) -> None:
+    """Tests that whatever is packed comes back exactly."""
+    column = np.array(values) if values else np.zeros(0, dtype=np.int64)
+    back = unpacked(packed({"one": column, "two": column[:1]}))
+    np.testing.assert_array_equal(back["one"], column)
+    np.testing.assert_array_equal(back["two"], column[:1])
+
+
+def test_ten_thousand_jobs_stay_small(many_jobs: Schedule, pages: dict[str, Path]) -> None:
+    """Tests that the page of ten thousand jobs is well under three megabytes, a whole front of them too."""
+    assert pages["many"].stat().st_size < 600_000
+    one = len(plan_of(many_jobs, tick_of([many_jobs]))["bytes"])
+    assert pages["many"].stat().st_size + one * (material.MOST_DRAWN // len(many_jobs)) < 3_000_000
+
+
+def test_what_has_no_room_is_said(many_jobs: Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that above the page's limit only some plans are drawn, the first among them, and that the page says so."""
+    monkeypatch.setattr(material, "MOST_DRAWN", 25_000)
+    found = of_schedules([replace(many_jobs, policy=f"plan {k}") for k in range(4)])
+    assert [entry.drawn for entry in found.entries] == [True, True, False, False]
+    assert "2 of 4 plans are listed without their Gantt charts" in page(found)
+
+
+def test_the_knee_and_the_ends_are_drawn_first(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that of a front too large for the page the knee, both ends and the usual baselines are kept."""
+    monkeypatch.setattr(material, "MOST_DRAWN", 5 * 60)
+    found = of_result(result)
+    drawn = [entry.label for entry in found.entries if entry.drawn]
+    knee = found.entries[result.front.knee_index()].label
+    assert set(drawn) == {knee, "plan 1", f"plan {len(result.front)}", "fcfs", "easy"}
+
+
+def test_one_objective_and_one_schedule(result: Result) -> None:
+    """Tests that a search for one objective, and a schedule alone, make pages of the sections that they have."""
+    one = replace(
+        result,
+        objectives=("makespan",),
+        weights=(1.0,),
+        front=replace(result.front, objectives=("makespan",), values=result.front.values[:1, :1],
+                      plans=result.front.plans[:1]),
+        baselines=tuple(replace(b, values=b.values[:1]) for b in result.baselines),
+        energy_penalty=float("nan"),
+        bound_front=np.zeros((0, 2)),
+        history=(),
+    )  # fmt: skip
+    text = page(of_result(one))
+    assert 'id="front"' in text
+    assert 'id="progress"' not in text
+    assert "front-across" not in text.replace(re.search(r"<script>.*</script>", text, flags=re.DOTALL)[0], "")
+    alone = page(of_schedules([result.knee()]))
+    assert 'section id="front"' not in alone
+    assert 'section id="schedule"' in alone
+
+
+def test_schedules_of_different_jobs_are_refused(result: Result, many_jobs: Schedule) -> None:
+    """Tests that schedules side by side must be of the same jobs on the same nodes."""
+    with pytest.raises(ValueError, match="another workload or federation than"):
+        of_schedules([result.knee(), many_jobs])
+
+
+@pytest.mark.parametrize("option", ["price_per_kwh", "co2_per_kwh"])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_factors_must_be_numbers(many_jobs: Schedule, tmp_path: Path, option: str, value: float) -> None:
+    """Tests that a price or a factor below zero or not finite is refused, by its name, before anything is written."""
+    with pytest.raises(ValueError, match=f"{option}=.* must be a finite number of at least 0"):
+        many_jobs.report(tmp_path / "report.html", **{option: value})
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_read_well() -> None:
+    """Tests the units that numbers are said in."""
+    gap = words.GAP
+    assert words.duration(0.25) == f"0.25{gap}s"
+    assert words.duration(151_458) == f"42.07{gap}h"
+    assert words.duration(40 * 86400) == f"40{gap}d"
+    assert words.measure("energy", 3.7859e9) == f"1.052{gap}MWh"
+    assert words.measure("utilisation", 0.5) == f"50.0{gap}%"
+    assert words.share(0.0001234) == f"0.012{gap}%"
+    assert words.measure("my own", 1234567.0) == "1,234,567"
+    assert words.measure("makespan", float("nan")) == "–"
+    assert words.column("makespan", [7200.0, 36000.0, float("nan")]) == ("makespan, h", ["2.00", "10.00", "–"])
+    assert words.column("mean_wait", [0.0, 0.0]) == ("mean wait, s", ["0", "0"])
+    assert words.listed(["a", "b", "c"]) == "a, b and c"
+
+
+# ---- how to repeat it ------------------------------------------------------------------------------------------------
+
+
+def test_the_code_for_a_schedule_makes_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the Python in the page of a simulated schedule runs and gives the schedule of the same hash."""
+    monkeypatch.chdir(tmp_path)
+    schedule = fs.simulate(fs.Workload.example().head(40).scale_load(2.0), fs.Federation.example(), "fcfs")
+    code = repeating.python_of(of_schedules([schedule]))
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert names["schedule"] == schedule
+    assert schedule.start_hash() in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.compiled
+def test_the_code_for_a_result_makes_it_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Python and command in the page of a search run and give the same front."""
+    monkeypatch.chdir(tmp_path)
+    found = fs.optimize(fs.Workload.example().head(30), fs.Federation.example(), evaluations=300, seed=5)
+    found.save("result.json")
+    loaded = Result.load("result.json")
+    assert loaded.settings == found.settings
+    names: dict[str, Any] = {}
+    exec(repeating.python_of(of_result(loaded)), names)
+    np.testing.assert_array_equal(names["result"].front.values, found.front.values)
+    first, second = repeating.command_of(loaded).splitlines()
+    assert cli.run(first.split()[1:]) == 0
+    np.testing.assert_array_equal(Result.load("result.json").front.values, found.front.values)
+    assert cli.run(second.split()[1:]) == 0
+
+
+def test_what_a_repetition_lacks_is_said(result: Result) -> None:
+    """Tests that logs, seconds, given plans and rules that the record does not hold are named."""
+    asked = replace(result.settings, seconds=10.0, evaluations=None, initial=3, own_rules=True)
+    said = " ".join(repeating.warnings_of(of_result(replace(result, settings=asked))))
+    for part in ("'sixty'", "budget in seconds", "3 plans", "stopping rules of its own"):
+        assert part in said
+    old = replace(result, settings=replace(result.settings, evaluations=None), stop_reason="10 s")
+    assert "old one" in " ".join(repeating.warnings_of(of_result(old)))
+
+
+def test_what_differs_from_the_defaults_is_in_the_call(result: Result) -> None:
+    """Tests that weights, baselines and time's origin are passed again where they are not the usual ones."""
+    plain = repeating.python_of(of_result(result))
+    assert "baselines=('fcfs', 'easy', 'sjf-greedy')" in plain
+    assert repeating.command_of(result) == ""
+    assert "weights" not in plain
+    weighted = replace(result, weights=(0.9, 0.1))
+    assert "weights=(0.9, 0.1)" in repeating.python_of(of_result(weighted))
+    kept = replace(result, settings=replace(result.settings, submits="keep", t0=-5.0, package=20, knowledge="estimate"))
+    code = repeating.python_of(of_result(kept))
+    assert all(part in code for part in ("submits='keep'", "t0=-5.0", "package=20", "knowledge='estimate'"))
+    own = replace(
+        result, objectives=("my cost", "energy"), front=replace(result.front, objectives=("my cost", "energy"))
+    )
+    assert "functions of your own: my cost" in " ".join(repeating.warnings_of(of_result(own)))
+
+
+def test_what_is_maximised_keeps_its_sign(result: Result) -> None:
+    """Tests that a search's history of utilisation, kept negative, is shown as it is measured, and gains count up."""
+    front = replace(result.front, objectives=("utilisation", "energy"))
+    moments = tuple(replace(moment, best=(-0.5, moment.best[1])) for moment in result.history)
+    found = replace(result, objectives=("utilisation", "energy"), front=front, history=moments, lower_bounds={})
+    text = page(of_result(found))
+    assert data_of(text)["history"][0][2][0] == 0.5
+    assert f"50.0{words.GAP}%" in text
+    best = found.value("utilisation")
+    assert f"{words.share(best / found.baselines[0].values[0] - 1)}" in text
+
+
+def test_the_federation_travels_with_the_page(result: Result, text: str, tmp_path: Path) -> None:
+    """Tests that the page holds the federation's file, from which the same federation is read."""
+    toml = re.search(r"The federation as a file</summary><pre>(.*?)</pre>", text, flags=re.DOTALL)
+    assert toml
+    (tmp_path / "federation.toml").write_text(toml[1].replace("&quot;", '"'), encoding="utf-8")
+    assert fs.read_federation(tmp_path / "federation.toml").clusters == result.federation.clusters
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_reports_a_saved_result(result: Result, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that `fedsched report` writes the page of a saved result, and says as JSON what it wrote."""
+    result.save(tmp_path / "result.json")
+    out = tmp_path / "report.html"
+    words_ = ["report", str(tmp_path / "result.json"), "--out", str(out), "--price", "0.3", "--co2", "0.4", "--json"]
+    assert cli.run(words_) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["report"] == str(out)
+    assert said["bytes"] == out.stat().st_size
+    assert len(said["plans"]) == len(result.front) + 3
+    assert 'value="0.3"' in out.read_text(encoding="utf-8")
+
+
+def test_the_command_reports_policies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that `fedsched report` of a log simulates the policies, and that the page holds the command."""
+    out = tmp_path / "report.html"
+    words_ = ["report", "sample", "--federation", "example", "--head", "30", "--policy", "easy", "--policy", "fcfs"]
+    assert cli.run([*words_, "--out", str(out)]) == 0
+    assert "2 plans and policies" in capsys.readouterr().out
+    text = out.read_text(encoding="utf-8")
+    assert f"fedsched {' '.join(words_)} --out report.html" in text
+    assert {one["label"] for one in data_of(text)["entries"]} == {"easy", "fcfs"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["result.json", "--out", "x.html", "--head", "3"], "leave out what is for logs"),
+        (["sample", "--out", "x.png"], "is no format; a report is .html"),
+        (["missing.json", "--out", "x.html"], "missing.json"),
+        (["sample", "--nodes", "128", "--out", "x.html", "--price", "-1"], "price_per_kwh=-1.0 must be"),
+    ],
+)
+def test_the_command_refuses_in_a_line(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests that what cannot be reported is refused in one line, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["report", *arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,185 @@
+"""Checkpoints: a run that is killed at any moment goes on from its file to the same end; other files are refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from rolling_cases import crowd, unlike
+
+import fedsched as fs
+from fedsched.errors import FedschedError, OutputError
+from fedsched.rolling import Rolling, checkpoint
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MACHINE = unlike()
+WORKLOAD = crowd(90, 1, spread=450)
+POLICY = Rolling(evaluations=40)
+FEW = crowd(6, 1, spread=10)
+
+KILLER = """
+import os, signal, sys
+import numpy as np
+from rolling_cases import crowd, unlike
+import fedsched as fs
+from fedsched.rolling import checkpoint
+checkpoint.EVERY_SECONDS = 0.0
+policy = fs.Rolling(evaluations=40, checkpoint=sys.argv[1])
+workload, machine = crowd(90, 1, spread=450), unlike()
+fs.simulate(workload.head(5), machine, fs.Rolling(evaluations=40))  # all is loaded before the first child is born
+
+def run_and_tell(pipe):
+    def tell(done, total):
+        os.write(pipe, bytes([done]))
+    schedule = fs.simulate(workload, machine, policy, progress=tell)
+    print(schedule.metrics().as_dict(), schedule.start_hash(), flush=True)
+
+for moment in [*np.random.default_rng(7).integers(1, 13, size=10).tolist(), None]:
+    hear, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        run_and_tell(tell)
+        os._exit(0)
+    os.close(tell)
+    heard = [os.read(hear, 1) for _ in range(moment or 1)]
+    if moment is not None:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitpid(child, 0)[1]
+    print(heard[0][0], os.WIFSIGNALED(status), flush=True)
+    os.close(hear)
+"""
+
+
+@pytest.mark.compiled
+@pytest.mark.slow
+def test_a_killed_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    """Tests ten kills at random moments: at each a new process goes on, and the last one ends as if none had been."""
+    whole = fs.simulate(WORKLOAD, MACHINE, POLICY)
+    command = [sys.executable, "-c", KILLER, str(tmp_path / "run.npz")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    *killed, table, _ = done.stdout.splitlines()
+    begun_at = [int(line.split()[0]) for line in killed]
+    assert [line.split()[1] for line in killed] == ["True"] * 10
+    assert begun_at == sorted(begun_at)
+    assert begun_at[-1] > 0  # later ones did not begin anew
+    assert table == f"{whole.metrics().as_dict()} {whole.start_hash()}"
+
+
+@pytest.mark.compiled
+def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    """Tests that after Ctrl-C, wherever it strikes, a second call gives the schedule of an undisturbed run."""
+    whole = fs.simulate(WORKLOAD, MACHINE, POLICY)
+    for strike in (1, 20, 45):
+        path = tmp_path / f"{strike}.npz"
+        calls = [0]
+
+        def stop(done: int, total: int, calls: list[int] = calls, strike: int = strike) -> None:
+            calls[0] += 1
+            if calls[0] == strike:
+                raise KeyboardInterrupt
+
+        policy = replace(POLICY, checkpoint=path)
+        assert not fs.simulate(WORKLOAD, MACHINE, policy, progress=stop).complete
+        assert fs.simulate(WORKLOAD, MACHINE, policy) == whole
+
+
+@pytest.mark.compiled
+def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C within a search saves the instant: the second call begins there, not at the beginning."""
+    from fedsched.rolling import planner
+
+    searches = [0]
+    drive = planner.drive
+
+    def struck(*given: object) -> str:
+        searches[0] += 1
+        return planner.INTERRUPTED if searches[0] == 12 else drive(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planner, "drive", struck)
+    policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
+    assert not fs.simulate(WORKLOAD, MACHINE, policy).complete
+    begun: list[int] = []
+    second = fs.simulate(WORKLOAD, MACHINE, policy, progress=lambda done, total: begun.append(done))
+    assert begun[0] > 0
+    assert second == fs.simulate(WORKLOAD, MACHINE, POLICY)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"policy": replace(POLICY, seed=1)},
+        {"policy": replace(POLICY, objective="energy")},
+        {"workload": crowd(6, 2, spread=10)},
+        {"machine": fs.Federation.of(6, 4)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_the_file_of_another_run_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    """Tests that other jobs, another federation, seed or objective are not mixed up, and that the error says so."""
+    path = tmp_path / "run.npz"
+    fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
+    given = {"workload": FEW, "machine": MACHINE, "policy": POLICY} | change
+    other = replace(given["policy"], checkpoint=path)  # type: ignore[type-var]
+    with pytest.raises(FedschedError, match=r"the checkpoint of another run.*delete it to begin anew"):
+        fs.simulate(given["workload"], given["machine"], other)  # type: ignore[arg-type]
+
+
+def _cut(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def _flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda content: b"", lambda content: b"something else", _cut, _flipped],
+    ids=["empty", "foreign", "cut", "flipped"],
+)
+def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
+    """Tests that a file that is no checkpoint, or not whole, is an error with its name and the cure."""
+    path = tmp_path / "run.npz"
+    policy = replace(POLICY, checkpoint=path)
+    fs.simulate(FEW, MACHINE, policy)
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    with pytest.raises(FedschedError, match=r"run\.npz: not a checkpoint.*delete it to begin anew"):
+        fs.simulate(FEW, MACHINE, policy)
+
+
+def test_another_table_is_refused(tmp_path: Path) -> None:
+    """Tests that arrays in the same kind of file, of another program or version, are refused too."""
+    path = tmp_path / "run.npz"
+    np.savez(path, format=np.array("something 2"), key=np.array(""))
+    with pytest.raises(FedschedError, match="not a checkpoint of this version, but 'something 2'"):
+        fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
+
+
+def test_a_path_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:
+    """Tests that a missing folder is an error before any work, not after ten seconds."""
+    with pytest.raises(OutputError, match="does not exist; make it first"):
+        fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "none" / "run.npz"))
+
+
+@pytest.mark.compiled
+def test_the_file_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a run writes its file once at first, and again whenever the time has come."""
+    saves: list[float] = []
+    save = checkpoint.RunFile.save
+    monkeypatch.setattr(
+        checkpoint.RunFile, "save", lambda self, run, memory: (saves.append(run.time), save(self, run, memory))
+    )
+    fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "run.npz"))
+    assert len(saves) < 5
+    monkeypatch.setattr(checkpoint, "EVERY_SECONDS", 0.0)
+    fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "other.npz"))
+    assert len(saves) > 30
