@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Kernels and the faces right above them: what is worth running with array bounds checked.
 ENGINE_TESTS = $(wildcard tests/engine tests/test_engine*.py tests/test_simulate*.py tests/test_metrics*.py \
   tests/gang tests/market tests/test_queue*.py tests/test_placement*.py tests/test_naive*.py tests/test_properties*.py tests/test_examples*.py)
