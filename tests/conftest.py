@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-# Whoever needs a kernel first compiles it: workers that begin here do not all compile the same ones at the same time.
-FIRST = ("engine/test_against_naive", "gang/test_against_ref", "search/test_methods", "gang", "market", "io", "generate")
+# Whoever needs a kernel first compiles it: workers that begin here do not compile the same ones side by side.
+FIRST = ("engine/test_against_naive", "gang/test_against_ref", "search/test_methods", "gang", "market", "io", "gener")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
