@@ -5,10 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Kernels and the faces right above them: what is worth running with array bounds checked.
 ENGINE_TESTS = $(wildcard tests/engine tests/test_engine*.py tests/test_simulate*.py tests/test_metrics*.py \
   tests/gang tests/market tests/test_queue*.py tests/test_placement*.py tests/test_naive*.py tests/test_properties*.py tests/test_examples*.py)
+BENCHMARKS = $(wildcard benchmarks/bench_*.py) benchmarks/heuristics.py benchmarks/packages.py
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 COVERAGE_FLOOR ?= 85
 
@@ -63,10 +64,15 @@ nojit: $(READY) ## Run the fast tests without the compiler, under branch coverag
 boundscheck: $(READY) ## Run the engine's tests with every array index checked
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m 'not slow and not needs_traces' $(ENGINE_TESTS)
 
-bench: $(READY) ## Run the benchmarks (SMOKE=1: small, only that they run)
-	@for file in $(wildcard benchmarks/bench_*.py) benchmarks/heuristics.py benchmarks/packages.py; do \
-	  echo "$$file"; $(BIN)/python $$file $(if $(SMOKE),--smoke) || exit 1; \
-	done
+bench: $(READY) ## Run the benchmarks (SMOKE=1: small, two at a time, only that they run)
+ifdef SMOKE
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) $(BENCHMARKS:=.smoke)
+else
+	@for file in $(BENCHMARKS); do echo "$$file"; $(BIN)/python $$file || exit 1; done
+endif
+
+%.smoke: %
+	@echo "$<"; $(BIN)/python $< --smoke
 
 table: $(READY) ## Write README's table from what the benchmarks recorded
 	$(BIN)/python benchmarks/readme_table.py

@@ -189,7 +189,8 @@ def draw(panels: dict[str, dict[str, Curve]], jobs: int, path: Path) -> None:
             each = np.array(curve.sizes) if what == "jobs" else jobs
             ax.loglog(
                 curve.sizes, 1e6 * np.array(curve.seconds) / each, color=style.LINES[k % 8],
-                linestyle=style.DASHES[k % 4], marker=style.MARKERS[k % 8], markersize=4, linewidth=1.4, label=case,
+                linestyle=style.DASHES[(k + k // 8) % 4], marker=style.MARKERS[(k + 3 * (k // 8)) % 8],
+                markersize=4, linewidth=1.4, label=case,
             )  # fmt: skip
         fixed = {"jobs": "", "nodes": f"{jobs:,} jobs", "groups": f"{jobs:,} jobs, 1,024 nodes"}[what]
         style.dress(ax, x=what, y="µs a job" if what == "jobs" else "", title=fixed)

@@ -80,6 +80,11 @@ ROWS = (
         "{packages.bound_100:2}, {packages.bound_500:2} %",
     ),
     Row(
+        "1,000 to 1,000,000 jobs: exponent of time (FCFS, EASY, conservative); memory with the jobs themselves",
+        "{bench_scaling.fcfs_exponent:3}, {bench_scaling.easy_exponent:3}, {bench_scaling.conservative_exponent:3}; "
+        "{bench_scaling.easy_bytes:2} bytes a job",
+    ),
+    Row(
         "claims of the federated-cluster thesis, on five packages of HPC2N",
         "{bench_thesis.reached:whole} of {bench_thesis.aimed:whole} checks hold",
     ),

@@ -10,6 +10,7 @@ import json
 import resource
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -142,6 +143,16 @@ def least_seconds(run: Callable[[], object], spend: float) -> float:
     return least
 
 
+def peak_memory() -> int:
+    """Return the most bytes that this program has held; where Linux says it, without those of who started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM")), "")
+        if line:
+            return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
 def main() -> None:
     """Measure each case and print it."""
     points, spend = json.loads(sys.argv[1]), float(sys.argv[2])
@@ -152,8 +163,7 @@ def main() -> None:
         # The first call loads compiled kernels, which is no part of any size.
         least_seconds(CASES[case](workload.head(100), machine), 1e-9)
         seconds = least_seconds(CASES[case](workload, machine), spend)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        print(json.dumps({"seconds": seconds, "peak": peak}), flush=True)
+        print(json.dumps({"seconds": seconds, "peak": peak_memory()}), flush=True)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def section(app: App, name: str) -> str:
     for argument in app[name].assemble_argument_collection(parse_docstring=True):
         info = argument.field_info
         default = "required" if argument.required else "" if info.default is info.empty else shown_default(info.default)
-        told_of = (argument.parameter.help or "").replace("|", "\\|")
+        told_of = " ".join((argument.parameter.help or "").split()).replace("|", "\\|")
         lines.append(f"| {cell(argument)} | {told_of} | {default or ''} |")
     return f"\n## fedsched {name}\n\n{told}\n\n```text\n{examples}\n```\n\n" + "\n".join(lines) + "\n"
 

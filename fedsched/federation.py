@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes whose power nobody gave.
 DEFAULT_BUSY_WATTS = 135.0
 DEFAULT_IDLE_WATTS = 93.7
+MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks stay exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,10 @@ class NodeGroup:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or int(self.count) != self.count or self.count < 1:
-            raise FederationError(f"NodeGroup: count={self.count!r} must be a whole number of at least 1.")
+        if isinstance(self.count, bool) or int(self.count) != self.count or not 1 <= self.count <= MOST_NODES:
+            raise FederationError(
+                f"NodeGroup: count={self.count!r} must be a whole number of at least 1 and at most {MOST_NODES}."
+            )
         if not (math.isfinite(self.speed) and self.speed > 0):
             raise FederationError(
                 f"NodeGroup: speed={self.speed!r} must be finite and above 0 (1.0 is the reference node)."
@@ -159,8 +162,8 @@ class Federation:
 
     @classmethod
     def read(cls, path: str | Path) -> Federation:
-        """Return the federation in a TOML file."""
-        from fedsched.io.toml import read_federation
+        """Return the federation in a file: see `fedsched.io.read_federation`."""
+        from fedsched.io import read_federation
 
         return read_federation(path)
 

@@ -13,17 +13,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
+# Whoever needs a kernel first compiles it: workers that begin here do not compile the same ones side by side.
+FIRST = ("engine/test_against_naive", "gang/test_against_ref", "search/test_methods", "gang", "market", "io", "gener")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that read archive logs, and skip those that need the compiler where it is off."""
+    """Order the files, mark the tests that read archive logs, and skip those that need the compiler where it is off."""
+    items.sort(key=_turn)
     interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
     for item in items:
         if {"traces_dir", "oracles_dir"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.needs_traces)
         if interpreted and item.get_closest_marker("compiled"):
             item.add_marker(pytest.mark.skip(reason="kernels are not compiled under NUMBA_DISABLE_JIT"))
+
+
+def _turn(item: pytest.Item) -> int:
+    place = item.nodeid.removeprefix("tests/")
+    return next((k for k, begin in enumerate(FIRST) if place.startswith(begin)), len(FIRST))
 
 
 @pytest.fixture(scope="session")

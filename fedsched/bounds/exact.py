@@ -185,6 +185,8 @@ def exact_front(
     workers, seed, t0, knowledge, kill_at_estimate, caps
         As in `exact`.
     """
+    if points < 1:
+        raise ValueError(f"exact_front: points={points} must be at least 1.")
     task = _task(workload, federation, t0, knowledge, kill_at_estimate, caps, seconds, workers, seed)
     some = heuristic_starts(task.workload, federation, task.relaxation, caps)
     scale = max(schedule.makespan for schedule in some)

@@ -55,8 +55,6 @@ def command(
     from fedsched.report import of_result, write
 
     check_output(out, (".html", ".htm"), what="a report")
-    if source.suffix:
-        check_input(source)
     repeat = ""
     if RESULT in source.suffixes:
         if (federation, nodes, head, policy) != (None, None, None, ()):

@@ -81,7 +81,7 @@ def _objective_card(result: Result, name: str) -> str:
         (share(abs(gain)), f"{'better' if gain >= 0 else 'worse'} than {baseline.policy}")
         for baseline in result.baselines
         if baseline.policy in OFTEN
-        for gain in [gain_of(result, baseline.values, name)]
+        for gain in [result.gain(baseline.policy, name)]
     ]
     gap = result.gap(name)
     if gap == gap:
@@ -97,17 +97,6 @@ def _penalty_card(result: Result) -> str:
     return _card("energy that the least makespan costs", f"≥ {share(result.energy_penalty)}", [("", why)])
 
 
-def gain_of(result: Result, values: tuple[float, ...], name: str) -> float:
-    """Return by what share the best plan is better than these values, whichever way better is."""
-    from fedsched.search.objectives import MAXIMISED
-
-    theirs = values[result.objectives.index(name)]
-    if not theirs:
-        return 0.0
-    ratio = result.value(name) / theirs
-    return ratio - 1.0 if name in MAXIMISED else 1.0 - ratio
-
-
 def gains(result: Result) -> str:
     """Return the table of baselines and bounds beside the best plans."""
     baselines = sorted(result.baselines, key=lambda one: one.values)
@@ -121,7 +110,7 @@ def gains(result: Result) -> str:
         gap = result.gap(name)
         beside = ([f"gap ≤ {share(gap)}" if gap == gap else ""] if bounded else []) + [""]
         head += [heading, "gain"]
-        bars = [_bar(gain_of(result, baseline.values, name)) for baseline in baselines]
+        bars = [_bar(result.gain(baseline.policy, name)) for baseline in baselines]
         columns += [texts, [*beside, *bars]]
     caption = "Rules on the same problem, and the best plan's gain"
     return table(caption, head, list(zip(*columns, strict=True)), marked=int(bounded))

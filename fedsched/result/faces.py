@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.metrics import METRICS
+from fedsched.search.objectives import MAXIMISED
 
 if TYPE_CHECKING:
     from fedsched.result.record import Result
@@ -74,8 +75,9 @@ def table(result: Result) -> list[tuple[str, ...]]:
 def remarks(result: Result) -> list[str]:
     """Return what a reader of the table should know."""
     lines = []
+    sense = {name: "above" if name in MAXIMISED else "below" for name in result.objectives}
     gains = [
-        f"{share(result.gain(baseline.policy, name))} {name} below {baseline.policy}"
+        f"{share(result.gain(baseline.policy, name))} {name} {sense[name]} {baseline.policy}"
         for baseline in result.baselines
         if baseline.policy in ("fcfs", "easy")
         for name in result.objectives

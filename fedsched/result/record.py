@@ -169,12 +169,13 @@ class Result:
         return self.value(name) / bound - 1.0 if bound > 0 else float("nan")
 
     def gain(self, policy: str, objective: str | None = None) -> float:
-        """Return by what share the best plan is below a baseline's value."""
+        """Return by what share the best plan is better than a baseline: below its value, or above a maximised one."""
         name = objective or self.objectives[0]
         for baseline in self.baselines:
             if baseline.policy == policy:
                 theirs = baseline.values[self.objectives.index(name)]
-                return 1.0 - self.value(name) / theirs if theirs else 0.0
+                (sign,) = signs_of((name,))
+                return float(sign * (1.0 - self.value(name) / theirs)) if theirs else 0.0
         raise unknown_name("baseline", policy, [baseline.policy for baseline in self.baselines])
 
     # ---- faces --------------------------------------------------------------------------------------------------

@@ -195,6 +195,9 @@ class SearchProblem:
             raise ValueError(f"caps: shape {np.shape(caps)} must be (jobs, groups) = {self.space.limits.shape}.")
         limits = self.space.limits if caps is None else np.asarray(caps, dtype=np.int64)
         chosen = np.array(self.default_rules() if rules is None else rules, dtype=np.int64)
+        if chosen[0] not in PLAN_DISPATCH:  # the workspaces have no room for what other rules keep
+            known = ", ".join(rule.name.lower() for rule in PLAN_DISPATCH)
+            raise ValueError(f"rules: a plan's dispatch must be {known}, not {Dispatch(chosen[0]).name.lower()}.")
         return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None]))[0]
 
     def random_rows(self, count: int, rng: np.random.Generator) -> Ints:

@@ -54,6 +54,10 @@ class Target:
 
     value: float
 
+    def __post_init__(self) -> None:
+        if self.value != self.value:
+            raise ValueError("target=nan must be a number: no plan is as good as that.")
+
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
         sign = float(run.problem.objectives.signs[0])

@@ -95,7 +95,7 @@ def test_missing_and_old_libraries_are_named(call: Callable[..., Any], monkeypat
     assert status == 1
     assert by_name["pymoo"]["found"].startswith("absent, needs 0.6.1")
     assert by_name["numba"]["verdict"] == by_name["pymoo"]["verdict"] == "fail"
-    assert by_name["numba"]["cure"] == "pip install 'numba>=0.60'"
+    assert by_name["numba"]["cure"] == "pip install 'numba>=0.68'"
     assert by_name["extra exact"] == {
         "name": "extra exact",
         "found": "ortools absent",

@@ -181,6 +181,15 @@ def test_packages_make_one_schedule(jobs: fs.Workload) -> None:
             assert (schedule.start >= jobs.submit).all()
 
 
+def test_gains_go_the_way_that_better_goes(jobs: fs.Workload) -> None:
+    """Tests that a plan with more utilisation than FCFS has a gain, and that the summary says above."""
+    found = fs.optimize(jobs, fs.Federation.example(), objectives="utilisation", evaluations=60, baselines=("fcfs",))
+    theirs = found.baselines[0].values[0]
+    assert found.value() > theirs
+    assert found.gain("fcfs") == pytest.approx(found.value() / theirs - 1.0)
+    assert "utilisation above fcfs" in str(found)
+
+
 @pytest.mark.compiled
 def test_packages_begin_beside_what_runs() -> None:
     """Tests that jobs which run already keep their starts and nodes, and that the packages hold the others."""
@@ -250,7 +259,8 @@ def test_unknown_names_are_refused_before_anything_runs(jobs: fs.Workload) -> No
     for options in ({"method": "memetik"}, {"objectives": "makespn"}, {"seeds": "structred"}):
         with pytest.raises(UnknownNameError, match="Did you mean"):
             fs.optimize(jobs, cluster, **options)
-    for options in ({"evaluations": 0}, {"seconds": 0.0}, {"threads": 0}, {"package": 0, "objectives": "flow"}):
+    wrong = [{"evaluations": 0}, {"seconds": 0.0}, {"threads": 0}, {"package": 0, "objectives": "flow"}]
+    for options in [*wrong, {"target": float("nan")}]:
         with pytest.raises(ValueError, match="must be"):
             fs.optimize(jobs, cluster, **options)
 

@@ -171,6 +171,13 @@ def test_names_are_checked() -> None:
         SearchProblem(fs.Workload.example().head(3), fs.Federation.example(), BOTH, submits="later")
 
 
+def test_a_plan_has_no_rule_that_its_workspace_cannot_hold() -> None:
+    """Tests that a plan under conservative backfilling is refused: it would write beyond the arrays."""
+    problem = SearchProblem(fs.Workload.example().head(5), fs.Federation.example(), BOTH)
+    with pytest.raises(ValueError, match="greedy, strict, easy, not conservative"):
+        problem.row(range(5), rules=(int(Dispatch.CONSERVATIVE), 0))
+
+
 def test_a_job_that_fits_nowhere_is_named() -> None:
     """Tests that a job wider than the federation is refused with its numbers."""
     with pytest.raises(InfeasibleError, match="tasks=40"):
