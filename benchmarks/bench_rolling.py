@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from measuring import ROOT, Report, optional_log
+from measuring import ROOT, Report, optional_log, record
 
 import fedsched as fs
 from fedsched.schedule import Schedule
@@ -171,6 +171,18 @@ def verdicts(report: Report, contests: list[Contest], found: dict[str, list[dict
             report.row(f"{name}: plans a second", plans / seconds, "/s")
 
 
+def figures_of(found: dict[str, list[dict[str, float]]]) -> dict[str, float]:
+    """Return what the README says of the months: means, and how often the search is ahead of EASY-SJBF."""
+    slowdowns = {name: np.array([run["bounded_slowdown"] for run in runs]) for name, runs in found.items()}
+    ours = slowdowns["rolling, mean_wait"]
+    shown = {"easy": "easy", "easy-sjbf": "sjbf", "sjf-easy": "sjf", "rolling, mean_wait": "ours"}
+    return {
+        **{f"slowdown_{short}": float(slowdowns[name].mean()) for name, short in shown.items()},
+        "months": ours.size,
+        "ahead": int((ours < slowdowns["easy-sjbf"]).sum()),
+    }
+
+
 def main() -> None:
     """Print the tables."""
     options = arguments()
@@ -191,6 +203,8 @@ def main() -> None:
         ]
         found = hold(contests, keep=True)
         verdicts(Report(f"\nKTH, {options.evaluations} evaluations a plan, CPU seconds"), contests, found)
+        if not options.months:
+            record("bench_rolling", figures_of(found) | {"evaluations": options.evaluations})
     if not options.months and (path := optional_log("METACENTRUM-2009-2.swf.gz")) is not None:
         machine = fs.read_federation(ROOT / "traces" / "federations" / "metacentrum-2009.toml")
         few = fs.Rolling(evaluations=50, placement="fastest")

@@ -80,6 +80,13 @@ ROWS = (
         "{packages.bound_100:2}, {packages.bound_500:2} %",
     ),
     Row(
+        "the search as an on-line policy (`Rolling` for mean waits) on {bench_rolling.months:whole} months of KTH, users' "
+        "estimates only: mean bounded slowdown beside EASY, EASY-SJBF and SJF-EASY",
+        "{bench_rolling.slowdown_ours:3} beside {bench_rolling.slowdown_easy:3}, {bench_rolling.slowdown_sjbf:3}, "
+        "{bench_rolling.slowdown_sjf:3}; below EASY-SJBF in {bench_rolling.ahead:whole} months",
+        "python benchmarks/bench_rolling.py --evaluations 200",
+    ),
+    Row(
         "1,000 to 1,000,000 jobs: exponent of time (FCFS, EASY, conservative); memory with the jobs themselves",
         "{bench_scaling.fcfs_exponent:3}, {bench_scaling.easy_exponent:3}, {bench_scaling.conservative_exponent:3}; "
         "{bench_scaling.easy_bytes:2} bytes a job",
