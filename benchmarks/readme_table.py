@@ -80,8 +80,8 @@ ROWS = (
         "{packages.bound_100:2}, {packages.bound_500:2} %",
     ),
     Row(
-        "the search as an on-line policy (`Rolling` for mean waits) on {bench_rolling.months:whole} months of KTH, users' "
-        "estimates only: mean bounded slowdown beside EASY, EASY-SJBF and SJF-EASY",
+        "the search as an on-line policy (`Rolling` for mean waits) on {bench_rolling.months:whole} months of KTH, "
+        "users' estimates only: mean bounded slowdown beside EASY, EASY-SJBF and SJF-EASY",
         "{bench_rolling.slowdown_ours:3} beside {bench_rolling.slowdown_easy:3}, {bench_rolling.slowdown_sjbf:3}, "
         "{bench_rolling.slowdown_sjf:3}; below EASY-SJBF in {bench_rolling.ahead:whole} months",
         "python benchmarks/bench_rolling.py --evaluations 200",
