@@ -41,6 +41,12 @@ class Outcome:
         object.__setattr__(self, "seconds", float(self.seconds))
 
     @classmethod
+    def of_one(cls, figures: object, objectives: Sequence[str], *, seconds: float) -> Outcome:
+        """Return what one simulation says of itself: the figures that bear the objectives' names."""
+        row = tuple(float(getattr(figures, name)) for name in objectives)
+        return cls((row,), evaluations=1, seconds=seconds, stop_reason="simulated", versions=versions())
+
+    @classmethod
     def of(cls, result: Result) -> Outcome:
         """Return what a search's result says of its run."""
         return cls(

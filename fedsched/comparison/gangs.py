@@ -11,7 +11,6 @@ from fedsched.comparison.entrants import Outcome
 from fedsched.errors import unknown_name
 from fedsched.gang.presets import NAMED, Preset
 from fedsched.gang.schedule import CLASSES
-from fedsched.optimize import versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,13 +72,7 @@ class GangEntrant:
         began = time.perf_counter()
         schedule = preset.run(seed)
         metrics = schedule.metrics(instance.jobs, warmup=instance.warmup)
-        return Outcome(
-            front=(tuple(float(getattr(metrics, name)) for name in instance.objectives),),
-            evaluations=1,
-            seconds=time.perf_counter() - began,
-            stop_reason="simulated",
-            versions=versions(),
-        )
+        return Outcome.of_one(metrics, instance.objectives, seconds=time.perf_counter() - began)
 
     def _with(self, settings: Mapping[str, object]) -> Preset:
         if not settings:

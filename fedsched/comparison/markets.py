@@ -11,7 +11,6 @@ from fedsched.comparison.entrants import Outcome
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.market.generator import Domain, Jobs
 from fedsched.market.methods import METHODS, Method, schedule
-from fedsched.optimize import versions
 
 if TYPE_CHECKING:
     from fedsched.comparison.instances import Budget
@@ -65,10 +64,4 @@ class MarketEntrant:
         if totals.scheduled < totals.jobs:
             lacking = totals.jobs - totals.scheduled
             raise InfeasibleError(f"{lacking} of {totals.jobs} jobs found no window, so that totals mean nothing.")
-        return Outcome(
-            front=(tuple(float(getattr(totals, name)) for name in instance.objectives),),
-            evaluations=1,
-            seconds=seconds,
-            stop_reason="scheduled",
-            versions=versions(),
-        )
+        return Outcome.of_one(totals, instance.objectives, seconds=seconds)
