@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_evaluation import instance
-from measuring import Report, arguments, best_of
+from measuring import Report, arguments, best_of, record
 
 import fedsched as fs
 from fedsched.compare import Budget, Instance, Outcome, compare
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WORKERS = 2
 UNDER_MPI = "--under-mpi"
 COSTS = {"threads": 1.0, "processes": 5.0, "dask": 10.0, "mpi": 5.0}  # milliseconds a task at most
+LONGER = 5  # times the budget, for what is worth spreading over machines
 SHARE = 0.85  # of what the machine gives to two processes
 
 
@@ -77,16 +78,20 @@ class Work:
         found = compare([self.instance], ["memetic"], range(self.runs), budget, executor=executor, baselines=("fcfs",))
         assert not found.failed, found.failed
 
-    def islands(self, executor: Executor) -> None:
+    def islands(self, executor: Executor, times: int = 1) -> None:
         """Search on as many islands as there are workers."""
         fs.optimize(
             self.instance.workload,
             self.instance.federation,
-            evaluations=self.evaluations * self.runs,
+            evaluations=self.evaluations * self.runs * times,
             islands=WORKERS,
             executor=executor,
             baselines=("fcfs",),
         )
+
+    def longer_islands(self, executor: Executor) -> None:
+        """Search on islands for longer: their epochs are longer, not more."""
+        self.islands(executor, times=LONGER)
 
 
 def spin(turns: int) -> int:
@@ -101,15 +106,15 @@ def ceiling(executor: Executor, work: Work) -> float:
     """Return how much of two cores two processes get that share nothing: the most that any executor can reach."""
     turns = 100_000 * work.runs * work.rounds
     one, two = best_of(
-        work.rounds,
+        5 * work.rounds,  # neighbours come and go
         lambda: executor.submit(spin, turns).result(),
         lambda: list(executor.map(spin, [turns] * WORKERS)),
     )
     return min(1.0, one / two)
 
 
-def measure(report: Report, name: str, executor: Executor, work: Work, most: float) -> None:
-    """Print what one executor costs, and what it makes of two workers."""
+def measure(report: Report, name: str, executor: Executor, work: Work, most: float) -> dict[str, float]:
+    """Print what one executor costs, and what it makes of two workers; return the costs and shares by name."""
     here = Here()
     list(executor.map(spin, [1000] * WORKERS))
     for task in (work.islands, work.comparison, work.nothing):
@@ -118,12 +123,19 @@ def measure(report: Report, name: str, executor: Executor, work: Work, most: flo
     cost = 1000 * (away - alone) / work.tasks
     jobs = len(work.instance.workload)
     report.row(f"{name}: a task of {jobs} jobs beyond its work", cost, "ms", COSTS[name], at_most=True)
-    for what, task in (("islands", work.islands), ("comparison", work.comparison)):
+    found = {f"{name}_cost": cost}
+    for key, what, task in (
+        ("islands", "islands", work.islands),
+        ("longer", f"islands, {LONGER} times longer", work.longer_islands),
+        ("comparison", "comparison", work.comparison),
+    ):
         alone, away = best_of(work.rounds, lambda: task(here), lambda: task(executor))  # noqa: B023 called at once
         report.row(f"{name}: {what}, one after the other", alone, "s")
         report.row(f"{name}: {what}, two workers", away, "s")
         share = alone / away / WORKERS
         report.row(f"{name}: {what}, share of two workers used", share, "", SHARE * most)
+        found[f"{name}_{key}"] = share
+    return found
 
 
 @contextmanager
@@ -158,7 +170,10 @@ def main() -> None:
     if UNDER_MPI in sys.argv:
         with executor_named("mpi", WORKERS) as executor:
             most = float(sys.argv[sys.argv.index(UNDER_MPI) + 1])
-            measure(Report("under mpiexec"), "mpi", executor, Work.of("--smoke" in sys.argv), most)
+            smoke = "--smoke" in sys.argv
+            found = measure(Report("under mpiexec"), "mpi", executor, Work.of(smoke), most)
+        if not smoke:
+            record("bench_executors", found)
         return
     smoke = arguments("What executors cost").smoke
     work = Work.of(smoke)
@@ -169,11 +184,13 @@ def main() -> None:
         report.row("processes: until two of them answer", time.perf_counter() - begun, "s")
         most = ceiling(processes, work)
         report.row("the machine: share of two cores that two processes get", most, "")
-        measure(report, "processes", processes, work, most)
+        found = {"machine": most} | measure(report, "processes", processes, work, most)
     with ThreadPoolExecutor(WORKERS) as threads:
-        measure(report, "threads", threads, work, most)
+        found |= measure(report, "threads", threads, work, most)
     with dask() as cluster:
-        measure(report, "dask", cluster, work, most)
+        found |= measure(report, "dask", cluster, work, most)
+    if not smoke:
+        record("bench_executors", found)
     under_mpi(smoke, most)
 
 

@@ -92,6 +92,14 @@ ROWS = (
         "{bench_scaling.easy_bytes:2} bytes a job",
     ),
     Row(
+        "share of two workers that the islands of a search of 8 s, and a comparison's runs, put to use (two processes "
+        "that only count: {bench_executors.machine:2})",
+        "processes {bench_executors.processes_longer:2}, {bench_executors.processes_comparison:2}; threads "
+        "{bench_executors.threads_longer:2}, {bench_executors.threads_comparison:2}; Dask "
+        "{bench_executors.dask_longer:2}, {bench_executors.dask_comparison:2}; MPI {bench_executors.mpi_longer:2}, "
+        "{bench_executors.mpi_comparison:2}",
+    ),
+    Row(
         "claims of the federated-cluster thesis, on five packages of HPC2N",
         "{bench_thesis.reached:whole} of {bench_thesis.aimed:whole} checks hold",
     ),

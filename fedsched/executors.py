@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 KINDS = ("threads", "processes", "dask:ADDRESS", "mpi")
+BACKOFF = 1e-4  # seconds at most between two looks of MPI: a heavy message needs many of them to get through
 TRIALS = 3  # times that a task is tried before it is blamed for the deaths of its workers
 
 
@@ -167,7 +168,7 @@ def _mpi() -> Iterator[Executor]:
         raise FedschedError(
             "The executor mpi needs MPI's workers; start: mpiexec -n N python -m mpi4py.futures -m fedsched.cli …"
         )
-    with MPIPoolExecutor() as executor:
+    with MPIPoolExecutor(backoff=BACKOFF) as executor:
         yield executor
 
 

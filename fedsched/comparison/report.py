@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fedsched.comparison.record import Blocks, Comparison, RunRecord
     from fedsched.comparison.statistics import Pairs
 
+
 def write(
     comparison: Comparison, path: str | PathLike[str], *, title: str, repeat: str, by: Blocks, alpha: float
 ) -> None:

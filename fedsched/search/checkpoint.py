@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import pickle
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from fedsched.errors import FedschedError
+from fedsched.search.packing import pack, unpack
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.search.run import Run
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched checkpoint 2\n"
+MARK = b"fedsched checkpoint 3\n"
 
 
 class Checkpoint:
@@ -42,7 +42,7 @@ class Checkpoint:
         if digest != hashlib.sha256(content).digest():
             raise FedschedError(f"{self._path}: not a checkpoint as it was written; delete it to begin anew.")
         try:
-            saved = pickle.loads(content)
+            saved = unpack(content)
         except Exception as error:  # whatever other versions of what is in it raise
             raise FedschedError(f"{self._path}: not a checkpoint ({error}); delete it to begin anew.") from None
         if saved["key"] != self._key:
@@ -64,7 +64,7 @@ class Checkpoint:
             return
         from fedsched.io.atomic import atomic_bytes
 
-        content = pickle.dumps({"key": self._key, "run": run.checkpoint(), "method": method})
+        content = pack({"key": self._key, "run": run.checkpoint(), "method": method})
         with atomic_bytes(self._path) as stream:
             stream.write(MARK + hashlib.sha256(content).digest() + content)
         self._saved_at = time.monotonic()

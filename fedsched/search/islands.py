@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from fedsched.errors import FedschedError
 from fedsched.search.crowding import least_crowded
 from fedsched.search.driver import drive
 from fedsched.search.methods import Welcoming
+from fedsched.search.packing import pack, unpack
 from fedsched.search.run import CutShort, Run
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
@@ -40,23 +40,22 @@ class Island:
     evaluations: int | None  # its share of the budget
     done: int = 0
     ended: bool = False
-    state: bytes = b""  # its run and its method, as the last epoch left them
+    state: bytes = b""  # its run and its method, packed, as the last epoch left them
 
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What a worker is asked to do with an island."""
+    """What a worker is asked to do with an island; what is heavy travels packed."""
 
     problem: SearchProblem
     info: MethodInfo
     island: Island
     reference: Floats
-    seeds: Ints
+    seeds: bytes
     bounds: Floats
     evaluations: int
     seconds: float | None
-    immigrants: list[Ints]
-    immigrant_values: Floats
+    immigrants: bytes
 
     def __dask_tokenize__(self) -> str:
         # By default Dask answers what looks like a task of before with that one's result, or with its failure.
@@ -106,8 +105,9 @@ class Archipelago:
             except CutShort as error:
                 lost = lost or error  # the others are still collected
                 continue
-            self._islands[k], self._found[k] = landing.island, (landing.rows, landing.values)
-            run.account(landing.island.done - epochs[k].island.done, landing.values, landing.rows)
+            self._islands[k] = landing.island
+            self._found[k] = rows, values = unpack(landing.archive)
+            run.account(landing.island.done - epochs[k].island.done, values, rows)
         if lost is not None:
             raise lost
         return not all(island.ended for island in self._islands)
@@ -119,18 +119,16 @@ class Archipelago:
         seconds = None
         if run.seconds_given is not None:
             seconds = max(0.05, min(run.seconds_given / EPOCHS, run.seconds_given - run.seconds))
-        rows, values = emigrants(*self._found[k - 1])
         return Epoch(
             problem=run.problem,
             info=self.info,
             island=island,
             reference=run.reference,
-            seeds=run.seeds[: 0 if island.state else None],  # they are heavy, and only needed at first
+            seeds=pack(run.seeds[: 0 if island.state else None]),  # they are only needed at first
             bounds=run.bounds,
             evaluations=island.done + length,
             seconds=seconds,
-            immigrants=rows,
-            immigrant_values=values,
+            immigrants=pack(emigrants(*self._found[k - 1])),
         )
 
     # ---- what an executor may do to an epoch --------------------------------------------------------------------
@@ -165,11 +163,10 @@ class Archipelago:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What a worker brings back: the island, and the plans of its archive."""
+    """What a worker brings back: the island, and its archive's plans and values, packed."""
 
     island: Island
-    rows: list[Ints]
-    values: Floats
+    archive: bytes
 
 
 def live(epoch: Epoch) -> Landing:
@@ -178,23 +175,23 @@ def live(epoch: Epoch) -> Landing:
     rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
     if island.evaluations is not None:
         rules.append(MaxEvaluations(island.evaluations))
-    run = Run(epoch.problem.anew(), island.seed, rules, epoch.reference, epoch.seeds, epoch.bounds)
+    run = Run(epoch.problem.anew(), island.seed, rules, epoch.reference, unpack(epoch.seeds), epoch.bounds)
     if island.state:
-        saved, method = pickle.loads(island.state)
+        saved, method = unpack(island.state)
         run.restore(saved)
     else:
         method = epoch.info.make(run)
-    if len(epoch.immigrants):
-        run.archive.add(epoch.immigrant_values, epoch.immigrants)
+    immigrants, values = unpack(epoch.immigrants)
+    if immigrants:
+        run.archive.add(values, immigrants)
         if isinstance(method, Welcoming):
-            method.welcome(epoch.immigrants, epoch.immigrant_values)
+            method.welcome(immigrants, values)
     if epoch.seconds is not None:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
     drive(run, method)
     ended = run.left == 0 or (run.evaluations < epoch.evaluations and epoch.seconds is None)
-    rows, values = run.archive.plans()
-    state = pickle.dumps((run.checkpoint(), method))
-    return Landing(replace(island, done=run.evaluations, ended=ended, state=state), rows, values)
+    state = pack((run.checkpoint(), method))
+    return Landing(replace(island, done=run.evaluations, ended=ended, state=state), pack(run.archive.plans()))
 
 
 def emigrants(rows: list[Ints], values: Floats) -> tuple[list[Ints], Floats]:

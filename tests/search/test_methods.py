@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -12,6 +10,7 @@ from fedsched.baselines import baseline_schedules, values_of
 from fedsched.search.driver import drive
 from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
+from fedsched.search.packing import pack, unpack
 from fedsched.search.problem import SearchProblem
 from fedsched.search.run import Run
 from fedsched.search.seeds import structured_seeds
@@ -51,8 +50,8 @@ def test_threads_change_nothing(name: str) -> None:
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", NAMES)
-def test_pickling_in_the_middle_changes_nothing(name: str) -> None:
-    """Tests that a method and run taken apart after each of the first steps go on as if nothing had happened."""
+def test_packing_in_the_middle_changes_nothing(name: str) -> None:
+    """Tests that a method and run packed after each of the first steps go on as if nothing had happened."""
     whole = a_run()
     drive(whole, METHODS[name].make(whole))
     broken = a_run()
@@ -63,8 +62,8 @@ def test_pickling_in_the_middle_changes_nothing(name: str) -> None:
         method.step(broken)
         broken.steps += 1
         broken.remember()
-        method = pickle.loads(pickle.dumps(method))
-        saved = pickle.loads(pickle.dumps(broken.checkpoint()))
+        method = unpack(pack(method))
+        saved = unpack(pack(broken.checkpoint()))
         broken = a_run()
         broken.restore(saved)
     drive(broken, method)
