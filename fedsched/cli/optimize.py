@@ -12,9 +12,11 @@ from fedsched.cli.shared import (
     INTERRUPTED,
     PLAN_FORMATS,
     announce_compiling,
+    check_choice,
     check_input,
     check_output,
     chosen_executor,
+    chosen_plan,
     load_federation,
     load_workload,
     print_json,
@@ -85,10 +87,12 @@ def command(
     from fedsched.optimize import optimize
     from fedsched.result import Result
     from fedsched.search import driver
+    from fedsched.search.methods import method_named
 
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_output(save, (".json",), what="a result")
+    check_choice(choose, objective or method_named(method).objectives)
     for path in initial:
         check_input(path)
     if checkpoint is not None and checkpoint.exists():
@@ -119,13 +123,13 @@ def command(
             checkpoint=checkpoint,
             progress=sys.stderr.isatty(),
         )
-    schedule = result.knee() if choose == "knee" else result.best(choose)
+    if save is not None:
+        result.save(save)  # first: a search that took hours outlives whatever goes wrong below
+    schedule = chosen_plan(result, choose)
     if out is not None:
         write_schedule(schedule, out)
     if gantt is not None:
         schedule.gantt(gantt)
-    if save is not None:
-        result.save(save)
     if json:
         print_json(as_json(result, [str(path) for path in (out, gantt, save) if path]))
     else:

@@ -10,18 +10,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.errors import FederationError, OutputError, TraceError
+from fedsched.errors import FederationError, OutputError, TraceError, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Executor
 
     from fedsched.federation import Federation
+    from fedsched.result import Result
     from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
 # What a command exits with; 0 is done.
 CHECK_FAILED, FAILED, INTERRUPTED = 1, 2, 130
+KNEE = "knee"
 PLAN_FORMATS = (".csv", ".swf", ".json")
 CHART_FORMATS = (".svg", ".png", ".pdf")
 
@@ -173,6 +175,17 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
     if not os.access(path.parent, os.W_OK):
         raise OutputError(f"Cannot write {path}: permission denied; choose a folder you may write to.")
     return kind
+
+
+def check_choice(choose: str, objectives: Sequence[str]) -> None:
+    """Raise the error that offers what --choose takes, where it is neither the knee nor one of the objectives."""
+    if choose not in (KNEE, *objectives):
+        raise unknown_name("choice of a plan", choose, (KNEE, *objectives))
+
+
+def chosen_plan(result: Result, choose: str) -> Schedule:
+    """Return the schedule that --choose names."""
+    return result.knee() if choose == KNEE else result.best(choose)
 
 
 def write_schedule(schedule: Schedule, path: Path) -> None:
