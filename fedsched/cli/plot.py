@@ -6,7 +6,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import CHART_FORMATS, check_input, check_output, print_json
+from fedsched.cli.shared import CHART_FORMATS, KNEE, check_choice, check_input, check_output, chosen_plan, print_json
 
 
 def command(
@@ -40,15 +40,17 @@ def command(
 
     check_input(result)
     check_output(out, CHART_FORMATS, what="a chart")
+    if what == "front" and choose != KNEE:
+        raise ValueError(f"--choose {choose} goes with a picture that shows a plan: --what all or gantt; leave it out.")
     found = Result.load(result)
+    check_choice(choose, found.objectives)
     if what == "gantt":
-        schedule = found.knee() if choose == "knee" else found.best(choose)
-        schedule.gantt(out)
+        chosen_plan(found, choose).gantt(out)
     else:
         from fedsched.plot.result import draw_front, draw_result
         from fedsched.plot.saving import save
 
-        save(draw_result(found) if what == "all" else draw_front(found), out)
+        save(draw_result(found, chosen_plan(found, choose)) if what == "all" else draw_front(found), out)
     if json:
         print_json({"drawn": what, "written": [str(out)]})
     else:

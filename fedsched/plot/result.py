@@ -8,14 +8,15 @@ from fedsched.plot import convergence, gantt, pareto, style
 
 if TYPE_CHECKING:
     from fedsched.result import Result
+    from fedsched.schedule import Schedule
 
 SHOWN = ("fcfs", "easy", "conservative", "easy-sjbf", "laf-greedy")  # baselines beside the front
 WORST = 2.0  # baselines this many times above the best would squeeze the front into a corner
 CROWDED = 20.0  # bars that differ by more are drawn by powers of ten
 
 
-def draw_result(result: Result) -> Any:
-    """Return a figure: front (or value) with baselines and bounds, convergence, and the knee's Gantt chart."""
+def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
+    """Return a figure: front (or value) with baselines and bounds, convergence, Gantt chart of a plan (or the knee)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 8), layout="constrained")
@@ -30,7 +31,7 @@ def draw_result(result: Result) -> Any:
     bound = result.lower_bounds.get(name, float("nan"))
     convergence.draw({result.method: runs}, value=name, bound=bound if bound > 0 else None, maximised=sign < 0,
                      ax=panels["progress"])  # fmt: skip
-    gantt.draw(result.knee(), panels["gantt"])
+    gantt.draw(result.knee() if schedule is None else schedule, panels["gantt"])
     return figure
 
 
