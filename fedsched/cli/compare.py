@@ -14,6 +14,7 @@ from fedsched.cli.shared import (
     INTERRUPTED,
     check_output,
     chosen_executor,
+    cleaning_of,
     load_federation,
     load_workload,
     print_json,
@@ -126,7 +127,8 @@ def command(
     if report is not None:
         found.report(report, by=by, repeat=f"fedsched {shlex.join(_arguments())}", alpha=alpha)
     if json:
-        print_json(as_json(found, against, by, alpha, [str(path) for path in (out, report) if path]))
+        written = [str(path) for path in (out, report) if path]
+        print_json(as_json(found, against, by, alpha, written) | {"instances": _read(instances)})
     else:
         print(summary(found, against, by, alpha))
         if report is not None:
@@ -206,6 +208,14 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, wr
         "failed": [{"run": str(record), "error": record.error} for record in found.failed],
         "written": written,
     }
+
+
+def _read(instances: Sequence[Comparable]) -> list[dict[str, object]]:
+    # What the logs' instances were read from; other simulators make their own jobs.
+    from fedsched.compare import Instance
+
+    logs = [one for one in instances if isinstance(one, Instance)]
+    return [{"name": one.name, "jobs": len(one.workload), "cleaning": cleaning_of(one.workload)} for one in logs]
 
 
 def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> tuple[Friedman | str, Pairs | str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import load_federation_file, print_json
+from fedsched.cli.shared import cleaning_of, load_federation_file, print_json
 from fedsched.errors import OutputError, TraceError, unknown_name
 from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_example, read_federation, write_federation
 
@@ -85,10 +85,9 @@ def command(
         )
     _write(kept, target, into, _machine(federation))
     if json:
-        report = None if workload.cleaning is None else asdict(workload.cleaning)
         said = {"source": str(source), "target": str(target), "from": came_from, "to": into, "jobs": len(workload)}
         said["written"] = [str(target)]
-        print_json(said | {"sites": list(workload.sites), "cleaning": report, "lost": lost})
+        print_json(said | {"sites": list(workload.sites), "cleaning": cleaning_of(workload), "lost": lost})
         return 0
     print(f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs")
     if workload.cleaning is not None:

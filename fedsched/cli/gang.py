@@ -12,6 +12,7 @@ from fedsched.cli.shared import (
     CHART_FORMATS,
     announce_compiling,
     check_output,
+    cleaning_of,
     load_workload,
     number_text,
     print_json,
@@ -141,7 +142,7 @@ def command(
         limit = math.inf if time_limit is None else time_limit
         schedule = simulate(workload, system, max_completions=completions, time_limit=limit, seed=seed)
         _draw(schedule, gantt)
-        return _print_run(what, schedule, warmup, json)
+        return _print_run(what, schedule, cleaning_of(workload), warmup, json)
     preset = presets.named(what)
     names = [field.name for field in fields(preset)]  # type: ignore[arg-type]
     _refuse(what, of_system | of_experiment | of_log, names)
@@ -186,11 +187,11 @@ def _draw(schedule: GangSchedule, path: Path | None) -> None:
         save(figure, path)
 
 
-def _print_run(what: str, schedule: GangSchedule, warmup: float, json: bool) -> int:
+def _print_run(what: str, schedule: GangSchedule, cleaning: dict[str, object] | None, warmup: float, json: bool) -> int:
     classes = ("all", "gangs", "locals")
     rows = {jobs: asdict(schedule.metrics(jobs, warmup=warmup)) for jobs in classes}
     if json:
-        print_json({**rows, "notes": schedule.notes})
+        print_json({**rows, "notes": schedule.notes, "cleaning": cleaning})
         return 0
     table = [(name, *(number_text(rows[jobs][name]) for jobs in classes)) for name in rows["all"]]
     print_table(what, ("metric", *classes), table, align="lrrr")

@@ -6,7 +6,7 @@ from math import inf
 from pathlib import Path  # noqa: TC003 the command line reads the types
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import load_federation_file, load_workload, print_json, print_table
+from fedsched.cli.shared import cleaning_of, load_federation_file, load_workload, print_json, print_table
 
 
 def command(source: Path, /, *, json: options.Json = False) -> int:
@@ -59,7 +59,7 @@ def _federation(source: Path, *, as_json: bool) -> None:
 
 
 def _workload(source: Path, *, as_json: bool) -> None:
-    workload = load_workload(source)
+    workload = load_workload(source, announced=False)
     if as_json:
         print_json(
             {
@@ -71,7 +71,7 @@ def _workload(source: Path, *, as_json: bool) -> None:
                 "load": workload.load() if workload.nodes else None,
                 "sites": list(workload.sites),
                 "history": list(workload.history),
-                "cleaning": str(workload.cleaning) if workload.cleaning is not None else None,
+                "cleaning": cleaning_of(workload),
             }
         )
     else:

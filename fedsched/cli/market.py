@@ -9,6 +9,7 @@ from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
     check_output,
+    cleaning_of,
     load_federation,
     load_workload,
     number_text,
@@ -20,6 +21,7 @@ from fedsched.cli.shared import (
 if TYPE_CHECKING:
     from fedsched.market import Assignment, Domain, Environment
     from fedsched.market.methods import Method
+    from fedsched.workload import Workload
 
 Name = Literal["css", "slicer", "backfilling", "bsf"]
 MEANINGS = {
@@ -120,11 +122,12 @@ def command(
         raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
     if federation is not None and trace is None:
         raise ValueError("--federation is the machine of --trace: give that too, or leave both out for made domains.")
-    own, idle, domain = None, None, Domain(nodes=nodes, interval=interval)
+    own, idle, log, domain = None, None, None, Domain(nodes=nodes, interval=interval)
     if file is not None:
         own, idle = read_market(file)
     elif trace is not None:
-        idle, domain = _idle_time(trace, federation, begin, interval)
+        log = load_workload(trace)
+        idle, domain = _idle_time(log, federation, begin, interval)
     made = Jobs(jobs=jobs, nodes=tasks, length=length, budget=budget)
     methods: dict[str, Method] = {
         "css": Slicer(groups=1, search="amp", problem=problem),
@@ -150,7 +153,8 @@ def command(
     if json:
         written = [str(path) for path in (out, gantt) if path]
         plans = {name: _plan(plan) for name, plan in last.items()}
-        print_json({"cycles": cycles, "means": means, "last": plans, "written": written})
+        cleaning = None if log is None else cleaning_of(log)
+        print_json({"cycles": cycles, "cleaning": cleaning, "means": means, "last": plans, "written": written})
         return 0
     print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
@@ -195,14 +199,15 @@ def _print_windows(name: str, plan: Assignment) -> None:
     print_table(name, ("job", "criterion", "budget", "cost", "start", "finish", "nodes"), rows, align="llrrrrl")
 
 
-def _idle_time(trace: Path, federation: Path | None, begin: float, interval: float) -> tuple[Environment, Domain]:
+def _idle_time(
+    workload: Workload, federation: Path | None, begin: float, interval: float
+) -> tuple[Environment, Domain]:
     """Return what a log leaves idle, and the market that budgets follow there."""
     import numpy as np
 
     from fedsched.market import Domain, Environment, Pricing
     from fedsched.simulate import simulate
 
-    workload = load_workload(trace)
     cluster = load_federation(federation, None, workload)
     plan = simulate(workload, cluster, "easy")
     speed = np.array([group.speed for group in cluster.groups])

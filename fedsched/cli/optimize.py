@@ -17,6 +17,7 @@ from fedsched.cli.shared import (
     check_output,
     chosen_executor,
     chosen_plan,
+    cleaning_of,
     load_federation,
     load_workload,
     print_json,
@@ -25,6 +26,7 @@ from fedsched.cli.shared import (
 
 if TYPE_CHECKING:
     from fedsched.result import Result
+    from fedsched.workload import Workload
 
 
 def command(
@@ -131,7 +133,7 @@ def command(
     if gantt is not None:
         schedule.gantt(gantt)
     if json:
-        print_json(as_json(result, [str(path) for path in (out, gantt, save) if path]))
+        print_json(as_json(result, workload, [str(path) for path in (out, gantt, save) if path]))
     else:
         print(result)
     if result.stop_reason == driver.INTERRUPTED:
@@ -140,9 +142,10 @@ def command(
     return 0
 
 
-def as_json(result: Result, written: list[str]) -> dict[str, object]:
-    """Return the summary of a result as a machine reads it."""
+def as_json(result: Result, workload: Workload, written: list[str]) -> dict[str, object]:
+    """Return the summary of a result, and of how its log was read, as a machine reads it."""
     return {
+        "cleaning": cleaning_of(workload),
         "method": result.method,
         "seed": result.seed,
         "objectives": list(result.objectives),

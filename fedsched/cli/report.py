@@ -7,7 +7,15 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import check_input, check_output, load_federation, load_workload, print_json, progress_bar
+from fedsched.cli.shared import (
+    check_input,
+    check_output,
+    cleaning_of,
+    load_federation,
+    load_workload,
+    print_json,
+    progress_bar,
+)
 from fedsched.errors import TraceError
 
 if TYPE_CHECKING:
@@ -70,7 +78,8 @@ def command(
     if json:
         plans = [{"label": entry.label, "kind": entry.kind, "drawn": entry.drawn} for entry in material.entries]
         written = {"report": str(out), "written": [str(out)]}
-        print_json(written | {"bytes": out.stat().st_size, "jobs": len(material.workload), "plans": plans})
+        about = {"jobs": len(material.workload), "cleaning": cleaning_of(material.workload), "plans": plans}
+        print_json(written | {"bytes": out.stat().st_size} | about)
     else:
         print(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
     return 0

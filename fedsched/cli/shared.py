@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,8 +37,11 @@ def check_input(path: Path | str) -> None:
         raise TraceError(f"{path}: there is no such file; check the path.")
 
 
-def load_workload(trace: Path | str, head: int | None = None) -> Workload:
-    """Return the workload in a file, or one that ships with the package, by name."""
+def load_workload(trace: Path | str, head: int | None = None, *, announced: bool = True) -> Workload:
+    """Return the workload in a file, or one that ships with the package, by name.
+
+    What reading left out or altered is said on stderr, unless the caller says it.
+    """
     from fedsched.io import read, read_example
 
     if Path(trace).exists() or Path(trace).suffix:
@@ -47,7 +51,27 @@ def load_workload(trace: Path | str, head: int | None = None) -> Workload:
         workload = read(trace)
     else:
         workload = read_example(str(trace))
+    if announced:
+        _announce_cleaning(trace, workload)
     return workload if head is None else workload.head(head)
+
+
+def _announce_cleaning(trace: Path | str, workload: Workload) -> None:
+    from fedsched.log import CleaningReport
+
+    report = workload.cleaning
+    if report is not None and report != CleaningReport(
+        records=report.kept,
+        kept=report.kept,
+        announced=report.announced,
+        over_request_action=report.over_request_action,
+    ):
+        print(f"fedsched: {trace}: {report}.", file=sys.stderr)
+
+
+def cleaning_of(workload: Workload) -> dict[str, object] | None:
+    """Return what reading left out or altered, as --json says it; None where nothing was to be cleaned."""
+    return None if workload.cleaning is None else asdict(workload.cleaning)
 
 
 def load_federation_file(path: Path | str) -> Federation:

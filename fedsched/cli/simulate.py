@@ -14,6 +14,7 @@ from fedsched.cli.shared import (
     INTERRUPTED,
     PLAN_FORMATS,
     check_output,
+    cleaning_of,
     load_federation,
     load_workload,
     number_text,
@@ -108,7 +109,7 @@ def command(
     else:
         _refuse(search._asdict(), f"goes with --policy {ROLLING}")
         rules = _rules(policy, order=order, dispatch=dispatch, backfill_order=backfill_order, placement=placement)
-    workload = load_workload(trace, head)
+    workload = load_workload(trace, head, announced=json)  # the table says it too
     if sample is not None:
         workload = workload.sample(sample, seed=seed)
     cluster = load_federation(federation, nodes, workload)
@@ -130,7 +131,8 @@ def command(
     if gantt is not None:
         schedule.gantt(gantt)
     if json:
-        print_json(schedule.to_json() | {"seconds": seconds, "written": [str(path) for path in (out, gantt) if path]})
+        about = {"cleaning": cleaning_of(workload), "seconds": seconds}
+        print_json(schedule.to_json() | about | {"written": [str(path) for path in (out, gantt) if path]})
     else:
         _print_costs(schedule, seconds)
     if schedule.complete:

@@ -137,6 +137,8 @@ def facts(material: Material) -> str:
     rows = [("workload", f"{workload.name}: {', '.join(text for text in jobs if text)}")]
     if workload.history:
         rows.append(("made by", ", ".join(workload.history)))
+    if workload.cleaning is not None:
+        rows.append(("cleaning", str(workload.cleaning)))
     if result is not None:
         settings = result.settings
         islands = f", {result.islands} islands" if result.islands > 1 else ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import FedschedError, TraceError, shortened
+from fedsched.log import CleaningReport
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
 from fedsched.workload import Workload
@@ -67,6 +68,7 @@ def as_data(result: Result) -> dict[str, Any]:
             "sites": list(w.sites),
             "name": w.name,
             "nodes": w.nodes,
+            "cleaning": None if w.cleaning is None else asdict(w.cleaning),
             "history": list(w.history),
         },
         "federation": federation_text(result.federation),
@@ -102,6 +104,7 @@ def of_data(data: dict[str, Any]) -> Result:
         sites=tuple(jobs["sites"]),
         name=jobs["name"],
         nodes=jobs["nodes"],
+        cleaning=CleaningReport(**jobs["cleaning"]) if jobs.get("cleaning") else None,
         history=tuple(jobs["history"]),
     )
     federation = federation_of_data(tomllib.loads(data["federation"]), source="saved result", name="federation")
