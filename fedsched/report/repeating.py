@@ -6,6 +6,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.baselines import usual_baselines
 from fedsched.errors import InfeasibleError
 from fedsched.federation import Federation
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 
 CALL = r"(?:head|window|sample|scale_load)\(.*\)"  # steps of a workload's history that are calls as they stand
+READ = r"read (?P<file>.*?)(?: \((?P<options>\w+=.*)\))?"
 
 
 def python_of(material: Material) -> str:
@@ -46,7 +49,10 @@ def command_of(result: Result) -> str:
     options = _options(result)
     if {"weights", "t0", "baselines"} & set(options) or not set(result.objectives) <= set(NAMES):
         return ""
-    words = ["fedsched", "optimize", *_trace_words(result.workload), *_federation_words(result.federation)]
+    trace = _trace_words(result.workload)
+    if not trace:
+        return ""
+    words = ["fedsched", "optimize", *trace, *_federation_words(result.federation)]
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
         if name == "objectives":
@@ -78,8 +84,8 @@ def warnings_of(material: Material) -> list[str]:
             f"There is no policy by the name {policy!r}: the schedule was made otherwise." for policy in sorted(strange)
         ]
         found.append(
-            "A schedule's record does not hold what its policy knew (knowledge=); the start hash tells whether a "
-            "repetition is the same."
+            "A schedule's record does not hold what its policy knew (knowledge=) and how it read events of one instant "
+            "(same_time=); the start hash tells whether a repetition is the same."
         )
         return found
     functions = [name for name in result.objectives if name not in NAMES]
@@ -156,9 +162,17 @@ def _impossible(result: Result, policy: str) -> bool:
 
 
 def _shipped_workload(workload: Workload) -> bool:
+    # By its file and its jobs, since anyone may call a log "sample"; submits may have been scaled since.
+    from fedsched.io import read_example
     from fedsched.io.examples import example_names
 
-    return workload.name in example_names("workload")
+    known = example_names("workload").get(workload.name)
+    if known is None or _source(workload) != (known.name, ""):
+        return False
+    shipped = read_example(workload.name)
+    same = shipped.take(np.flatnonzero(np.isin(shipped.id, workload.id)))
+    columns = ("id", "tasks", "runtime", *(() if _other_steps(workload) else ("estimate", "user")))
+    return all(np.array_equal(getattr(same, name), getattr(workload, name)) for name in columns)
 
 
 def _shipped_federation(federation: Federation) -> str:
@@ -170,31 +184,46 @@ def _shipped_federation(federation: Federation) -> str:
 
 
 def _workload_code(workload: Workload) -> str:
-    made = re.fullmatch(r"generated: (lublin\(.*\))", workload.history[0]) if workload.history else None
+    steps = _steps(workload)
+    made = re.fullmatch(r"generated: (lublin\(.*\))", steps[0]) if steps else None
     if made:
         source = f"fs.generate.{made[1]}"
     elif _shipped_workload(workload):
         source = f"fs.Workload.example({workload.name!r})"
     else:
-        source = f"fs.read({_log(workload)!r})"
-    calls = [step for step in workload.history if re.fullmatch(CALL, step)]
+        file, how = _source(workload)
+        source = f"fs.read({', '.join(filter(None, [repr(file or f'{workload.name}.swf'), how]))})"
+    calls = [step for step in steps if re.fullmatch(CALL, step)]
     return "".join([source, *(f".{step}" for step in calls)])
 
 
 def _other_steps(workload: Workload) -> list[str]:
     # What was done to the jobs besides, in words.
-    return [step for step in workload.history if not re.fullmatch(rf"{CALL}|read .*|generated: lublin.*", step)]
+    return [step for step in _steps(workload) if not re.fullmatch(rf"{CALL}|generated: lublin.*", step)]
 
 
-def _log(workload: Workload) -> str:
-    read = next((step for step in workload.history if step.startswith("read ")), "")
-    return read.removeprefix("read ") or f"{workload.name}.swf"
+def _source(workload: Workload) -> tuple[str, str]:
+    """Return the file that the jobs were read from last, and the options of that reading; ("", "") where none was."""
+    reads = [found for step in workload.history if (found := re.fullmatch(READ, step))]
+    return (reads[-1]["file"], reads[-1]["options"] or "") if reads else ("", "")
+
+
+def _steps(workload: Workload) -> list[str]:
+    """Return what was done to the jobs since they were read: the file holds what was done before."""
+    steps = list(workload.history)
+    last = max((k for k, step in enumerate(steps) if re.fullmatch(READ, step)), default=-1)
+    return steps[last + 1 :]
 
 
 def _trace_words(workload: Workload) -> list[str]:
-    words = [workload.name if _shipped_workload(workload) else _log(workload)]
-    heads = [step for step in workload.history if re.fullmatch(r"head\(\d+\)", step)]
-    return [*words, *(word for step in heads for word in ("--head", step[5:-1]))]
+    """Return how a command line names the jobs; [] where it cannot: it reads the usual way, and takes heads only."""
+    file, how = _source(workload)
+    steps = _steps(workload)
+    heads = [int(found[1]) for step in steps if (found := re.fullmatch(r"head\((\d+)\)", step))]
+    if not file or how or len(heads) < len(steps):
+        return []
+    words = [workload.name if _shipped_workload(workload) else file]
+    return [*words, "--head", str(min(heads))] if heads else words
 
 
 def _federation_code(federation: Federation) -> str:

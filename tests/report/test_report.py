@@ -252,6 +252,46 @@ def test_the_code_for_a_result_makes_it_again(tmp_path: Path, monkeypatch: pytes
     assert cli.run(second.split()[1:]) == 0
 
 
+@pytest.fixture
+def own_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a log of somebody's own, in the folder at hand, which bears the name of a shipped one."""
+    monkeypatch.chdir(tmp_path)
+    jobs = fs.Workload.example().head(30)
+    fs.write(replace(jobs, runtime=jobs.runtime + 1, estimate=jobs.runtime), tmp_path / "sample.swf.gz")
+    return tmp_path / "sample.swf.gz"
+
+
+@pytest.mark.parametrize("options", [{}, {"over_request": "cap"}])
+@pytest.mark.parametrize("name", ["sample.swf.gz", "my log (1).csv"])
+def test_the_code_reads_the_file_that_was_read(options: dict[str, Any], name: str, own_log: Path) -> None:
+    """Tests that the file read last is named, with the options of that reading, and no shipped log for its name."""
+    workload = fs.read(own_log, **options)
+    if name.endswith(".csv"):
+        fs.write(workload.head(20), name)  # what was done before the file was written, it holds
+        workload = fs.read(name)
+    schedule = fs.simulate(workload.head(10), fs.Federation.example(), "fcfs")
+    names: dict[str, Any] = {}
+    exec(repeating.python_of(of_schedules([schedule])), names)
+    assert names["schedule"] == schedule
+
+
+@pytest.mark.compiled
+def test_the_command_reads_the_file_that_was_read(own_log: Path) -> None:
+    """Tests that the command names the file read last, and that there is none for what the command cannot read."""
+
+    def command(workload: fs.Workload) -> str:
+        found = fs.optimize(workload, fs.Federation.example(), method="random", evaluations=5)
+        return repeating.command_of(found).partition(" --federation")[0]
+
+    workload = fs.read(own_log)
+    fs.write(workload.head(20), "my log.csv")
+    assert command(workload) == "fedsched optimize sample.swf.gz"
+    assert command(fs.read("my log.csv").head(12).head(10)) == "fedsched optimize 'my log.csv' --head 10"
+    assert command(fs.Workload.example().head(10)) == "fedsched optimize sample --head 10"
+    for without in (fs.read(own_log, over_request="cap"), workload.scale_load(2), replace(workload, history=())):
+        assert command(without) == ""
+
+
 def test_what_a_repetition_lacks_is_said(result: Result) -> None:
     """Tests that logs, seconds, given plans and rules that the record does not hold are named."""
     asked = replace(result.settings, seconds=10.0, evaluations=None, initial=3, own_rules=True)
@@ -260,6 +300,14 @@ def test_what_a_repetition_lacks_is_said(result: Result) -> None:
         assert part in said
     old = replace(result, settings=replace(result.settings, evaluations=None), stop_reason="10 s")
     assert "old one" in " ".join(repeating.warnings_of(of_result(old)))
+
+
+def test_a_schedule_s_record_is_said_to_lack_its_readings() -> None:
+    """Tests that knowledge and the order of events, which a schedule does not hold, are named as what to pass again."""
+    schedule = fs.simulate(fs.Workload.example().head(20), fs.Federation.example(), same_time="sequential")
+    said = " ".join(repeating.warnings_of(of_schedules([schedule])))
+    assert "knowledge=" in said
+    assert "same_time=" in said
 
 
 def test_what_differs_from_the_defaults_is_in_the_call(result: Result) -> None:
