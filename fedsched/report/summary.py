@@ -133,8 +133,10 @@ def _bar(gain: float) -> Markup:
 def facts(material: Material) -> str:
     """Return what was scheduled, on what, by which method and with what knowledge."""
     workload, result = material.workload, material.result
-    jobs = [counted(len(workload), "job"), f"1 to {int(workload.tasks.max()):,} nodes each" if len(workload) else ""]
-    rows = [("workload", f"{workload.name}: {', '.join(text for text in jobs if text)}")]
+    jobs = counted(len(workload), "job")
+    if len(workload):
+        jobs += f", {workload.tasks.min():,} to {workload.tasks.max():,} nodes each"
+    rows = [("workload", f"{workload.name}: {jobs}")]
     if workload.history:
         rows.append(("made by", ", ".join(workload.history)))
     if workload.cleaning is not None:

@@ -82,6 +82,13 @@ def test_a_saved_result_gives_the_same_page(result: Result, text: str, tmp_path:
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
 
 
+def test_the_sizes_are_those_of_the_jobs() -> None:
+    """Tests that the least job's nodes are said as they are, and not as one."""
+    workload = fs.Workload(submit=[0.0] * 4, tasks=[8, 16, 24, 32], runtime=[5.0] * 4, name="wide")
+    text = page(of_schedules([fs.simulate(workload, fs.Federation.of(32))]))
+    assert "wide: 4 jobs, 8 to 32 nodes each" in text
+
+
 def test_every_plan_and_baseline_is_there(result: Result, text: str) -> None:
     """Tests that plans and baselines are entries with their values, and that plans have the metrics of their values."""
     entries = data_of(text)["entries"]
