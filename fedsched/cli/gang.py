@@ -17,11 +17,10 @@ from fedsched.cli.shared import (
     number_text,
     print_json,
     print_table,
+    refuse,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from fedsched.gang import GangSchedule, GangSystem
     from fedsched.gang.presets import Preset
     from fedsched.workload import Workload
@@ -130,7 +129,7 @@ def command(
     of_log: dict[str, Any] = {"processors": processors, "migration": migration, "time_limit": time_limit, "head": head}
     announce_compiling()
     if _is_log(what):
-        _refuse(what, of_experiment, (*of_system, "completions"))
+        refuse(what, of_experiment, (*of_system, "completions"))
         workload = load_workload(what, head)
         defaults: dict[str, Any] = {"grid": "load", "dispatch": "jseq", "routing": "fastest"}
         chosen = defaults | {name: value for name, value in of_system.items() if value is not None}
@@ -145,7 +144,7 @@ def command(
         return _print_run(what, schedule, cleaning_of(workload), warmup, json)
     preset = presets.named(what)
     names = [field.name for field in fields(preset)]  # type: ignore[arg-type]
-    _refuse(what, of_system | of_experiment | of_log, names)
+    refuse(what, of_system | of_experiment | of_log, names)
     preset = replace(preset, **{name: value for name, value in of_experiment.items() if value is not None})  # type: ignore[type-var]
     if gantt is not None:
         _draw(preset.run(seed), gantt)
@@ -154,13 +153,6 @@ def command(
 
 def _is_log(what: str) -> bool:
     return what == "sample" or Path(what).exists() or Path(what).suffix != ""
-
-
-def _refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None:
-    for name, value in given.items():
-        if value is not None and name not in known:
-            options = ", ".join(f"--{one.replace('_', '-')}" for one in known if one in given)
-            raise ValueError(f"{what} takes no --{name.replace('_', '-')}; it takes {options}.")
 
 
 def _sites(processors: str | None, workload: Workload) -> tuple[int, ...]:

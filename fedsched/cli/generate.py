@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 
 if TYPE_CHECKING:
     from fedsched.workload import Workload
+
+TAKEN = {"lublin": ("nodes", "load"), "poisson": ("nodes", "load"), "planted": ("federation", "makespan")}
 
 
 def command(
@@ -17,10 +19,10 @@ def command(
     *,
     out: Path,
     jobs: int = 1000,
-    nodes: int = 128,
+    nodes: int | None = None,
     load: float | None = None,
-    federation: Path = Path("example"),
-    makespan: float = 3600.0,
+    federation: Path | None = None,
+    makespan: float | None = None,
     estimates: Literal["exact", "tsafrir"] = "exact",
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -36,13 +38,13 @@ def command(
     jobs
         How many jobs.
     nodes
-        The machine's size (lublin, poisson).
+        The machine's size (lublin, poisson: 128 when not given).
     load
         The offered load (lublin: as the model makes it; poisson: 0.7 when not given).
     federation
-        What is cut into jobs (planted): a .toml file or a shipped one's name.
+        What is cut into jobs (planted: example when not given): a federation file or a shipped one's name.
     makespan
-        The planted optimum in seconds.
+        The optimum in seconds (planted: 3600 when not given).
     estimates
         Requested times: the run times, or Tsafrir's few round values.
 
@@ -52,19 +54,23 @@ def command(
     fedsched generate lublin --jobs 5000 --nodes 256 --load 0.8 --estimates tsafrir --out made.swf.gz
     """
     from fedsched import generate
-    from fedsched.cli.shared import check_output, load_federation, print_json
+    from fedsched.cli.shared import check_output, load_federation, print_json, refuse
     from fedsched.io import write
 
     check_output(out, (".swf", ".csv"), what="a workload")
+    given = {"nodes": nodes, "load": load, "federation": federation, "makespan": makespan}
+    refuse(model, given, TAKEN[model])
+    size = 128 if nodes is None else nodes
     workload: Workload
     optimum = None
     if model == "lublin":
-        workload = generate.lublin(jobs, nodes, load=load, seed=seed)
+        workload = generate.lublin(jobs, size, load=load, seed=seed)
     elif model == "poisson":
-        workload = generate.poisson(jobs, nodes, load=0.7 if load is None else load, seed=seed)
+        workload = generate.poisson(jobs, size, load=0.7 if load is None else load, seed=seed)
     else:
-        cluster = load_federation(federation, None)
-        workload, optimum = generate.planted(cluster, jobs=jobs, makespan=makespan, seed=seed)
+        cluster = load_federation(federation or "example", None)
+        optimum = 3600.0 if makespan is None else makespan
+        workload, optimum = generate.planted(cluster, jobs=jobs, makespan=optimum, seed=seed)
     if estimates == "tsafrir":
         workload = workload.with_estimates("tsafrir", seed=seed)
     write(workload, out)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fedsched.errors import FederationError, OutputError, TraceError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
 
     from fedsched.federation import Federation
@@ -27,6 +27,14 @@ CHECK_FAILED, FAILED, INTERRUPTED = 1, 2, 130
 KNEE = "knee"
 PLAN_FORMATS = (".csv", ".swf", ".json")
 CHART_FORMATS = (".svg", ".png", ".pdf")
+
+
+def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None:
+    """Raise the error that says which options there are for what is asked, where others are given: not None."""
+    for name, value in given.items():
+        if value is not None and name not in known:
+            taken = ", ".join(f"--{one.replace('_', '-')}" for one in known if one in given) or "none of this kind"
+            raise ValueError(f"{what} takes no --{name.replace('_', '-')}; it takes {taken}.")
 
 
 def check_input(path: Path | str) -> None:

@@ -347,12 +347,33 @@ def test_info_on_a_federation(call: Callable[..., Any]) -> None:
 def test_generated_workloads_follow_the_seed(model: str, call: Callable[..., Any], tmp_path: Path) -> None:
     """Tests that the same seed writes the same bytes, another seed others, and that `read` takes them."""
     paths = [tmp_path / f"{name}.swf.gz" for name in "abc"]
+    size = () if model == "planted" else ("--nodes", 64)
     for path, seed in zip(paths, (3, 3, 4), strict=True):
-        assert call("generate", model, "--jobs", 50, "--nodes", 64, "--seed", seed, "--out", path)[0] == 0
+        assert call("generate", model, "--jobs", 50, *size, "--seed", seed, "--out", path)[0] == 0
     first, again, other = (path.read_bytes() for path in paths)
     assert first == again
     assert first != other
     assert len(fs.read(paths[0])) >= 50
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("lublin", "--federation", "example"), "lublin takes no --federation; it takes --nodes, --load."),
+        (("lublin", "--makespan", 10), "lublin takes no --makespan"),
+        (("poisson", "--federation", "example"), "poisson takes no --federation"),
+        (("planted", "--nodes", 7), "planted takes no --nodes; it takes --federation, --makespan."),
+        (("planted", "--load", 1.5), "planted takes no --load"),
+    ],
+)
+def test_a_model_takes_its_own_options(
+    words: tuple[object, ...], said: str, call: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Tests that what another model is made by is refused, and not left out of the workload without a word."""
+    status, _, err = call("generate", *words, "--out", tmp_path / "made.csv")
+    assert status == 2
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_planted_says_its_optimum(call: Callable[..., Any], tmp_path: Path) -> None:
