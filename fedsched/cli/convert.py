@@ -9,15 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import cleaning_of, load_federation_file, print_json
+from fedsched.cli.shared import cleaning_of, load_federation_file, print_json, refuse
 from fedsched.errors import OutputError, TraceError, unknown_name
-from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_example, read_federation, write_federation
+from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_federation, write_federation
+from fedsched.io.examples import example_file
 
 if TYPE_CHECKING:
     from fedsched.workload import Workload
 
 WRITTEN = ("swf", "csv", "batsim")
 ALL_FORMATS = {*FORMATS.values(), *FEDERATION_FORMATS.values()}
+# What tells how a workload is read, and how a federation.
+READINGS = {
+    "csv": ("federation",),
+    "swf": ("federation", "over_request", "on_error"),
+    "sacct": ("federation", "over_request", "on_error", "unit"),
+    "batsim": ("federation", "over_request", "on_error"),
+}
+OF_FEDERATIONS = {"sacct": ("unit",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +45,9 @@ def command(
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     to: str | None = None,
     federation: Path | None = None,
-    unit: Literal["cpus", "nodes"] = "cpus",
-    over_request: Literal["raise", "cap", "keep"] = "raise",
-    on_error: Literal["raise", "skip"] = "raise",
+    unit: Literal["cpus", "nodes"] | None = None,
+    over_request: Literal["raise", "cap", "keep"] | None = None,
+    on_error: Literal["raise", "skip"] | None = None,
     lossy: bool = False,
     json: options.Json = False,
 ) -> int:
@@ -57,11 +66,11 @@ def command(
     federation
         The machine the jobs are for (.toml, .xml): wider jobs are dropped; SimGrid's says what a flop takes.
     unit
-        Whether tasks are the cpus or the nodes of Slurm's jobs.
+        Whether tasks are the cpus (when not given) or the nodes of Slurm's jobs.
     over_request
-        What a job that ran past its request gets: the request raised, the run cut, or both kept.
+        What a log's job that ran past its request gets: the request raised (when not given), the run cut, or both kept.
     on_error
-        Whether a malformed line is an error, or skipped and counted.
+        Whether a log's malformed line is an error (when not given), or skipped and counted.
     lossy
         Write what the target has a place for; without it a loss of what the model knows is an error.
 
@@ -74,16 +83,20 @@ def command(
     came_from = from_ or _guess(source)
     if came_from not in ALL_FORMATS:
         raise unknown_name("format", came_from, ALL_FORMATS)
+    given = {"federation": federation, "unit": unit, "over_request": over_request, "on_error": on_error}
+    readings = OF_FEDERATIONS if into == "toml" else READINGS
+    refuse(f"{source} ({came_from}) to {into}", given, readings.get(came_from, ()))
     if into == "toml":
-        return _federation(source, target, came_from, as_json=json)
-    workload = _workload(source, came_from, _machine(federation), unit, over_request, on_error)
+        return _federation(source, target, came_from, unit or "cpus", as_json=json)
+    machine = _machine(federation)
+    workload = _workload(source, came_from, machine, unit or "cpus", over_request or "raise", on_error or "raise")
     kept, lost = _losses(workload, into)
     if kept is not workload and not lossy:
         raise OutputError(
             f"Cannot write {target}: {into} has no place for {' and '.join(lost)}; write .csv, which keeps everything, "
             "or pass --lossy."
         )
-    _write(kept, target, into, _machine(federation))
+    _write(kept, target, into, machine)
     if json:
         said = {"source": str(source), "target": str(target), "from": came_from, "to": into, "jobs": len(workload)}
         said["written"] = [str(target)]
@@ -114,14 +127,18 @@ def _format_of(target: Path, to: str | None) -> str:
 
 def _guess(source: Path) -> str:
     suffix = plain_suffix(source)
-    if not suffix and not source.exists():
-        return "swf"  # the name of a shipped log
+    if _is_shipped(source):
+        suffix = plain_suffix(example_file("workload", str(source)))
     known = FEDERATION_FORMATS | FORMATS
     if suffix not in known:
         raise TraceError(
             f"{source}: its name does not tell its format; give --from one of {', '.join(sorted(ALL_FORMATS))}."
         )
     return known[suffix]
+
+
+def _is_shipped(source: Path) -> bool:
+    return not source.suffix and not source.exists()
 
 
 def _machine(federation: Path | None) -> _Machine:
@@ -133,10 +150,12 @@ def _machine(federation: Path | None) -> _Machine:
     return _Machine(load_federation_file(str(federation)).nodes, speed)
 
 
-def _federation(source: Path, target: Path, kind: str, *, as_json: bool) -> int:
+def _federation(source: Path, target: Path, kind: str, unit: Literal["cpus", "nodes"], *, as_json: bool) -> int:
+    from fedsched.io import sacct
+
     if kind not in FEDERATION_FORMATS.values():
         raise OutputError(f"Cannot write {target}: {source} ({kind}) says nothing of clusters.")
-    found = read_federation(source, kind)
+    found = sacct.read_federation(source, unit=unit) if kind == "sacct" else read_federation(source, kind)
     write_federation(found, target)
     if as_json:
         sizes = {cluster.name: cluster.nodes for cluster in found.clusters}
@@ -158,11 +177,10 @@ def _workload(
 ) -> Workload:
     from fedsched.io import batsim, sacct
 
-    if not source.exists() and not source.suffix:
-        return read_example(str(source))
+    source = example_file("workload", str(source)) if _is_shipped(source) else source
     match kind:
         case "csv":
-            return read(source, kind, nodes=machine.nodes)
+            return _within(read(source, kind, nodes=machine.nodes), machine.nodes)
         case "swf":
             return read(source, kind, nodes=machine.nodes, over_request=over_request, on_error=on_error)
         case "sacct":
@@ -178,6 +196,19 @@ def _workload(
                 node_speed=machine.node_speed,
             )
     raise TraceError(f"{source}: {kind} holds a federation, not jobs; write it to a .toml file.")
+
+
+def _within(workload: Workload, nodes: int | None) -> Workload:
+    """Return the jobs that are no wider than the machine, with the count of the others that logs are read with."""
+    if nodes is None or (workload.tasks <= nodes).all():
+        return workload
+    from fedsched.log import CleaningReport
+
+    kept = workload.filter(workload.tasks <= nodes)
+    if not len(kept):
+        raise TraceError(f"{workload.name}: every job is wider than the federation's {nodes} nodes.")
+    dropped = len(workload) - len(kept)
+    return replace(kept, cleaning=CleaningReport(records=len(workload), kept=len(kept), too_wide=dropped))
 
 
 def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:

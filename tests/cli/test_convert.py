@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fedsched import cli
-from fedsched.io import read, read_federation, write
+from fedsched.federation import Federation
+from fedsched.io import read, read_federation, write, write_federation
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def test_a_platform_and_a_dump_become_federations(
     assert read_federation(tmp_path / "p.toml") == read_federation(platform)
     status, out, _ = run(capsys, dump, tmp_path / "d.toml", "--json")
     assert json.loads(out)["clusters"] == {"a": 32, "b": 8}
+    status, out, _ = run(capsys, dump, tmp_path / "d.toml", "--unit", "nodes", "--json")
+    assert json.loads(out)["clusters"] == {"a": 2, "b": 1}
     status, _, error = run(capsys, "sample", tmp_path / "s.toml")
     assert status == 2
     assert "sample (swf) says nothing of clusters" in error
@@ -103,6 +106,75 @@ def test_a_platform_tells_what_flops_take(tmp_path: Path, capsys: pytest.Capture
     assert (made.runtime.tolist(), made.task_bandwidth.tolist(), made.nodes) == ([10], [3e5], 4)
     assert run(capsys, tmp_path / "b.csv", tmp_path / "c.json", "--federation", platform)[0] == 0
     assert json.loads((tmp_path / "c.json").read_text())["profiles"]["task4"] == profiles["p"]
+
+
+@pytest.mark.parametrize("source", ["w.csv", "w.swf", "w.json", "sample"])
+def test_jobs_wider_than_the_federation_are_dropped(
+    source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that --federation means the same for every source: wider jobs are left out, counted, and the nodes its."""
+    monkeypatch.chdir(tmp_path)
+    jobs = Workload.example()
+    if source != "sample":
+        write(jobs, source)
+    write_federation(Federation.of(20, 10), "small.toml")
+    status, out, _ = run(capsys, source, "out.swf", "--federation", "small.toml", "--json")
+    assert status == 0
+    wide = int((jobs.tasks > 30).sum())
+    assert wide > 0
+    said = json.loads(out)["cleaning"]
+    assert (said["too_wide"], said["kept"], said["records"]) == (wide, len(jobs) - wide, len(jobs))
+    made = read("out.swf")
+    assert made.id.tolist() == jobs.id[jobs.tasks <= 30].tolist()
+    assert made.nodes == 30
+
+
+def test_a_federation_too_small_for_all_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that a CSV file of which no job fits is an error that says so, and nothing is written."""
+    write(Workload(submit=[0], tasks=[9], runtime=[5]), tmp_path / "a.csv")
+    write_federation(Federation.of(4), tmp_path / "small.toml")
+    status, _, error = run(capsys, tmp_path / "a.csv", tmp_path / "b.csv", "--federation", tmp_path / "small.toml")
+    assert status == 2
+    assert "every job is wider than the federation's 4 nodes" in error
+    assert not (tmp_path / "b.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("a.csv", "b.csv", "--over-request", "cap"),
+            "a.csv (csv) to csv takes no --over-request; it takes --federation",
+        ),
+        (("a.csv", "b.csv", "--on-error", "skip"), "takes no --on-error"),
+        (("sample", "b.csv", "--unit", "nodes"), "sample (swf) to csv takes no --unit"),
+        (("jobs.sacct", "b.toml", "--on-error", "skip"), "jobs.sacct (sacct) to toml takes no --on-error"),
+        (("p.xml", "b.toml", "--unit", "nodes"), "p.xml (simgrid) to toml takes no --unit; it takes none"),
+        (("jobs.sacct", "b.toml", "--federation", "c.toml"), "takes no --federation; it takes --unit."),
+    ],
+)
+def test_options_that_do_nothing_are_refused(
+    words: tuple[str, ...],
+    said: str,
+    dump: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tests that what has no meaning for a source or a target is an error, and not left out without a word."""
+    monkeypatch.chdir(tmp_path)
+    write(Workload(submit=[0], tasks=[9], runtime=[5]), "a.csv")
+    status, _, error = run(capsys, *words)
+    assert status == 2
+    assert said in error
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "jobs.sacct"]
+
+
+def test_a_shipped_log_is_read_like_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that --over-request reaches the shipped log, too."""
+    status, _, _ = run(capsys, "sample", tmp_path / "s.csv", "--over-request", "cap")
+    assert status == 0
+    assert read(tmp_path / "s.csv").history[0] == "read sample.swf.gz (over_request='cap')"
 
 
 def test_what_swf_has_no_place_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
