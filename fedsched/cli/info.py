@@ -6,7 +6,14 @@ from math import inf
 from pathlib import Path  # noqa: TC003 the command line reads the types
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import cleaning_of, load_federation_file, load_workload, print_json, print_table
+from fedsched.cli.shared import (
+    cleaning_of,
+    load_federation_file,
+    load_workload,
+    names_federation,
+    print_json,
+    print_table,
+)
 
 
 def command(source: Path, /, *, json: options.Json = False) -> int:
@@ -15,7 +22,8 @@ def command(source: Path, /, *, json: options.Json = False) -> int:
     Parameters
     ----------
     source
-        A workload file (.swf, .csv, also compressed), a federation file (.toml), or the name of a shipped one.
+        A workload file (.swf, .csv, .sacct, .json), a federation file (.toml, .xml), all also .gz, .xz or .bz2; or the
+        name of a shipped one.
 
     Examples
     --------
@@ -24,7 +32,7 @@ def command(source: Path, /, *, json: options.Json = False) -> int:
     """
     from fedsched.io.examples import example_names
 
-    if source.suffix == ".toml" or (not source.exists() and str(source) in example_names("federation")):
+    if names_federation(source) or (not source.exists() and str(source) in example_names("federation")):
         _federation(source, as_json=json)
     else:
         _workload(source, as_json=json)
@@ -34,7 +42,7 @@ def command(source: Path, /, *, json: options.Json = False) -> int:
 def _federation(source: Path, *, as_json: bool) -> None:
     from fedsched.federation import Federation
 
-    federation = load_federation_file(source) if source.suffix == ".toml" else Federation.example(str(source))
+    federation = load_federation_file(source) if names_federation(source) else Federation.example(str(source))
     rows = [
         {
             "cluster": cluster.name,

@@ -21,8 +21,6 @@ from fedsched.errors import TraceError
 if TYPE_CHECKING:
     from fedsched.report import Material
 
-RESULT = ".json"
-
 
 def command(
     source: Path,
@@ -61,14 +59,13 @@ def command(
     fedsched report sample --federation example --policy easy --policy fcfs --out report.html
     """
     from fedsched.report import of_result, write
+    from fedsched.result import Result
 
     check_output(out, (".html", ".htm"), what="a report")
     repeat = ""
-    if RESULT in source.suffixes:
+    if _is_result(source):
         if (federation, nodes, head, policy) != (None, None, None, ()):
             raise TraceError(f"{source}: a saved result has its jobs and nodes; leave out what is for logs.")
-        from fedsched.result import Result
-
         check_input(source)
         material = of_result(Result.load(source))
     else:
@@ -83,6 +80,18 @@ def command(
     else:
         print(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
     return 0
+
+
+def _is_result(source: Path) -> bool:
+    # A Batsim workload is JSON as well; what is no workload either is said to be no result.
+    from fedsched.io import plain_suffix
+    from fedsched.io.files import read_json
+
+    named_so = plain_suffix(source) == ".json"
+    if not named_so or not source.is_file():
+        return named_so
+    content = read_json(source)
+    return not (isinstance(content, dict) and {"jobs", "profiles"} <= content.keys())
 
 
 def _simulated(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 import os
@@ -341,6 +342,40 @@ def test_info_on_a_federation(call: Callable[..., Any]) -> None:
     assert len(groups) == len(fs.Federation.example().groups)
     out = call("info", ROOT / "traces" / "federations" / "das-2.toml")[1]
     assert all(cluster.name in out for cluster in fs.read_federation(ROOT / "traces/federations/das-2.toml").clusters)
+
+
+PLATFORM = """<platform version="4.1"><zone id="z" routing="Full">
+<cluster id="c" prefix="c" radical="0-3" speed="2Gf"/></zone></platform>"""
+
+
+@pytest.mark.parametrize("name", ["machine.xml", "machine.xml.gz", "machine.toml", "machine.toml.gz"])
+def test_every_federation_file_is_taken(name: str, call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that platforms and packed files are taken by `info` and as --federation, like any other."""
+    (tmp_path / "machine.xml").write_text(PLATFORM, encoding="utf-8")
+    fs.read_federation(tmp_path / "machine.xml").write(tmp_path / "machine.toml")
+    path = tmp_path / name
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress((tmp_path / path.stem).read_bytes()))
+    assert json.loads(call("info", path, "--json")[1])["groups"][0]["nodes"] == 4
+    log = tmp_path / "jobs.csv"
+    log.write_text("submit,tasks,runtime\n0,4,5\n", encoding="utf-8")
+    assert json.loads(call("simulate", log, "--federation", path, "--json")[1])["jobs"] == 1
+    path.unlink()
+    for words in (("info", path), ("simulate", log, "--federation", path)):
+        status, _, err = call(*words)
+        assert status == 2
+        assert f"{path}: there is no such file" in err
+
+
+def test_a_report_on_a_batsim_workload(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that JSON which holds jobs is simulated, and JSON which is neither jobs nor a result is said to be none."""
+    log, out = tmp_path / "jobs.json", tmp_path / "report.html"
+    fs.write(fs.Workload.example().head(20), log)
+    assert json.loads(call("report", log, "--nodes", 128, "--out", out, "--json")[1])["jobs"] == 20
+    log.write_text("{}", encoding="utf-8")
+    status, _, err = call("report", log, "--out", out)
+    assert status == 2
+    assert "jobs.json: not a saved result" in err
 
 
 @pytest.mark.parametrize("model", ["lublin", "poisson", "planted"])
