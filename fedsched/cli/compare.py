@@ -19,6 +19,7 @@ from fedsched.cli.shared import (
     load_workload,
     print_json,
     progress_bar,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -127,8 +128,7 @@ def command(
     if report is not None:
         found.report(report, by=by, repeat=f"fedsched {shlex.join(_arguments())}", alpha=alpha)
     if json:
-        written = [str(path) for path in (out, report) if path]
-        print_json(as_json(found, against, by, alpha, written) | {"instances": _read(instances)})
+        print_json(as_json(found, against, by, alpha, written(out, report)) | {"instances": _read(instances)})
     else:
         print(summary(found, against, by, alpha))
         if report is not None:
@@ -190,7 +190,7 @@ def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) ->
     return "\n".join(lines)
 
 
-def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, written: list[str]) -> dict[str, object]:
+def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, files: list[str]) -> dict[str, object]:
     """Return the comparison as a machine reads it."""
     from dataclasses import asdict
 
@@ -206,7 +206,7 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, wr
         if isinstance(pairs, str)
         else [asdict(pair) | {"verdict": pair.verdict, "size": pair.size} for pair in pairs.pairs],
         "failed": [{"run": str(record), "error": record.error} for record in found.failed],
-        "written": written,
+        "written": files,
     }
 
 

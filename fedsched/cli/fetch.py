@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import print_json, print_table
+from fedsched.cli.shared import print_json, print_table, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,6 +52,7 @@ def command(
             rows = [(known, log.file, log.about) for known, log in LOGS.items()]
             print_table("logs of the Parallel Workloads Archive", ("name", "file", "what"), rows, align="lll")
         return 0
+    checksums = set(out.glob("*.sha256"))
     with _bar() as progress:
         got = fetch(name, folder=out, url=url, sha256=sha256, progress=progress)
     if json:
@@ -63,7 +64,7 @@ def command(
                 "bytes": got.bytes,
                 "downloaded": got.downloaded,
                 "checked": got.checked,
-                "written": [str(got.path)] if got.downloaded else [],
+                "written": written(got.path if got.downloaded else None, *(set(out.glob("*.sha256")) - checksums)),
             }
         )
     else:

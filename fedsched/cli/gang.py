@@ -18,9 +18,12 @@ from fedsched.cli.shared import (
     print_json,
     print_table,
     refuse,
+    written,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fedsched.gang import GangSchedule, GangSystem
     from fedsched.gang.presets import Preset
     from fedsched.workload import Workload
@@ -141,14 +144,15 @@ def command(
         limit = math.inf if time_limit is None else time_limit
         schedule = simulate(workload, system, max_completions=completions, time_limit=limit, seed=seed)
         _draw(schedule, gantt)
-        return _print_run(what, schedule, cleaning_of(workload), warmup, json)
+        about = {"cleaning": cleaning_of(workload), "written": written(gantt)}
+        return _print_run(what, schedule, about, warmup, json)
     preset = presets.named(what)
     names = [field.name for field in fields(preset)]  # type: ignore[arg-type]
     refuse(what, of_system | of_experiment | of_log, names)
     preset = replace(preset, **{name: value for name, value in of_experiment.items() if value is not None})  # type: ignore[type-var]
     if gantt is not None:
         _draw(preset.run(seed), gantt)
-    return _print_replications(what, preset, replications, seed, warmup, json)
+    return _print_replications(what, preset, replications, seed, warmup, written(gantt), json)
 
 
 def _is_log(what: str) -> bool:
@@ -179,11 +183,11 @@ def _draw(schedule: GangSchedule, path: Path | None) -> None:
         save(figure, path)
 
 
-def _print_run(what: str, schedule: GangSchedule, cleaning: dict[str, object] | None, warmup: float, json: bool) -> int:
+def _print_run(what: str, schedule: GangSchedule, about: Mapping[str, object], warmup: float, json: bool) -> int:
     classes = ("all", "gangs", "locals")
     rows = {jobs: asdict(schedule.metrics(jobs, warmup=warmup)) for jobs in classes}
     if json:
-        print_json({**rows, "notes": schedule.notes, "cleaning": cleaning})
+        print_json({**rows, "notes": schedule.notes, **about})
         return 0
     table = [(name, *(number_text(rows[jobs][name]) for jobs in classes)) for name in rows["all"]]
     print_table(what, ("metric", *classes), table, align="lrrr")
@@ -198,12 +202,15 @@ def _words(system: GangSystem) -> str:
     return f"{sites} processors, {system.discipline}, {system.dispatch}, migration {' and '.join(moves) or 'none'}"
 
 
-def _print_replications(what: str, preset: Preset, replications: int, seed: int, warmup: float, json: bool) -> int:
+def _print_replications(
+    what: str, preset: Preset, replications: int, seed: int, warmup: float, files: list[str], json: bool
+) -> int:
     from fedsched.gang import replicate
 
     answer = replicate(preset, replications=replications, seed=seed, warmup=warmup)
     if json:
-        print_json({jobs: {name: asdict(value) for name, value in row.items()} for jobs, row in answer.items()})
+        means = {jobs: {name: asdict(value) for name, value in row.items()} for jobs, row in answer.items()}
+        print_json(means | {"written": files})
         return 0
     rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
     print_table(f"{what}, {replications} runs, 95 % intervals", ("metric", *answer), rows, align="lrrr")

@@ -16,6 +16,7 @@ from fedsched.cli.shared import (
     print_json,
     print_table,
     progress_bar,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -151,10 +152,9 @@ def command(
     if out is not None:
         write_windows(next(iter(last.values())), out)
     if json:
-        written = [str(path) for path in (out, gantt) if path]
         plans = {name: _plan(plan) for name, plan in last.items()}
-        cleaning = None if log is None else cleaning_of(log)
-        print_json({"cycles": cycles, "cleaning": cleaning, "means": means, "last": plans, "written": written})
+        about = {"cleaning": None if log is None else cleaning_of(log), "written": written(out, gantt)}
+        print_json({"cycles": cycles, "means": means, "last": plans} | about)
         return 0
     print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]

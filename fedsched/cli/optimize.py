@@ -22,6 +22,7 @@ from fedsched.cli.shared import (
     load_workload,
     print_json,
     write_schedule,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def command(
     if gantt is not None:
         schedule.gantt(gantt)
     if json:
-        print_json(as_json(result, workload, [str(path) for path in (out, gantt, save) if path]))
+        print_json(as_json(result, workload, written(out, gantt, save, checkpoint)))
     else:
         print(result)
     if result.stop_reason == driver.INTERRUPTED:
@@ -142,7 +143,7 @@ def command(
     return 0
 
 
-def as_json(result: Result, workload: Workload, written: list[str]) -> dict[str, object]:
+def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, object]:
     """Return the summary of a result, and of how its log was read, as a machine reads it."""
     return {
         "cleaning": cleaning_of(workload),
@@ -158,5 +159,5 @@ def as_json(result: Result, workload: Workload, written: list[str]) -> dict[str,
         "seconds": result.seconds,
         "stop_reason": result.stop_reason,
         "versions": result.versions,
-        "written": written,
+        "written": files,
     }

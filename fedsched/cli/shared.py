@@ -227,6 +227,11 @@ def chosen_plan(result: Result, choose: str) -> Schedule:
     return result.knee() if choose == KNEE else result.best(choose)
 
 
+def written(*paths: Path | None) -> list[str]:
+    """Return the files that are there of those that were asked for, as --json lists them."""
+    return [str(path) for path in paths if path is not None and path.exists()]
+
+
 def write_schedule(schedule: Schedule, path: Path) -> None:
     """Write a schedule in the format that the suffix names: .csv, .swf (also compressed) or .json."""
     from fedsched.io.atomic import atomic_text

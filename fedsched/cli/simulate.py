@@ -22,6 +22,7 @@ from fedsched.cli.shared import (
     print_table,
     progress_bar,
     write_schedule,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -130,14 +131,15 @@ def command(
         write_schedule(schedule, out)
     if gantt is not None:
         schedule.gantt(gantt)
+    files = written(out, gantt, checkpoint)
     if json:
         about = {"cleaning": cleaning_of(workload), "seconds": seconds}
-        print_json(schedule.to_json() | about | {"written": [str(path) for path in (out, gantt) if path]})
+        print_json(schedule.to_json() | about | {"written": files})
     else:
         _print_costs(schedule, seconds)
     if schedule.complete:
         return 0
-    kept = f" and in {', '.join(str(path) for path in (out, gantt) if path)}" if out or gantt else ""
+    kept = f" and in {', '.join(files)}" if files else ""
     print(f"fedsched: {'; '.join(schedule.notes)}. What was done until then is above{kept}.", file=sys.stderr)
     return INTERRUPTED
 
