@@ -13,6 +13,7 @@ from cyclopts import App, Parameter
 from fedsched import __version__
 from fedsched.cli import COMMANDS, options
 from fedsched.cli import config as settings
+from fedsched.cli.shared import NotTakenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,10 +48,22 @@ def build_app(named: str | None = None) -> App:
     def fedsched(*tokens: options.Rest, config: options.Config = None, debug: options.Debug = False) -> object:
         # The parser calls the program by this function's name where it installs completion. `run` has seen --debug.
         if config is not None or settings.DEFAULT.exists():
-            app.config = (settings.read(config or settings.DEFAULT, app), settings.check_whole_numbers)
+            return _with_settings(app, tokens, settings.read(config or settings.DEFAULT, app))
         return app(tokens, exit_on_error=False, print_error=False)
 
     return app
+
+
+def _with_settings(app: App, tokens: tuple[str, ...], found: settings.Settings) -> object:
+    """Return what the command returns, without those of the file's options that turn out not to go with the call."""
+    app.config = (found, settings.check_whole_numbers)
+    try:
+        return app(tokens, exit_on_error=False, print_error=False)
+    except NotTakenError as error:  # before any work, as all that is wrong with options
+        fewer = found.without(error.options)
+        if fewer == found:
+            raise
+    return _with_settings(app, tokens, fewer)
 
 
 def examples_of(function: Callable[..., object]) -> list[str]:

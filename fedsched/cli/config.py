@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,32 @@ if TYPE_CHECKING:
 DEFAULT = Path("fedsched.toml")
 # Of two that take each other's place, the one on the command line puts the file's one out of force: nobody who asks for
 # so many evaluations, to repeat a search, wants a limit in seconds from elsewhere.
-INSTEAD = {"federation": "nodes", "nodes": "federation", "seconds": "evaluations", "evaluations": "seconds"}
+INSTEAD = {
+    "federation": {"nodes"},
+    "nodes": {"federation"},
+    "seconds": {"evaluations"},
+    "evaluations": {"seconds"},
+    "file": {"trace", "cycles"},
+    "trace": {"file"},
+    "cycles": {"file"},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The tables of a file, by command; the parser calls it to fill in what the command line leaves open."""
+    """The tables of a file, by command; the parser calls it to fill in what the command line leaves open.
+
+    What the call turned out not to take is left out, since nobody wrote it for this call.
+    """
 
     path: Path
     tables: Mapping[str, Mapping[str, Any]]
+    left_out: frozenset[str] = frozenset()
+
+    def without(self, options: frozenset[str]) -> Settings:
+        """Return the settings without these options, as far as there are such in the file."""
+        named = options & {key for table in self.tables.values() for key in table}
+        return replace(self, left_out=self.left_out | named)
 
     def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
         """Give the command's arguments the file's values, and say so on stderr."""
@@ -36,11 +53,19 @@ class Settings:
 
         given = {name.removeprefix("--") for argument in arguments if argument.tokens for name in argument.names}
         table = self.tables.get(commands[0], {}) if commands else {}
-        used = {key: value for key, value in table.items() if not {key, INSTEAD.get(key)} & given}
+        wanted = {key: value for key, value in table.items() if not {key, *INSTEAD.get(key, ())} & given}
+        used = {key: value for key, value in wanted.items() if key not in self.left_out}
+        if not self.left_out:
+            self._say("", used)
+        else:
+            self._say(", left out since it does not go with this call", {k: wanted[k] for k in wanted if k not in used})
         if used:
-            words = ", ".join(f"{key} = {_toml(value)}" for key, value in used.items())
-            print(f"fedsched: from {self.path}: {words}", file=sys.stderr)
             Dict({commands[0]: used}, source=str(self.path))(app, commands, arguments)
+
+    def _say(self, what: str, options: Mapping[str, Any]) -> None:
+        if options:
+            words = ", ".join(f"{key} = {_toml(value)}" for key, value in options.items())
+            print(f"fedsched: from {self.path}{what}: {words}", file=sys.stderr)
 
 
 def read(path: Path, app: App) -> Settings:
@@ -64,7 +89,26 @@ def read(path: Path, app: App) -> Settings:
             if option not in known:
                 raise _unknown(path, f"key in [{name}]", key, known)
             tables[name][option] = value
+        _check_kinds(app, name, tables[name], path)
     return Settings(path, tables)
+
+
+def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -> None:
+    """Raise the error that says which value is none of its option's kind."""
+    from cyclopts import CycloptsError
+    from cyclopts.config import Dict
+
+    arguments = app[command].assemble_argument_collection()
+    try:
+        Dict({command: dict(table)}, source=str(path))(app[command], (command,), arguments)
+        check_whole_numbers(app, (command,), arguments)
+        for argument in arguments:
+            if argument.tokens:
+                argument.convert_and_validate()
+    except CycloptsError as error:
+        error.verbose = False
+        text = str(error)
+        raise ConfigError(text if str(path) in text else f"{path}, [{command}]: {text}") from None
 
 
 def check_whole_numbers(app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
+    NotTakenError,
     check_output,
     cleaning_of,
     load_federation,
@@ -122,7 +123,10 @@ def command(
     if file is not None and (trace is not None or cycles > 1):
         raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
     if federation is not None and trace is None:
-        raise ValueError("--federation is the machine of --trace: give that too, or leave both out for made domains.")
+        raise NotTakenError(
+            ("federation",),
+            "--federation is the machine of --trace: give that too, or leave both out for made domains.",
+        )
     own, idle, log, domain = None, None, None, Domain(nodes=nodes, interval=interval)
     if file is not None:
         own, idle = read_market(file)

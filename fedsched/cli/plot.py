@@ -6,7 +6,16 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import CHART_FORMATS, KNEE, check_choice, check_input, check_output, chosen_plan, print_json
+from fedsched.cli.shared import (
+    CHART_FORMATS,
+    KNEE,
+    NotTakenError,
+    check_choice,
+    check_input,
+    check_output,
+    chosen_plan,
+    print_json,
+)
 
 
 def command(
@@ -41,7 +50,8 @@ def command(
     check_input(result)
     check_output(out, CHART_FORMATS, what="a chart")
     if what == "front" and choose != KNEE:
-        raise ValueError(f"--choose {choose} goes with a picture that shows a plan: --what all or gantt; leave it out.")
+        why = "goes with a picture that shows a plan: --what all or gantt"
+        raise NotTakenError(("choose",), f"--choose {choose} {why}; leave it out.")
     found = Result.load(result)
     check_choice(choose, found.objectives)
     if what == "gantt":

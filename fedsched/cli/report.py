@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
+    NotTakenError,
     check_input,
     check_output,
     cleaning_of,
@@ -16,7 +17,6 @@ from fedsched.cli.shared import (
     print_json,
     progress_bar,
 )
-from fedsched.errors import TraceError
 
 if TYPE_CHECKING:
     from fedsched.report import Material
@@ -65,7 +65,10 @@ def command(
     repeat = ""
     if _is_result(source):
         if (federation, nodes, head, policy) != (None, None, None, ()):
-            raise TraceError(f"{source}: a saved result has its jobs and nodes; leave out what is for logs.")
+            raise NotTakenError(
+                ("federation", "nodes", "head", "policy"),
+                f"{source}: a saved result has its jobs and nodes; leave out what is for logs.",
+            )
         check_input(source)
         material = of_result(Result.load(source))
     else:

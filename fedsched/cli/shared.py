@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fedsched.errors import FederationError, OutputError, TraceError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
 
     from fedsched.federation import Federation
@@ -29,12 +29,20 @@ PLAN_FORMATS = (".csv", ".swf", ".json")
 CHART_FORMATS = (".svg", ".png", ".pdf")
 
 
+class NotTakenError(ValueError):
+    """Options were given that do not go with what is asked; those that a file gave are then left out."""
+
+    def __init__(self, options: Iterable[str], message: str) -> None:
+        super().__init__(message)
+        self.options = frozenset(option.replace("_", "-") for option in options)
+
+
 def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None:
     """Raise the error that says which options there are for what is asked, where others are given: not None."""
-    for name, value in given.items():
-        if value is not None and name not in known:
-            taken = ", ".join(f"--{one.replace('_', '-')}" for one in known if one in given) or "none of this kind"
-            raise ValueError(f"{what} takes no --{name.replace('_', '-')}; it takes {taken}.")
+    others = [name for name, value in given.items() if value is not None and name not in known]
+    if others:
+        taken = ", ".join(f"--{one.replace('_', '-')}" for one in known if one in given) or "none of this kind"
+        raise NotTakenError(others, f"{what} takes no --{others[0].replace('_', '-')}; it takes {taken}.")
 
 
 def check_input(path: Path | str) -> None:

@@ -13,6 +13,7 @@ from fedsched.cli.shared import (
     CHART_FORMATS,
     INTERRUPTED,
     PLAN_FORMATS,
+    NotTakenError,
     check_output,
     cleaning_of,
     load_federation,
@@ -145,9 +146,9 @@ def command(
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:
-    for option, value in options.items():
-        if value is not None:
-            raise ValueError(f"--{option} {value} {why}; leave it out.")
+    given = {option: value for option, value in options.items() if value is not None}
+    for option, value in given.items():
+        raise NotTakenError(given, f"--{option} {value} {why}; leave it out.")
 
 
 class _Search(NamedTuple):
@@ -195,9 +196,8 @@ def _rules(
         raise unknown_name("policy", policy, [*POLICIES, ROLLING])
     rules = POLICIES[policy.lower()]
     if not isinstance(rules, Rules):
-        for option, value in (("order", order), ("backfill-order", backfill_order), ("placement", placement)):
-            if value is not None:
-                raise ValueError(f"--{option} {value}: policy {policy.lower()!r} chooses that itself; leave it out.")
+        own = {"order": order, "backfill-order": backfill_order, "placement": placement}
+        _refuse(own, f"is what policy {policy.lower()!r} chooses itself")
         return replace(rules, dispatch=dispatch or rules.dispatch)
     changed = (order, dispatch, backfill_order) != (None, None, None)
     return replace(

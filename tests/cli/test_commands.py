@@ -174,8 +174,11 @@ def test_a_gantt_chart_is_drawn(name: str, magic: bytes, tmp_path: Path, call: C
         (("simulate", "sample", "--policy", "eazy"), "Did you mean 'easy'"),
         (("simulate", "sample", "--policy", "minmin"), "Did you mean 'min-min'"),
         (("simulate", "sample", "--policy", "lookahed"), "Did you mean 'lookahead'"),
-        (("simulate", "sample", "--policy", "mct", "--placement", "single"), "--placement single: policy 'mct'"),
-        (("simulate", "sample", "--policy", "mct", "--order", "sjf"), "--order sjf: policy 'mct'"),
+        (
+            ("simulate", "sample", "--policy", "mct", "--placement", "single"),
+            "policy 'mct' chooses itself",
+        ),
+        (("simulate", "sample", "--policy", "mct", "--order", "sjf"), "--order sjf is what policy 'mct' chooses"),
         (("simulate", "sample", "--placement", "singel"), "Did you mean 'single'"),
         (("simulate", "sample", "--order", "sjff"), "Did you mean 'sjf'"),
         (("simulate", "sample", "--federation", "exampel"), "Did you mean 'example'"),

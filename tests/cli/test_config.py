@@ -53,6 +53,78 @@ def test_what_excludes_an_option_overrules_it_too(write: Callable[..., Path], ca
     assert said["stop_reason"] == "70 evaluations"
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "left"),
+    [
+        ('[simulate]\npolicy = "rolling"\nevaluations = 50\nwindow = 5\n', ("simulate", "sample", "--policy", "easy"),
+         "evaluations = 50, window = 5"),
+        ('[simulate]\norder = "saf"\nevaluations = 5\n', ("simulate", "sample", "--policy", "rolling", "--head", 5),
+         'order = "saf"'),
+        ('[simulate]\nplacement = "single"\n', ("simulate", "sample", "--policy", "mct"), 'placement = "single"'),
+        ('[report]\nfederation = "example"\nhead = 3\n', ("report", "result.json", "--out", "r.html"),
+         'federation = "example", head = 3'),
+        ('[generate]\nnodes = 64\n', ("generate", "planted", "--jobs", 5, "--out", "r.csv"), "nodes = 64"),
+        ('[gang]\nscheduler = "AFCFS"\n', ("gang", "sample", "--head", 5), 'scheduler = "AFCFS"'),
+        ('[plot]\nchoose = "energy"\n', ("plot", "result.json", "--what", "front", "--out", "f.svg"),
+         'choose = "energy"'),
+        ('[convert]\nunit = "nodes"\non-error = "skip"\n', ("convert", "sample", "s.csv"), 'unit = "nodes"'),
+        ('[market]\nfederation = "example"\n', ("market", "--method", "css"), 'federation = "example"'),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_with_the_call_is_left_out(
+    text: str, words: tuple[object, ...], left: str, write: Callable[..., Path], call: Callable[..., Any]
+) -> None:
+    """Tests that no file stands in the way of a call which its author did not think of, and that stderr says so."""
+    jobs, machine = fs.Workload.example().head(5), fs.Federation.example()
+    aims = ("makespan", "energy")
+    result = fs.optimize(jobs, machine, objectives=aims, method="random", evaluations=5, baselines=("fcfs",))
+    result.save(write("", "result.json"))
+    write(text)
+    status, _, err = call(*words)
+    assert status == 0
+    assert f"fedsched: from fedsched.toml, left out since it does not go with this call: {left}\n" in err
+
+
+def test_what_the_command_line_gives_is_still_refused(write: Callable[..., Path], call: Callable[..., Any]) -> None:
+    """Tests that an option of the call itself that does not go with it is an error, whatever the file says."""
+    write("[simulate]\nwindow = 5\nhead = 10\n")
+    status, _, err = call("simulate", "sample", "--window", 7)
+    assert status == 2
+    assert "left out" not in err
+    assert "--window 7 goes with --policy rolling; leave it out" in err
+
+
+def test_a_market_of_the_command_line_takes_the_place_of_the_file_s(
+    write: Callable[..., Path], call: Callable[..., Any]
+) -> None:
+    """Tests that --trace puts the file's market out of force."""
+    write('[market]\nfile = "nowhere.toml"\nmethod = "css"\n')
+    words = ("--trace", "sample", "--federation", "example", "--begin", 40000, "--interval", 20000)
+    assert call("market", *words)[0] == 0
+    assert call("market")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[simulate]\nsample = "x"\n', 'unable to convert "x" into int'),
+        ("[optimize]\nhead = 2.5\n", 'unable to convert "2.5" into int'),
+        ('[plot]\nwhat = "everything"\n', "all"),
+        ("[market]\ntasks = [1, 2, 3]\n", "fedsched.toml, [market]: Incorrect number of arguments"),
+    ],
+)
+def test_kinds_are_checked_wherever_they_stand(
+    text: str, said: str, write: Callable[..., Path], call: Callable[..., Any]
+) -> None:
+    """Tests that a value of the wrong kind is an error in the table of another command, too, and names the file."""
+    write(text)
+    status, out, err = call("info", "sample")
+    assert (status, out) == (2, "")
+    assert err.startswith("fedsched: ")
+    assert said in err
+    assert "fedsched.toml" in err
+
+
 def test_a_named_file_takes_the_place_of_the_folder_s(write: Callable[..., Path], call: Callable[..., Any]) -> None:
     """Tests that --config, before or behind the command, is read instead of fedsched.toml; an empty one is none."""
     write("[simulate]\nhead = 1\n")
