@@ -22,8 +22,7 @@ def command(source: Path, /, *, json: options.Json = False) -> int:
     Parameters
     ----------
     source
-        A workload file (.swf, .csv, .sacct, .json), a federation file (.toml, .xml), all also .gz, .xz or .bz2; or the
-        name of a shipped one.
+        A workload (.swf, .csv, .sacct, .json) or a federation (.toml, .xml), also packed; or the name of a shipped one.
 
     Examples
     --------
