@@ -10,7 +10,6 @@ from fedsched.cli.shared import (
     cleaning_of,
     load_federation_file,
     load_workload,
-    names_federation,
     print_json,
     print_table,
 )
@@ -31,17 +30,24 @@ def command(source: Path, /, *, json: options.Json = False) -> int:
     """
     from fedsched.io.examples import example_names
 
-    if names_federation(source) or (not source.exists() and str(source) in example_names("federation")):
+    if _is_file_of_federation(source) or (not source.exists() and str(source) in example_names("federation")):
         _federation(source, as_json=json)
     else:
         _workload(source, as_json=json)
     return 0
 
 
+def _is_file_of_federation(source: Path) -> bool:
+    # By its name; a dump of Slurm's, of which both can be read, is a log first.
+    from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix
+
+    return plain_suffix(source) in FEDERATION_FORMATS.keys() - FORMATS.keys()
+
+
 def _federation(source: Path, *, as_json: bool) -> None:
     from fedsched.federation import Federation
 
-    federation = load_federation_file(source) if names_federation(source) else Federation.example(str(source))
+    federation = load_federation_file(source) if _is_file_of_federation(source) else Federation.example(str(source))
     rows = [
         {
             "cluster": cluster.name,

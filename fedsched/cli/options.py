@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-LOG_FILES = "(.swf or .csv, also .gz, .xz, .bz2), or `sample`."
-FEDERATION_NAMES = "A federation file (.toml), or the name of a shipped one (example, figure-1-5, …)"
+LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or `sample`."
+FEDERATION_NAMES = "A federation file (.toml, .xml or .sacct), or the name of a shipped one (example, figure-1-5, …)"
 CHOICE = "knee, or an objective's name for the best by it."
 
 # What to work on. A path, so that a shell completes the names of files; a shipped name goes through as it is.

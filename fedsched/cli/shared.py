@@ -101,21 +101,15 @@ def load_federation_file(path: Path | str) -> Federation:
     return read_federation(path)
 
 
-def names_federation(path: Path | str) -> bool:
-    """Return whether a file's name tells that a federation is in it; a Slurm dump's tells of jobs first."""
-    from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix
-
-    return plain_suffix(path) in FEDERATION_FORMATS.keys() - FORMATS.keys()
-
-
 def load_federation(federation: Path | str | None, nodes: int | None, workload: Workload | None = None) -> Federation:
     """Return the federation in a file or by name; or one cluster of `nodes` nodes, by default the log's machine."""
     from fedsched.federation import Federation
+    from fedsched.io import FEDERATION_FORMATS, plain_suffix
 
     if federation is not None and nodes is not None:
         raise FederationError("Give --federation or --nodes, not both.")
     if federation is not None:
-        is_file = names_federation(federation) or Path(federation).exists()
+        is_file = plain_suffix(federation) in FEDERATION_FORMATS or Path(federation).exists()
         return load_federation_file(federation) if is_file else Federation.example(str(federation))
     size = nodes if nodes is not None else workload.nodes if workload is not None else 0
     if not size and nodes is None:

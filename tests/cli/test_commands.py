@@ -364,10 +364,11 @@ def test_every_federation_file_is_taken(name: str, call: Callable[..., Any], tmp
     log.write_text("submit,tasks,runtime\n0,4,5\n", encoding="utf-8")
     assert json.loads(call("simulate", log, "--federation", path, "--json")[1])["jobs"] == 1
     path.unlink()
-    for words in (("info", path), ("simulate", log, "--federation", path)):
+    dump = tmp_path / "nowhere.sacct"
+    for words in (("info", path), ("simulate", log, "--federation", path), ("simulate", log, "--federation", dump)):
         status, _, err = call(*words)
         assert status == 2
-        assert f"{path}: there is no such file" in err
+        assert f"{words[-1]}: there is no such file" in err
 
 
 def test_a_report_on_a_batsim_workload(call: Callable[..., Any], tmp_path: Path) -> None:

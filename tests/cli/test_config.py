@@ -99,8 +99,8 @@ def test_a_market_of_the_command_line_takes_the_place_of_the_file_s(
 ) -> None:
     """Tests that --trace puts the file's market out of force."""
     write('[market]\nfile = "nowhere.toml"\nmethod = "css"\n')
-    words = ("--trace", "sample", "--federation", "example", "--begin", 40000, "--interval", 20000)
-    assert call("market", *words)[0] == 0
+    write("submit,tasks,runtime\n0,2,60\n10,1,50\n", "jobs.csv")
+    assert call("market", "--trace", "jobs.csv", "--federation", "example")[0] == 0
     assert call("market")[0] == 2
 
 
