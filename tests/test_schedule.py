@@ -77,6 +77,16 @@ def test_swf_tells_waits_and_runs(tmp_path: Path) -> None:
     np.testing.assert_array_equal(log.runtime, made.run)
 
 
+def test_swf_names_the_machine_that_ran_the_jobs(tmp_path: Path) -> None:
+    """The log of a schedule has the size of its own machine, not of the one whose log was read."""
+    (tmp_path / "small.swf").write_text("; MaxNodes: 4\n; MaxProcs: 4\n1 0 -1 10 3 -1 -1 3 -1 -1 1 1 1 1 1 1 -1 -1\n")
+    workload = fs.read(tmp_path / "small.swf")
+    for nodes in (3, 4, 512):
+        fs.simulate(workload, fs.Federation.homogeneous(nodes)).to_swf(tmp_path / "run.swf")
+        assert fs.read(tmp_path / "run.swf").nodes == nodes
+        assert f"; MaxNodes: {nodes}\n" in (tmp_path / "run.swf").read_text()
+
+
 def test_a_frame_has_a_row_a_job() -> None:
     """The table has the workload's columns, the times, and the nodes of each cluster."""
     frame = schedule().to_frame()

@@ -135,7 +135,7 @@ def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
         sites=kept.sites,
         log=LogColumns(done.size, columns),
         name=kept.name,
-        nodes=kept.nodes or schedule.federation.nodes,
+        nodes=schedule.federation.nodes,
         header=(*kept.header, ("Note", f"scheduled by fedsched: {schedule.policy}")),
     )
     write_swf(as_run, path, lossy=True)
