@@ -50,6 +50,18 @@ def test_csv_comes_back_equal(tmp_path: Path) -> None:
     back.verify()
 
 
+@pytest.mark.parametrize("names", [("Köln, neu", 'a,"b', "c\nd"), ("c", "c/2", "c/2/1"), ("c/1", "c")])
+def test_csv_comes_back_whatever_the_clusters_are_called(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Commas, quotes and ends of lines in clusters' names, and names that look like groups, all keep their columns."""
+    one, two = (fs.NodeGroup(1),), (fs.NodeGroup(2), fs.NodeGroup(2, 0.5))
+    machine = fs.Federation(tuple(fs.Cluster(name, two if name == "c" else one) for name in names))
+    workload = fs.Workload(submit=[0, 0, 1], tasks=[3, machine.nodes, 1], runtime=[10, 5, 7])
+    made = fs.simulate(workload, machine)
+    made.to_csv(tmp_path / "plan.csv")
+    assert fs.Schedule.read(tmp_path / "plan.csv", workload, machine) == made
+    assert made.to_frame().filter(regex="^nodes:").shape == made.counts.shape
+
+
 def test_a_damaged_csv_is_named(tmp_path: Path) -> None:
     """A missing column, a strange job and a broken number are errors with file and line."""
     made = schedule()
