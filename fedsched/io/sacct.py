@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.errors import FederationError, TraceError, unknown_name
 from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
-from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
+from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
 from fedsched.io.files import read_text
 from fedsched.io.sacct_values import (
     STATES,
@@ -291,7 +291,7 @@ class _Parser:
         """Fill the fields; return how many jobs had no number of their own."""
         used, asked = ("cpus", "nodes") if self.unit == "cpus" else ("nodes", "cpus")
         counts = [read[name] for name in (used, f"requested_{used}", asked, f"requested_{asked}") if name in read]
-        table[0], renumbered = _distinct(read["id"])
+        table[0], renumbered = distinct_ids(_own(read["id"]))
         table[1] = read["submit"] - origin
         if "start" in read:
             wait = read["start"] - read["submit"]
@@ -331,17 +331,6 @@ def _known(values: Column) -> Column:
     return np.where(np.isfinite(values), values, -1.0)
 
 
-def _distinct(ids: Column) -> tuple[Column, int]:
-    """Return ids that differ, and how many were exchanged.
-
-    Requeued jobs, and jobs of several clusters, may share one: the first keeps it, the others get numbers above all.
-    """
-    rows = np.arange(len(ids))
-    own = np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53)
-    _, first = np.unique(np.where(own, ids, -1.0 - rows), return_index=True)
-    keeps = np.zeros(len(ids), dtype=np.bool_)
-    keeps[first] = True
-    keeps &= own
-    top = float(ids[keeps].max(initial=0.0))
-    fresh = np.where(keeps, ids, top + np.cumsum(~keeps))
-    return fresh, int(np.count_nonzero(~keeps))
+def _own(ids: Column) -> Column:
+    """Return the ids that are numbers of jobs, and NaN for the others."""
+    return np.where(np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53), ids, np.nan)

@@ -55,8 +55,9 @@ def read_swf(
         A plain, gzip, xz or bzip2 file.
     clean
         "standard" sorts by (submit, id) and drops rows that are no job: submit below 0, no run time, no processors,
-        more processors than the machine, a status not among `statuses`. "none" keeps every row in the file's order, and
-        fails when one of them is no job; `read_table` gives the bare numbers of any log.
+        more processors than the machine, a status not among `statuses`; of rows with one id all but the first get new
+        ones. "none" keeps every row in the file's order, and fails when one of them is no job; `read_table` gives the
+        bare numbers of any log.
     nodes
         The machine's size; default: what the header says (MaxProcs, else MaxNodes).
     over_request

@@ -287,11 +287,24 @@ def test_uncleaned_rows_that_are_no_job(tmp_path: Path) -> None:
 
 
 def test_repeated_ids(tmp_path: Path) -> None:
-    """Two rows of one id are an error that names the cure, and the cure works."""
+    """The first row of an id in the file keeps it, others get numbers above all, counted; dropped ones do not count."""
+    path = file_of(tmp_path, row(f2=9), row(f1=7, f2=4), row(f2=4), row(f1="7.5"), row(f1=9, f4=0), row(f1=7, f11=3))
+    log = fs.read(path)
+    assert (log.id.tolist(), log.submit.tolist()) == ([9, 7, 8, 1], [0, 4, 4, 9])
+    assert log.cleaning is not None
+    assert log.cleaning.renumbered == 2
+    assert "2 without a number of their own: numbered anew" in str(log.cleaning)
+    fs.write(log, tmp_path / "again.swf")
+    assert fs.read(tmp_path / "again.swf") == log
+    assert fs.read(path, renumber=True).id.tolist() == [1, 2, 3, 4]
+
+
+def test_uncleaned_repeated_ids(tmp_path: Path) -> None:
+    """Rows taken as they stand keep their ids: two of one id are an error that names the cure, and the cure works."""
     path = file_of(tmp_path, row(), row(f2=4))
     with pytest.raises(TraceError, match=r"bear the same id.*renumber=True"):
-        fs.read(path)
-    assert fs.read(path, renumber=True).id.tolist() == [1, 2]
+        fs.read(path, clean="none")
+    assert fs.read(path, clean="none", renumber=True).id.tolist() == [1, 2]
 
 
 def test_unknown_suffixes_and_formats(tmp_path: Path) -> None:
