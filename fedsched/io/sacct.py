@@ -14,7 +14,7 @@ from fedsched.errors import FederationError, TraceError, unknown_name
 from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
-from fedsched.io.files import read_text
+from fedsched.io.files import SKIP, read_text
 from fedsched.io.sacct_values import (
     STATES,
     UNKNOWN,
@@ -248,7 +248,7 @@ class _Parser:
 
     def _malformed(self, line: int, problem: str) -> None:
         if not self.skip:
-            raise TraceError(f'{self.path}, line {line}{problem}. on_error="skip" counts such lines and goes on.')
+            raise TraceError(f"{self.path}, line {line}{problem}. {SKIP} counts such lines and goes on.")
         self.malformed += 1
 
     def log(self) -> RawLog:
@@ -301,7 +301,8 @@ class _Parser:
             table[4] = _known(counts[0])
             table[7] = _known(read.get(f"requested_{used}", counts[0]))
             if used not in read and f"requested_{used}" not in read:
-                raise TraceError(f'{self.path}: no column says how many {used} a job had; unit="{asked}" needs none.')
+                cure = f'unit="{asked}" (fedsched convert: --unit {asked}) needs none'
+                raise TraceError(f"{self.path}: no column says how many {used} a job had; {cure}.")
         if "limit" in read:
             table[8] = np.where(read["limit"] == UNLIMITED, 2.0**31 - 1, _known(read["limit"]))
         table[10] = read.get("state", table[10])

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.cli import run
 from fedsched.errors import OutputError, TraceError, UnknownNameError
 from fedsched.io.swf import read_swf, write_swf
 from fedsched.io.swf_table import read_table
@@ -317,6 +318,17 @@ def test_unknown_suffixes_and_formats(tmp_path: Path) -> None:
     assert len(fs.read(path, format="swf")) == 1
     with pytest.raises(ValueError, match="read_federation"):
         fs.read(tmp_path / "f.toml")
+
+
+def test_the_cures_of_errors_work_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A malformed line, and a name that tells no format, are errors that name the options which then help."""
+    path, target = file_of(tmp_path, row(), "nonsense", name="log.txt"), tmp_path / "log.csv"
+    with pytest.raises(UnknownNameError, match=r"give format= .fedsched convert: --from. one of"):
+        fs.read(path)
+    with pytest.raises(TraceError, match=r"fedsched convert: --on-error skip. counts such lines"):
+        fs.read(path, "swf")
+    assert run(["convert", str(path), str(target), "--from", "swf", "--on-error", "skip"]) == 0, capsys.readouterr().err
+    assert len(fs.read(target)) == 1
 
 
 @pytest.mark.parametrize("options", [{"clean": "x"}, {"over_request": "x"}, {"sites": "x"}, {"on_error": "x"}])
