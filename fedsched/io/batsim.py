@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # The names that versions of Batsim gave to the profiles that say how long a job runs.
 DELAYS = ("delay", "DelayProfile")
-EACH = ("parallel_homogeneous", "ParallelTaskHomogeneousProfile", "msg_par_hg")
+EACH = ("parallel_homogeneous", "ptask_homogeneous", "ParallelTaskHomogeneousProfile", "msg_par_hg")
 TOTAL = ("parallel_homogeneous_total", "msg_par_hg_tot")
 SPREAD = ("DefinedAmountsSpreadUniformly", "defined_amount_spread_uniformly")
 KNOWN_TYPES = (*DELAYS, *EACH, *TOTAL)
