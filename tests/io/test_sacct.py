@@ -101,6 +101,25 @@ def test_the_readable_columns_stand_in_for_the_raw_ones(tmp_path: Path) -> None:
     assert (jobs.cleaning.renumbered, jobs.cleaning.steps) == (3, 1)
 
 
+@pytest.mark.parametrize("others", ["7200", ""])
+def test_slurms_numbers_for_no_value_are_none(tmp_path: Path, others: str) -> None:
+    """Tests that NO_VAL and NO_VAL64 are unknown joules, requests and ids, beside numbers and beside empty fields."""
+    path = tmp_path / "a.sacct"
+    lines = [
+        f"7|2024-01-01T00:00:00|60|4294967294|4|{others}",
+        "4294967294|2024-01-01T00:00:10|60|10|4|4294967294",
+        "9|2024-01-01T00:00:20|60|10|4|18446744073709551614",
+    ]
+    path.write_text("\n".join(["JobIDRaw|Submit|ElapsedRaw|TimelimitRaw|NCPUS|ConsumedEnergyRaw", *lines]))
+    jobs = read(path)
+    assert jobs.log is not None
+    assert jobs.log.energy.tolist() == [float(others or -1), -1, -1]
+    assert jobs.estimate.tolist() == [60, 600, 600]
+    assert jobs.id.tolist() == [7, 10, 9]
+    assert jobs.cleaning is not None
+    assert (jobs.cleaning.missing_request, jobs.cleaning.renumbered) == (1, 1)
+
+
 def test_start_and_end_stand_in_for_the_elapsed_time(tmp_path: Path) -> None:
     """Tests that run times come from Start and End where nothing else tells them."""
     columns = tuple(name for name in COLUMNS if name not in ("ElapsedRaw", "State"))
