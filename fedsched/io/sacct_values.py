@@ -34,9 +34,9 @@ STATES = {
     "RUNNING": UNKNOWN, "PENDING": UNKNOWN, "SUSPENDED": UNKNOWN, "RESIZING": UNKNOWN, "CONFIGURING": UNKNOWN,
     "STAGE_OUT": UNKNOWN, "SIGNALING": UNKNOWN, "RESV_DEL_HOLD": UNKNOWN,
 }  # fmt: skip
-# As `sacct` cuts them to ten letters without -P's full width.
-_STATES = STATES | {name[:10]: code for name, code in STATES.items()}
-_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d))?(?::(\d\d)(?:\.\d+)?)?", re.ASCII)
+# Without -P's full width `sacct` cuts them to ten letters, the last of which is a plus.
+_STATES = STATES | {name[:9]: code for name, code in STATES.items()}
+_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d)(?::(\d\d))?(?:\.\d+)?)?", re.ASCII)
 _CLOCK = re.compile(r"[T ](\d\d):(\d\d):(\d\d)", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d*)?", re.ASCII)

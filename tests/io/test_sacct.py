@@ -11,6 +11,7 @@ import pytest
 from fedsched.errors import FederationError, TraceError
 from fedsched.io import read, read_federation, write
 from fedsched.io.sacct import read_sacct
+from fedsched.io.sacct_values import STATES, duration_of, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,6 +119,21 @@ def test_slurms_numbers_for_no_value_are_none(tmp_path: Path, others: str) -> No
     assert jobs.id.tolist() == [7, 10, 9]
     assert jobs.cleaning is not None
     assert (jobs.cleaning.missing_request, jobs.cleaning.renumbered) == (1, 1)
+
+
+@pytest.mark.parametrize("state", [state for state in STATES if len(state) > 10])
+def test_states_cut_to_ten_letters(state: str) -> None:
+    """Tests that a state is known by its first nine letters and the plus that sacct writes for the others."""
+    assert state_of(f"{state[:9]}+") == state_of(state) == STATES[state]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10:00", 600), ("10:00.500", 600), ("1:10:00.500", 4200), ("1-02:10:00", 94200), ("1-02:10", 94200)],
+)
+def test_a_fraction_moves_no_place(text: str, seconds: float) -> None:
+    """Tests that minutes stay minutes where a fraction follows the seconds."""
+    assert duration_of(text) == seconds
 
 
 def test_start_and_end_stand_in_for_the_elapsed_time(tmp_path: Path) -> None:
