@@ -212,7 +212,7 @@ def _sites(
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return the sites that the partitions stand for, and the site of each row."""
     partition = raw.table[15, rows]
-    named = _partition_names(raw.header)
+    named = partition_names(raw.header)
     used, jobs = np.unique(partition[partition >= 0], return_counts=True)
     if sites == "partition" and not len(used):
         raise TraceError(f"{path}: no job has a partition (field 16); read it with sites=None.")
@@ -226,7 +226,8 @@ def _sites(
     return names, np.where(partition >= 0, np.searchsorted(numbers, partition), NO_SITE)
 
 
-def _partition_names(header: tuple[tuple[str, str], ...]) -> dict[float, str]:
+def partition_names(header: tuple[tuple[str, str], ...]) -> dict[float, str]:
+    """Return the names that a header gives to numbers of partitions; '' where it gives none."""
     found = [re.match(r"(\d+)\s*(.*)", text) for label, text in header if label == "Partition"]
     return {float(match[1]): match[2].replace("|", "/").strip() for match in found if match}
 
