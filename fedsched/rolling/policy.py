@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.errors import unknown_name
 from fedsched.policies import PLACEMENTS, Rules
-from fedsched.search.methods import method_named
+from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fedsched.workload import Workload
 
 CHANGE = "change"
+OF_SEVERAL = frozenset({"mpso-fga"})  # methods that set objectives against one another: a plan here has one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class Rolling:
     Parameters
     ----------
     method
-        A name of `fedsched.search.METHODS`; "auto" is "memetic".
+        A name of `fedsched.search.METHODS`; "auto" is "memetic". "mpso-fga", which needs two objectives, is refused.
     window
         How many waiting jobs are planned, those that have waited longest; the others stand behind them, first come
         first served.
@@ -86,7 +87,13 @@ class Rolling:
         if not isinstance(self.every, str):
             object.__setattr__(self, "every", float(self.every))
         Objectives.of(self.objective)
-        method_named(self.method)
+        if not isinstance(self.method, str):
+            raise TypeError(f"Rolling: method={self.method!r} must be the name of a search method.")
+        if method_named(self.method).name in OF_SEVERAL:
+            usable = ", ".join(name for name in METHODS if name not in OF_SEVERAL)
+            raise ValueError(
+                f"Rolling: method={self.method!r} needs two objectives, a rolling plan has one; use one of {usable}."
+            )
         if self.placement is not None and self.placement not in PLACEMENTS:
             raise unknown_name("placement rule", self.placement, PLACEMENTS)
 
