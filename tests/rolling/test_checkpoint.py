@@ -15,6 +15,7 @@ from rolling_cases import crowd, unlike
 import fedsched as fs
 from fedsched.errors import FedschedError, OutputError
 from fedsched.rolling import Rolling, checkpoint
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,11 +157,28 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
         fs.simulate(FEW, MACHINE, policy)
 
 
+def test_no_flipped_bit_is_taken_for_a_state(tmp_path: Path) -> None:
+    """Tests several hundred flips of one bit, everywhere in the file: each is refused, and the intact file is not."""
+    path = tmp_path / "run.npz"
+    policy = replace(POLICY, checkpoint=path)
+    whole = fs.simulate(FEW, MACHINE, policy)
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in [*range(100), *rng.integers(len(content), size=200).tolist(), *range(-100, 0)]:
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(flipped)
+        with pytest.raises(FedschedError, match=r"run\.npz: not a checkpoint.*delete it to begin anew"):
+            prepare(FEW, MACHINE, policy)
+    path.write_bytes(content)
+    assert fs.simulate(FEW, MACHINE, policy) == whole
+
+
 def test_another_table_is_refused(tmp_path: Path) -> None:
     """Tests that arrays in the same kind of file, of another program or version, are refused too."""
     path = tmp_path / "run.npz"
     np.savez(path, format=np.array("something 2"), key=np.array(""))
-    with pytest.raises(FedschedError, match="not a checkpoint of this version, but 'something 2'"):
+    with pytest.raises(FedschedError, match="not a checkpoint of a rolling run, or of another version"):
         fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
 
 
