@@ -293,6 +293,8 @@ def test_the_face_is_public() -> None:
         ({"objective": "slowdown"}, UnknownNameError, "bounded_slowdown"),
         ({"objective": ("makespan", "energy")}, TypeError, "must be the name of one metric column"),
         ({"objective": "user_spread"}, UnknownNameError, "Unknown objective"),
+        ({"checkpoint": 3}, TypeError, "checkpoint=3 must be the path of a file"),
+        ({"checkpoint": "run.npz.gz"}, ValueError, "checkpoint='run.npz.gz' must not end in .gz"),
         ({"placement": "fast"}, UnknownNameError, "Did you mean 'fastest'"),
     ],
 )
