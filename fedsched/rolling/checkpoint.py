@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import time
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,7 +105,8 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 def _key(policy: Rolling, run: Simulation) -> str:
     # What must be the same for a checkpoint to make sense.
     digest = hashlib.sha256(repr(replace(policy, checkpoint=None)).encode())
-    for value in (*run.problem, *run.problem.groups, run.plan.caps, run.plan.cap_row):
+    own = (run.plan.caps, run.plan.cap_row, *astuple(run.running()))
+    for value in (*run.problem, *run.problem.groups, *own):
         if isinstance(value, np.ndarray | float | int):
             digest.update(np.asarray(value).tobytes())
     return digest.hexdigest()

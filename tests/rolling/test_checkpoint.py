@@ -113,6 +113,41 @@ def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pyte
     assert second == fs.simulate(WORKLOAD, MACHINE, POLICY)
 
 
+@pytest.mark.compiled
+def test_a_plan_that_is_found_but_not_followed_was_never_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C between a search and its plan saves the instant before the search, random numbers included."""
+    from fedsched.rolling import planner
+
+    found = [0]
+    unpacked = planner.unpacked
+
+    def struck(*given: object) -> object:
+        found[0] += 1
+        if found[0] == 12:
+            raise KeyboardInterrupt
+        return unpacked(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planner, "unpacked", struck)
+    policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
+    run = prepare(WORKLOAD, MACHINE, policy)
+    with pytest.raises(KeyboardInterrupt):
+        run.advance()
+    again = prepare(WORKLOAD, MACHINE, policy)
+    assert again.time == run.time
+    assert again.planner.replans == found[0] - 1  # type: ignore[union-attr]
+    assert fs.simulate(WORKLOAD, MACHINE, policy) == fs.simulate(WORKLOAD, MACHINE, POLICY)
+
+
+def test_the_file_of_other_running_jobs_is_refused(tmp_path: Path) -> None:
+    """Tests that runs which begin with the same jobs running, but elsewhere, are not mixed up."""
+    running = prepare(FEW, MACHINE, "fcfs").advance(until=5.0).running()
+    policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
+    prepare(FEW, MACHINE, policy, running=running)
+    prepare(FEW, MACHINE, policy, running=running)
+    with pytest.raises(FedschedError, match="the checkpoint of another run"):
+        prepare(FEW, MACHINE, policy, running=replace(running, work_left=running.work_left + 1.0))
+
+
 @pytest.mark.parametrize(
     "change",
     [
