@@ -65,11 +65,15 @@ def months(log: Workload, which: range | list[int]) -> Iterator[tuple[str, Workl
             yield f"month {k}", part
 
 
+def whole_lines() -> bytes:
+    """Return what is in the file, but for a last line that a kill left half-written."""
+    written = RUNS.read_bytes() if RUNS.exists() else b""
+    return written[: written.rfind(b"\n") + 1]
+
+
 def recorded() -> dict[str, dict[str, float]]:
     """Return the runs that are in the file."""
-    if not RUNS.exists():
-        return {}
-    lines = [json.loads(line) for line in RUNS.read_text(encoding="utf-8").splitlines()]
+    lines = [json.loads(line) for line in whole_lines().splitlines()]
     return {line.pop("run"): line for line in lines}
 
 
@@ -103,8 +107,9 @@ def run_of(contest: Contest, policy: str | fs.Rolling, *, keep: bool) -> dict[st
     replans = 0 if run.planner is None else run.planner.replans  # type: ignore[attr-defined]
     line = {metric: row[metric] for metric in SHOWN} | {"seconds": seconds, "plans": replans, "whole": whole}
     if keep:
-        with RUNS.open("a", encoding="utf-8") as out:
-            out.write(json.dumps({"run": name} | line) + "\n")
+        with RUNS.open("ab") as out:
+            out.truncate(len(whole_lines()))
+            out.write(json.dumps({"run": name} | line).encode() + b"\n")
         if file is not None:
             file.unlink(missing_ok=True)
     return line
