@@ -3,8 +3,9 @@
 Jobs are Lublin and Feitelson's, at a load of 0.7 that keeps the queue's depth bounded however many there are: the loop
 of a simulation (FCFS, EASY, conservative). Where all jobs wait at once the queue is as long as the workload: a plan's
 evaluation in a random order, a memetic search of 100 evaluations (bounds and first plans included), a comparison of
-three policies. A search in packages of 200 has 100 evaluations a package. A table of runs is what a comparison says of
-as many runs. Times are the processor's, so that other programs do not count.
+three policies. A search in packages of 200 has 100 evaluations a package and keeps the submits; both searches have one
+baseline, FCFS. A table of runs is what a comparison says of as many runs. Times are the processor's, so that other
+programs do not count.
 Exponents are slopes of least squares in log-log, of time alone and of time over log n. Each point of the first table
 is a process of its own, whose peak memory counts; a curve ends where its next point would take longer than --limit.
 Draws out/scaling.png.
