@@ -44,7 +44,7 @@ class RunFile:
         try:
             written = self._path.read_bytes()
         except OSError as error:
-            raise FedschedError(f"{self._path}: not a checkpoint of a rolling run ({error}); {anew}.") from None
+            raise FedschedError(f"{self._path}: cannot be read ({error.strerror}); name another file.") from None
         if not written.startswith(MARK):
             raise FedschedError(f"{self._path}: not a checkpoint of a rolling run, or of another version; {anew}.")
         digest, content = written[len(MARK) :][:DIGEST], written[len(MARK) + DIGEST :]

@@ -217,6 +217,12 @@ def test_another_table_is_refused(tmp_path: Path) -> None:
         fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
 
 
+def test_a_folder_is_no_file_to_delete(tmp_path: Path) -> None:
+    """Tests that a path that cannot be read is an error whose cure is not to delete what is there."""
+    with pytest.raises(FedschedError, match="cannot be read .*; name another file"):
+        fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=tmp_path))
+
+
 def test_a_path_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:
     """Tests that a missing folder is an error before any work, not after ten seconds."""
     with pytest.raises(OutputError, match="does not exist; make it first"):
