@@ -219,7 +219,7 @@ def test_another_table_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_file_to_delete(tmp_path: Path) -> None:
     """Tests that a path that cannot be read is an error whose cure is not to delete what is there."""
-    with pytest.raises(FedschedError, match="cannot be read .*; name another file"):
+    with pytest.raises(FedschedError, match=r"cannot be read .*; name another file"):
         fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=tmp_path))
 
 
