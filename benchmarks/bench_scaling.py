@@ -79,8 +79,8 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if min(options.jobs) < 2:
         parser.error(f"--jobs {min(options.jobs)}: sizes begin at 2 jobs")
-    # The README's figures are those of all sizes and cases.
-    options.recorded = all(getattr(options, name) == parser.get_default(name) for name in ("jobs", "cases", "limit"))
+    decisive = ("jobs", "nodes", "groups", "cases", "limit")  # the README's figures are of all sizes and cases
+    options.recorded = all(getattr(options, name) == parser.get_default(name) for name in decisive)
     options.jobs = sorted(set(options.jobs))
     return options
 
