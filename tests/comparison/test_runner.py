@@ -271,6 +271,30 @@ def test_numbers_of_numpy_are_kept(tiny: list[Instance], tmp_path: Path) -> None
     assert (found.records[0].bounds, found.records[0].seconds) == ((None,), 0.5)
 
 
+def test_budgets_of_numpy_are_kept(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that a budget of numpy's types gets into the file, and is found there by the same budget of Python's."""
+    path, again = tmp_path / "runs.jsonl", fixed("mine")
+    given = Budget(np.int64(10), np.float32(2.5))
+    compare(tiny, [fixed("mine")], [0], given, path=path)
+    compare(tiny, [again], [0], Budget(10, 2.5), path=path)
+    assert again.calls == []
+    assert (type(given.evaluations), type(given.seconds)) == (int, float)
+
+
+def test_a_budget_that_no_search_takes_is_refused() -> None:
+    """Tests that what would make every run a failed one is an error before any."""
+    for wrong, error, words in (
+        ({"evaluations": 1e3}, TypeError, r"evaluations=1000\.0 must be a whole number, e\.g\. 1000"),
+        ({"evaluations": True}, TypeError, "evaluations=True must be a whole number"),
+        ({"evaluations": 0}, ValueError, "evaluations=0 must be at least 1"),
+        ({"seconds": "5"}, TypeError, "seconds='5' must be a number"),
+        ({"seconds": float("inf")}, ValueError, "seconds=inf must be finite and above 0"),
+        ({"seconds": float("nan")}, ValueError, "seconds=nan must be finite and above 0"),
+    ):
+        with pytest.raises(error, match=words):
+            Budget(**wrong)
+
+
 def test_files_of_several_machines_are_merged(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
     """Tests that every run is taken once, a good one after a failed one, half a line not; again, only what is new."""
     parts, path = [tmp_path / f"{seed}.jsonl" for seed in range(3)], tmp_path / "all.jsonl"
