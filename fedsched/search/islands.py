@@ -37,9 +37,8 @@ class Island:
     """One search between two epochs: what travels to a worker and back."""
 
     seed: int
-    evaluations: int | None  # its share of the budget
-    done: int = 0
-    ended: bool = False
+    done: int = 0  # evaluations
+    ended: bool = False  # the method has no more to do, whatever is left of the budget
     state: bytes = b""  # its run and its method, packed, as the last epoch left them
 
 
@@ -53,6 +52,7 @@ class Epoch:
     reference: Floats
     seeds: bytes
     bounds: Floats
+    share: int | None  # of the budget in evaluations: what the island may use in all
     evaluations: int
     seconds: float | None
     immigrants: bytes
@@ -83,10 +83,8 @@ class Archipelago:
     def __init__(self, run: Run, info: MethodInfo, islands: int) -> None:
         self.info = info
         self.executor: Executor | None = None  # given before the first step, and again after a checkpoint
-        total = run.total
-        shares = [None if total is None else total // islands + (k < total % islands) for k in range(islands)]
         seeds = np.random.SeedSequence(run.seed).generate_state(islands, dtype=np.uint32).tolist()
-        self._islands = [Island(seed, share) for seed, share in zip(seeds, shares, strict=True)]
+        self._islands = [Island(seed) for seed in seeds]
         nothing: tuple[list[Ints], Floats] = ([], np.zeros((0, len(run.problem.objectives.names))))
         self._found = [nothing] * islands  # the archive of each, by which the next one profits
 
@@ -95,7 +93,7 @@ class Archipelago:
 
     def step(self, run: Run) -> bool:
         """Let every island live for an epoch, then collect what they have found."""
-        alive = [k for k, island in enumerate(self._islands) if not island.ended]
+        alive = self._alive(run)
         epochs = {k: self._epoch(run, k) for k in alive}
         futures = {k: self._submit(k, epochs[k]) for k in alive}
         lost = None
@@ -110,12 +108,24 @@ class Archipelago:
             run.account(landing.island.done - epochs[k].island.done, values, rows)
         if lost is not None:
             raise lost
-        return not all(island.ended for island in self._islands)
+        return bool(self._alive(run))
+
+    def _alive(self, run: Run) -> list[int]:
+        return [
+            k
+            for k, island in enumerate(self._islands)
+            if not island.ended and ((share := self._share(run, k)) is None or island.done < share)
+        ]
+
+    def _share(self, run: Run, k: int) -> int | None:
+        # Of the budget as it is: after a checkpoint there may be more of it.
+        total, islands = run.total, len(self._islands)
+        return None if total is None else total // islands + (k < total % islands)
 
     def _epoch(self, run: Run, k: int) -> Epoch:
-        island = self._islands[k]
+        island, share = self._islands[k], self._share(run, k)
         most = max(SHORTEST, WORK // run.problem.layout.jobs)
-        length = most if island.evaluations is None else max(SHORTEST, min(most, island.evaluations // EPOCHS))
+        length = most if share is None else max(SHORTEST, min(most, share // EPOCHS))
         seconds = None
         if run.seconds_given is not None:
             seconds = max(0.05, min(run.seconds_given / EPOCHS, run.seconds_given - run.seconds))
@@ -126,6 +136,7 @@ class Archipelago:
             reference=run.reference,
             seeds=pack(run.seeds[: 0 if island.state else None]),  # they are only needed at first
             bounds=run.bounds,
+            share=share,
             evaluations=island.done + length,
             seconds=seconds,
             immigrants=pack(emigrants(*self._found[k - 1])),
@@ -173,8 +184,8 @@ def live(epoch: Epoch) -> Landing:
     """Return an island after an epoch; this is what workers run."""
     island = epoch.island
     rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
-    if island.evaluations is not None:
-        rules.append(MaxEvaluations(island.evaluations))
+    if epoch.share is not None:
+        rules.append(MaxEvaluations(epoch.share))
     run = Run(epoch.problem.anew(), island.seed, rules, epoch.reference, unpack(epoch.seeds), epoch.bounds)
     if island.state:
         saved, method = unpack(island.state)
@@ -189,7 +200,7 @@ def live(epoch: Epoch) -> Landing:
     if epoch.seconds is not None:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
     drive(run, method)
-    ended = run.left == 0 or (run.evaluations < epoch.evaluations and epoch.seconds is None)
+    ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
     state = pack((run.checkpoint(), method))
     return Landing(replace(island, done=run.evaluations, ended=ended, state=state), pack(run.archive.plans()))
 

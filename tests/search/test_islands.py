@@ -162,6 +162,24 @@ def test_a_resumed_archipelago_ends_as_an_uninterrupted_one(
     assert np.array_equal(second.front.values, undisturbed.front.values)
 
 
+def test_a_finished_archipelago_goes_on_with_a_larger_budget(
+    jobs: fs.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a checkpoint resumed with more evaluations uses them all, on every island and the same ones twice."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    short = search(jobs, AtOnce(), checkpoint=tmp_path / "c", evaluations=1000)
+    assert short.evaluations == 1000
+    saved = (tmp_path / "c").read_bytes()
+    fronts = []
+    for _ in range(2):
+        (tmp_path / "c").write_bytes(saved)
+        longer = search(jobs, AtOnce(), checkpoint=tmp_path / "c", evaluations=4000)
+        assert (longer.evaluations, longer.stop_reason) == (4000, "4,000 evaluations")
+        assert longer.value("makespan") <= short.value("makespan")
+        fronts.append(longer.front.values)
+    assert np.array_equal(*fronts)
+
+
 def test_emigrants_are_the_extremes_and_the_least_crowded() -> None:
     """Tests which plans leave."""
     values = np.array([[0.0, 9.0], [1.0, 8.0], [1.1, 7.9], [1.2, 7.8], [5.0, 2.0], [9.0, 0.0]])
