@@ -159,6 +159,13 @@ def optimize(
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
     if islands is not None and islands < 1:
         raise ValueError(f"islands={islands} must be at least 1.")
+    islands = islands or (1 if executor is None else ISLANDS)
+    least = min((rule.evaluations for rule in rules if isinstance(rule, MaxEvaluations)), default=islands)
+    if least < islands:
+        raise ValueError(
+            f"evaluations={least} are too few for islands={islands}, which need one each; "
+            f"give {islands} evaluations or more, or {least} islands or fewer."
+        )
     if seeds not in SEEDS:
         from fedsched.errors import unknown_name
 
@@ -178,7 +185,7 @@ def optimize(
         threads=threads,
         callback=callback,
         baselines=usual_baselines(len(workload)) if baselines is None else tuple(baselines),
-        islands=islands or (1 if executor is None else ISLANDS),
+        islands=islands,
         executor=executor,
     )
     problem = problem_of(search, workload, cluster, running=running)

@@ -180,6 +180,14 @@ def test_a_finished_archipelago_goes_on_with_a_larger_budget(
     assert np.array_equal(*fronts)
 
 
+def test_islands_need_an_evaluation_each(jobs: fs.Workload) -> None:
+    """Tests that fewer evaluations than islands are refused with both numbers and the cure, also in packages."""
+    for options in ({}, {"package": 20, "objectives": "makespan"}):
+        with pytest.raises(ValueError, match=r"evaluations=3 .* islands=8.*give 8 evaluations or more, or 3 islands"):
+            search(jobs, None, evaluations=3, islands=8, **options)
+    assert search(jobs, None, evaluations=8, islands=8).evaluations == 8
+
+
 def test_emigrants_are_the_extremes_and_the_least_crowded() -> None:
     """Tests which plans leave."""
     values = np.array([[0.0, 9.0], [1.0, 8.0], [1.1, 7.9], [1.2, 7.8], [5.0, 2.0], [9.0, 0.0]])
