@@ -176,7 +176,7 @@ def test_a_rank_that_dies_takes_mpi_along(tmp_path: Path) -> None:
 
 
 def test_processes_replace_their_dead(tmp_path: Path) -> None:
-    """Tests that deaths are counted, one worker's is no other's, and results and errors, of whatever kind, come back."""
+    """Tests that deaths are counted, one worker's is no other's, and results and errors of all kinds come back."""
     with Processes(2, start="forkserver") as executor:
         first = executor.submit(os.getpid).result()
         assert first != os.getpid()

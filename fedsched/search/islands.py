@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from textwrap import shorten
+from traceback import format_exception
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
 
-from fedsched.errors import FedschedError
 from fedsched.search.crowding import least_crowded
 from fedsched.search.driver import drive
 from fedsched.search.methods import Welcoming
@@ -103,6 +105,8 @@ class Archipelago:
             except CutShort as error:
                 lost = lost or error  # the others are still collected
                 continue
+            if isinstance(landing, Raised):
+                raise landing.error
             self._islands[k] = landing.island
             self._found[k] = rows, values = unpack(landing.archive)
             run.account(landing.island.done - epochs[k].island.done, values, rows)
@@ -144,31 +148,31 @@ class Archipelago:
 
     # ---- what an executor may do to an epoch --------------------------------------------------------------------
 
-    def _submit(self, k: int, epoch: Epoch) -> Future[Landing]:
+    def _submit(self, k: int, epoch: Epoch) -> Future[Landing | Raised]:
         if self.executor is None:
             raise CutShort("the islands have no executor")
         try:
             return self.executor.submit(live, epoch)
         except Exception as error:  # whatever an executor that has gone raises
-            raise self._lost(k, error) from error
+            raise self._lost(k, epoch, error) from error
 
-    def _result(self, k: int, epoch: Epoch, future: Future[Landing]) -> Landing:
+    def _result(self, k: int, epoch: Epoch, future: Future[Landing | Raised]) -> Landing | Raised:
         for _ in range(TRIALS - 1):
-            try:
+            with suppress(Exception):  # the executor's, whatever it is: the search's own is a result
                 return future.result()
-            except (FedschedError, ValueError, TypeError):
-                raise  # the search's own word, not the executor's
-            except Exception:
-                future = self._submit(k, epoch)  # a lost epoch is lived again
+            future = self._submit(k, epoch)  # a lost epoch is lived again
         try:
             return future.result()
-        except (FedschedError, ValueError, TypeError):
-            raise
         except Exception as error:
-            raise self._lost(k, error) from error
+            raise self._lost(k, epoch, error) from error
 
-    def _lost(self, k: int, error: Exception) -> CutShort:
+    def _lost(self, k: int, epoch: Epoch, error: Exception) -> Exception:
         why = shorten(f"{type(error).__name__}: {error}", 200, placeholder=" …").rstrip(".: ")
+        if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and not _pickles(epoch):
+            return TypeError(
+                f"The search cannot be sent to the executor's workers ({why}); define its objective functions at the "
+                "top of a module, or take threads."
+            )
         return CutShort(f"island {k + 1} of {len(self._islands)} was lost with its worker ({why})")
 
 
@@ -180,8 +184,33 @@ class Landing:
     archive: bytes
 
 
-def live(epoch: Epoch) -> Landing:
-    """Return an island after an epoch; this is what workers run."""
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a worker brings back where the search raises, in most cases a user's objective: no loss of the worker's."""
+
+    error: Exception
+
+    def __reduce__(self) -> tuple[type[Raised], tuple[Exception]]:
+        # A traceback does not travel, nor do errors that take other arguments than they keep.
+        error = self.error
+        trace = "".join(format_exception(error))
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        error.add_note(f"In the worker:\n{trace}")
+        return Raised, (error,)
+
+
+def live(epoch: Epoch) -> Landing | Raised:
+    """Return an island after an epoch, or what the search raised; this is what workers run."""
+    try:
+        return _lived(epoch)
+    except Exception as error:
+        return Raised(error)
+
+
+def _lived(epoch: Epoch) -> Landing:
     island = epoch.island
     rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
     if epoch.share is not None:
@@ -203,6 +232,14 @@ def live(epoch: Epoch) -> Landing:
     ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
     state = pack((run.checkpoint(), method))
     return Landing(replace(island, done=run.evaluations, ended=ended, state=state), pack(run.archive.plans()))
+
+
+def _pickles(epoch: Epoch) -> bool:
+    try:
+        pickle.dumps(epoch)
+    except Exception:
+        return False
+    return True
 
 
 def emigrants(rows: list[Ints], values: Floats) -> tuple[list[Ints], Floats]:
