@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from fedsched.errors import FedschedError
+from fedsched.search.crowding import least_crowded
 from fedsched.search.packing import pack, unpack
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from fedsched.engine.arrays import Floats
+    from fedsched.search.archive import Entry
     from fedsched.search.methods import Method
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Run
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched checkpoint 3\n"
+MARK = b"fedsched checkpoint 4\n"
+AGAIN = 4  # plans that are evaluated again when a search goes on
+ROUNDING = 1e-9  # by which another machine's values may differ
 
 
 class Checkpoint:
@@ -51,7 +56,20 @@ class Checkpoint:
                 "name another file, or delete it to begin anew."
             )
         run.restore(saved["run"])
+        self._check(run)
         return cast("Method", saved["method"])
+
+    def _check(self, run: Run) -> None:
+        # The key has only the names of a user's functions: whether they are the same, plans that are kept tell.
+        for k in least_crowded(run.archive.values, AGAIN).tolist():
+            now = _value_of(run.archive.entries[k], run.problem)
+            same = np.isclose(now, run.archive.values[k], rtol=ROUNDING, atol=0.0)
+            if not same.all():
+                name = run.problem.objectives.names[int(np.argmin(same))]
+                raise FedschedError(
+                    f"{self._path}: the checkpoint of another search (by {name!r} its plans have other values now); "
+                    "name another file, or delete it to begin anew."
+                )
 
     def save_sometimes(self, run: Run, method: Method) -> None:
         """Save where the last time is long enough ago."""
@@ -74,6 +92,14 @@ def _parts(content: bytes) -> tuple[bytes, bytes, bytes]:
     """Return a checkpoint's mark, the digest of what follows, and what follows."""
     end = len(MARK) + hashlib.sha256().digest_size
     return content[: len(MARK)], content[len(MARK) : end], content[end:]
+
+
+def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
+    """Return what a plan of an archive is worth, evaluated again."""
+    if entry.row is not None:
+        return problem.values(entry.row[None])[0]
+    metrics = problem.simulated(entry.policy).metrics(users=False)
+    return problem.objectives.values(np.array([tuple(metrics.as_dict().values())]))[0]
 
 
 def _key(problem: SearchProblem, method: str, seed: int) -> str:

@@ -19,7 +19,7 @@ from fedsched.search.stopping import GapReached, NoProgress
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -375,3 +375,36 @@ def test_a_foreign_checkpoint_is_refused(jobs: fs.Workload, tmp_path: Path, monk
     path.write_bytes(os.urandom(100))
     with pytest.raises(FedschedError, match="not a checkpoint"):
         fs.optimize(jobs, cluster, evaluations=3000, seed=1, checkpoint=path, baselines=FEW)
+
+
+def priced(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return a cost that another one takes the place of."""
+    return PRICES["now"](metrics)
+
+
+PRICES: dict[str, Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]] = {}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("islands", [1, 2])
+@pytest.mark.parametrize("found", ["a plan", "a policy"])
+def test_a_checkpoint_of_another_function_is_refused(
+    jobs: fs.Workload, islands: int, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a function of the same name that gives other values is another search, whatever the archive holds."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    few = jobs if found == "a plan" else jobs.head(1)  # whose only schedule is the baselines' too
+
+    def optimized(price: float, evaluations: int) -> fs.Result:
+        PRICES["now"] = lambda metrics: metrics["makespan"] + price * metrics["energy"]
+        return fs.optimize(
+            few, fs.Federation.example(), objectives=priced, evaluations=evaluations, islands=islands, baselines=FEW,
+            checkpoint=tmp_path / "c",
+        )  # fmt: skip
+
+    first = optimized(1e-6, 500)
+    assert bool(first.front.plans[0].policy) == (found == "a policy")
+    with pytest.raises(FedschedError, match=r"c: the checkpoint of another search .*'priced'.*delete it") as caught:
+        optimized(1.1e-6, 1000)
+    assert "\n" not in str(caught.value)
+    assert optimized(1e-6, 1000).value() <= first.value()
