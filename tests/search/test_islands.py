@@ -163,6 +163,19 @@ def test_a_lost_island_ends_the_search_with_the_best_so_far(jobs: fs.Workload) -
     result.best().verify()
 
 
+@pytest.mark.parametrize("failures", [range(1, 99), range(6, 99), range(8, 99)])
+def test_a_lost_island_ends_the_packages(jobs: fs.Workload, failures: range, tmp_path: Path) -> None:
+    """Tests that packages end where an executor has gone, also before a plan was made, and go on from there."""
+    options = {"objectives": "makespan", "package": 20, "evaluations": 1300}
+    with pytest.warns(RuntimeWarning, match="was lost"):
+        first = search(jobs, AtOnce(*failures), checkpoint=tmp_path / "c", **options)
+    assert "island" in first.stop_reason
+    assert not first.best().complete
+    second = search(jobs, AtOnce(), checkpoint=tmp_path / "c", **options)
+    assert second.evaluations == 3 * 1300
+    assert second.best() == search(jobs, AtOnce(), **options).best()
+
+
 def test_what_the_search_says_itself_is_no_loss(jobs: fs.Workload) -> None:
     """Tests that an error of the search on an island comes out as it is."""
     with pytest.raises(ValueError, match="mpso-fga needs two objectives"):
