@@ -93,8 +93,10 @@ def compare(
             done += 1
             if progress is not None:
                 progress(done, len(tasks))
-    # An optimum is what is known today, not what was when the run was made.
-    return Comparison(tuple(replace(known[task.blank.key], optimum=task.instance.optimum) for task in tasks))
+    # What the instance says today holds, not what was known when the run was made.
+    return Comparison(
+        tuple(replace(known[task.blank.key], optimum=task.instance.optimum, drawn=task.blank.drawn) for task in tasks)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ def _tasks(
                 seconds_allowed=budget.seconds,
                 objectives=instance.objectives,
                 baselines=_baselines_of(entrant),
+                drawn=getattr(instance, "drawn", False),
             ),
         )
         for instance, entrant, seed in product(instances, entrants, seeds)

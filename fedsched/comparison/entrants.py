@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from fedsched.baselines import baseline_schedules, values_of
+from fedsched.comparison.instances import Instance
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.optimize import bounds_of, optimize, versions
 from fedsched.policies import POLICIES
@@ -18,7 +19,7 @@ from fedsched.search.problem import SearchProblem
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.comparison.instances import Budget, Instance
+    from fedsched.comparison.instances import Budget
     from fedsched.result import Result
 
 
@@ -86,6 +87,7 @@ class SearchEntrant:
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the front that `optimize` finds."""
+        _check(self.name, "search", instance)
         result = optimize(
             instance.workload,
             instance.federation,
@@ -102,6 +104,14 @@ class SearchEntrant:
         return Outcome.of(result)
 
 
+def _check(name: str, kind: str, instance: object) -> None:
+    if not isinstance(instance, Instance):
+        raise TypeError(
+            f"{name} is a {kind} for jobs and clusters: it runs on an Instance; gangs are compared by presets of "
+            "fedsched.gang.presets, markets by methods of fedsched.market."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyEntrant:
     """A policy of `fedsched.policies.POLICIES`, with what a search knows: all jobs wait, run times are known."""
@@ -113,6 +123,7 @@ class PolicyEntrant:
         policy = self.name.lower()
         if policy not in POLICIES:
             raise unknown_name("method or policy", self.name, [*METHODS, *ALIASES, *POLICIES])
+        _check(policy, "policy", instance)
         began = time.perf_counter()
         problem = SearchProblem(instance.workload, instance.federation, Objectives.of(instance.objectives))
         schedules = baseline_schedules(problem, (policy,))

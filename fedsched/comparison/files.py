@@ -67,6 +67,8 @@ def _record_of(line: bytes) -> RunRecord:
         raise TypeError("a name is no text")
     if not all(isinstance(number, int | float) for number in numbers):
         raise TypeError("a value is no number")
+    if not isinstance(record.drawn, bool):
+        raise TypeError("whether seeds draw is yes or no")
     if any(len(row) != len(record.objectives) for row in record.front):
         raise ValueError("a plan has another number of values than there are objectives")
     return record

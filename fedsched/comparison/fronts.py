@@ -1,10 +1,10 @@
 """How good fronts are: hypervolume, IGD+ and both epsilons against the best front that is known.
 
-The best known front of an instance is what no point of any of its runs dominates. Objectives are scaled so that this
-front's best and worst values are 0 and 1, and volumes are measured up to 1.1 in each, so that its ends count too. A run
-that comes nowhere near the front has no volume, and its badness changes nobody else's figures. Where the front is
-nearly a point (idle power dominates), its worst value is taken to lie a twentieth above its best. The multiplicative
-epsilon takes the objectives as they are.
+The best known front of a problem (an instance, or a seed's draw of one) is what no point of any of its runs dominates.
+Objectives are scaled so that this front's best and worst values are 0 and 1, and volumes are measured up to 1.1 in
+each, so that its ends count too. A run that comes nowhere near the front has no volume, and its badness changes nobody
+else's figures. Where the front is nearly a point (idle power dominates), its worst value is taken to lie a twentieth
+above its best. The multiplicative epsilon takes the objectives as they are.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ INDICATORS: Mapping[str, Indicator] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The best known front of an instance, all objectives minimised, and the scale of its objectives."""
+    """The best known front of a problem, all objectives minimised, and the scale of its objectives."""
 
     front: NDArray[np.float64]
     best: NDArray[np.float64]
@@ -84,7 +84,7 @@ def minimised(record: RunRecord) -> NDArray[np.float64]:
 
 
 def reference_of(records: Sequence[RunRecord]) -> Reference:
-    """Return the best known front of one instance's runs, of which at least one has a front."""
+    """Return the best known front of one problem's runs, of which at least one has a front."""
     import moocore
 
     rows = np.concatenate([minimised(record) for record in records])
@@ -95,14 +95,14 @@ def reference_of(records: Sequence[RunRecord]) -> Reference:
 
 
 def indicator_values(records: Sequence[RunRecord], indicator: str) -> list[float]:
-    """Return an indicator of every run, each against the best known front of its instance; NaN where it failed."""
-    of_instance: dict[str, list[RunRecord]] = {}
+    """Return an indicator of every run, each against the best known front of its problem; NaN where it failed."""
+    of_problem: dict[tuple[str, int | None], list[RunRecord]] = {}
     for record in records:
         if record.front:
-            of_instance.setdefault(record.instance, []).append(record)
-    references = {name: reference_of(runs) for name, runs in of_instance.items()}
+            of_problem.setdefault(record.problem, []).append(record)
+    references = {problem: reference_of(runs) for problem, runs in of_problem.items()}
     return [
-        references[record.instance].measure(minimised(record), indicator) if record.front else float("nan")
+        references[record.problem].measure(minimised(record), indicator) if record.front else float("nan")
         for record in records
     ]
 
@@ -112,5 +112,7 @@ def best_known_front(records: Sequence[RunRecord], instance: str) -> NDArray[np.
     runs = [record for record in records if record.instance == instance and record.front]
     if not runs:
         raise ValueError(f"Comparison: no run on {instance!r} has a front.")
+    if len({record.problem for record in runs}) > 1:
+        raise ValueError(f"Comparison: the seeds of {instance!r} are problems of their own; give the runs of one.")
     front = reference_of(runs).front
     return np.asarray(front[np.lexsort(front.T[::-1])] * signs_of(runs[0].objectives))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from fedsched.comparison.entrants import Outcome
 from fedsched.errors import unknown_name
@@ -37,6 +37,7 @@ class GangInstance:
     jobs: str = "all"
     warmup: float = 0.0
     optimum: float | None = None
+    drawn: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objectives", tuple(self.objectives))

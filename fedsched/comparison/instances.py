@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
 
 class Comparable(Protocol):
-    """Whatever methods can be compared on: an `Instance`, or one of another kind of simulator."""
+    """Whatever methods can be compared on: an `Instance`, or one of another kind of simulator.
+
+    One whose seeds draw problems of their own says `drawn = True`: only runs of the same seed are set against each
+    other there.
+    """
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from fedsched.comparison.entrants import Outcome
 from fedsched.errors import InfeasibleError, unknown_name
@@ -28,6 +28,7 @@ class MarketInstance:
     domain: Domain = field(default_factory=Domain)
     jobs: Jobs = field(default_factory=Jobs)
     optimum: float | None = None
+    drawn: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objectives", tuple(self.objectives))

@@ -41,6 +41,7 @@ class RunRecord:
     stop_reason: str = ""
     error: str = ""
     versions: dict[str, str] = field(default_factory=dict)
+    drawn: bool = False  # each seed is a problem of its own
 
     def __str__(self) -> str:
         return f"the run of {self.method} on {self.instance}, seed {self.seed}"
@@ -52,6 +53,11 @@ class RunRecord:
             self.instance, self.fingerprint, self.method, self.seed, self.evaluations_allowed, self.seconds_allowed,
             self.baselines,
         )  # fmt: skip
+
+    @property
+    def problem(self) -> tuple[str, int | None]:
+        """Return what names the problem: runs of the same one can be compared with each other."""
+        return (self.instance, self.seed if self.drawn else None)
 
     def best(self, objective: str | None = None) -> float:
         """Return the best value of an objective, by default the first; NaN where the run failed."""

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 
     from fedsched.comparison.record import Blocks, Comparison, RunRecord
 
-SAME = 1e-9  # of an instance's largest value: what differs by less differs by rounding
+SAME = 1e-9  # of the values themselves, or of what is usual among them: what differs by less differs by rounding
 FIRST = "first objective"  # the measure of instances whose objectives differ
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Rows are blocks (an instance and a seed, or an instance), columns methods; a failed run is infinitely bad."""
+    """Rows are blocks (an instance and a seed, or an instance), columns methods; a failed run is infinitely bad.
+
+    Values of one problem can be compared: an instance's, or a seed's of it where each seed draws another problem.
+    """
 
     measure: str
     methods: tuple[str, ...]
     blocks: tuple[tuple[str, int | None], ...]
+    problems: tuple[tuple[str, int | None], ...]  # one a row
     values: NDArray[np.float64]
 
     def ranks(self) -> NDArray[np.float64]:
@@ -43,9 +47,9 @@ class Scores:
         return dict(sorted(average.items(), key=lambda item: item[1]))
 
     def relative(self) -> NDArray[np.float64]:
-        """Return how far each value is above the instance's best, as a share of it: comparable between instances."""
+        """Return how far each value is above its problem's best, as a share of it: comparable between problems."""
         found = np.full_like(self.values, np.inf)
-        for rows in self.rows_of_instances():
+        for rows in rows_of(self.problems):
             values = self.values[rows]
             finite = values[np.isfinite(values)]
             if finite.size:
@@ -53,13 +57,6 @@ class Scores:
                 scale = abs(best) or np.ptp(finite) or 1.0
                 found[rows] = (values - best) / scale
         return found
-
-    def rows_of_instances(self) -> list[NDArray[np.int64]]:
-        """Return the rows of each instance."""
-        rows: dict[str, list[int]] = {}
-        for row, (name, _) in enumerate(self.blocks):
-            rows.setdefault(name, []).append(row)
-        return [np.array(of) for of in rows.values()]
 
     def costs(self) -> dict[str, NDArray[np.float64]]:
         """Return each method's values as positive costs, for ratios: what is maximised becomes its inverse."""
@@ -99,7 +96,9 @@ def measured(comparison: Comparison, measure: str | None) -> tuple[str, list[flo
 def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks = "run") -> Scores:
     """Return the scores of a comparison in which every method has a run in every block."""
     name, values = measured(comparison, measure)
-    methods, seeds = comparison.methods, _seeds_of(comparison.records)
+    methods = comparison.methods
+    problem_of = {(record.instance, record.seed): record.problem for record in comparison.records}
+    seeds, problems = list(problem_of), tuple(problem_of.values())
     place = {block: k for k, block in enumerate(seeds)}
     matrix = np.full((len(seeds), len(methods)), np.nan)
     seen = np.zeros(matrix.shape, dtype=np.int64)
@@ -115,33 +114,36 @@ def scores_of(comparison: Comparison, measure: str | None = None, *, by: Blocks 
             "tests need one run of every method on every instance with every seed, all with the same budget."
         )
     matrix[np.isnan(matrix)] = np.inf
-    whole = Scores(name, methods, tuple(seeds), matrix)
-    rows = whole.rows_of_instances()
-    for of in rows:
-        matrix[of] = levelled(matrix[of])
+    for rows in rows_of(problems):
+        matrix[rows] = levelled(matrix[rows])
     if by == "run":
-        return whole
+        return Scores(name, methods, tuple(seeds), problems, matrix)
     if by != "instance":
         raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
-    return Scores(
-        name,
-        methods,
-        tuple((seeds[of[0]][0], None) for of in rows),
-        np.array([np.median(matrix[of], axis=0) for of in rows]),
-    )
+    instances = [(instance, None) for instance, _ in seeds]
+    medians = [levelled(np.median(matrix[rows], axis=0)) for rows in rows_of(instances)]
+    blocks = tuple(dict.fromkeys(instances))
+    return Scores(name, methods, blocks, blocks, np.array(medians))
+
+
+def rows_of(labels: Sequence[tuple[str, int | None]]) -> list[NDArray[np.int64]]:
+    """Return the rows that bear each label."""
+    rows: dict[tuple[str, int | None], list[int]] = {}
+    for row, label in enumerate(labels):
+        rows.setdefault(label, []).append(row)
+    return [np.array(of) for of in rows.values()]
 
 
 def levelled(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values with those made equal that differ by rounding alone: two sums of the same energy are a tie."""
     rising, places = np.unique(values, return_inverse=True)
-    finite = np.abs(rising[np.isfinite(rising)])
-    near = np.diff(rising, prepend=-np.inf) <= SAME * finite.max(initial=0.0)
+    size = np.abs(rising)
+    usual = np.median(np.abs(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
+    # A few huge values, such as penalties, widen nothing but their own surroundings; a few zeros narrow nothing.
+    near = np.zeros(len(rising), dtype=np.bool_)
+    near[1:] = np.isfinite(rising[1:]) & (rising[1:] - rising[:-1] <= SAME * np.maximum(usual, size[1:]))
     first = np.maximum.accumulate(np.where(near, 0, np.arange(len(rising))))
     return rising[first][places].reshape(values.shape)
-
-
-def _seeds_of(records: Sequence[RunRecord]) -> list[tuple[str, int]]:
-    return list(dict.fromkeys((record.instance, record.seed) for record in records))
 
 
 def _objective(measure: str, record: RunRecord) -> str:

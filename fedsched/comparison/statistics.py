@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.comparison.scores import levelled, rows_of
 from fedsched.errors import TooFewRunsError, unknown_name
 
 if TYPE_CHECKING:
@@ -157,13 +158,13 @@ def pairs(scores: Scores, *, against: str | None = None, alpha: float = 0.05) ->
     values = [(relative[:, column[first]], relative[:, column[second]]) for first, second in chosen]
     tested = [wilcoxon(a, b) for a, b in values]
     adjusted = holm([p for p, _ in tested])
-    instances = scores.rows_of_instances()
+    problems = rows_of(scores.problems)
     found = []
     for (first, second), (a, b), (p, leaning), corrected in zip(chosen, values, tested, adjusted, strict=True):
         found.append(
             Pair(
                 first, second, int((a < b).sum()), int((a == b).sum()), int((a > b).sum()), p, corrected,
-                a12=float(np.mean([vargha_delaney(a[rows], b[rows]) for rows in instances])),
+                a12=float(np.mean([vargha_delaney(a[rows], b[rows]) for rows in problems])),
                 leading={1: first, 0: "", -1: second}[leaning],
                 shown=corrected < alpha and leaning != 0,
             )
@@ -191,7 +192,8 @@ def wilcoxon(first: NDArray[np.float64], second: NDArray[np.float64]) -> tuple[f
     if not differs.any():
         return 1.0, 0
     difference = first[differs] - second[differs]
-    signed = np.sign(difference) * rankdata(np.abs(difference))  # the same test, and finite
+    # The same test, and finite. Of shares the last bits differ where the values' differences are equal.
+    signed = np.sign(difference) * rankdata(levelled(np.abs(difference)))
     leaning = -int(np.sign(signed.sum()))
     if len(signed) <= EXACT:
         return exact_signed_rank(signed), leaning

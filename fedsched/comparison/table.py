@@ -77,6 +77,8 @@ class Table:
 
     def title(self) -> str:
         """Return what the numbers are."""
+        if self.measure == FIRST:
+            return "first objective of each instance"
         unit = f", {UNITS[self.measure]}" if UNITS.get(self.measure) else ""
         return f"{self.measure}{unit} ({'more' if is_maximised(self.measure) else 'less'} is better)"
 

@@ -93,3 +93,21 @@ def test_metrics_that_nobody_minimises_are_refused() -> None:
         MarketInstance("m", ("scheduled",))
     with pytest.raises(UnknownNameError, match="gangs"):
         GangInstance("g", jobs="gang")
+
+
+def test_searches_and_policies_say_what_they_run_on() -> None:
+    """Tests that on a market they are failed runs whose reason names what runs there."""
+    found = compare([SMALL], ["easy", "memetic"], [0], ONCE)
+    assert all("markets by methods of fedsched.market" in record.error for record in found.failed)
+    assert len(found.failed) == 2
+
+
+def test_seeds_of_markets_and_gangs_are_problems_of_their_own(tmp_path: Path) -> None:
+    """Tests that runs say so, also those of a file written before runs did."""
+    path = tmp_path / "runs.jsonl"
+    whole = compare([SMALL], ["css", "bsf"], range(2), ONCE, path=path)
+    assert {record.problem for record in whole.records} == {("small", 0), ("small", 1)}
+    path.write_text(path.read_text().replace(', "drawn": true', ""))
+    assert compare([SMALL], ["css", "bsf"], range(2), ONCE, path=path).records == whole.records
+    jobs = Instance("jobs", fs.Workload.example().head(5), fs.Federation.example())
+    assert not compare([jobs], ["easy"], [0], ONCE).records[0].drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,6 +14,11 @@ from scipy import stats
 from fedsched.comparison import statistics
 from fedsched.comparison.scores import Scores
 from fedsched.errors import TooFewRunsError, UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.comparison import Comparison
 
 # Areas under the curve of C4.5 and its variants with m, cf and both tuned, on 14 data sets; more is better. On the
 # last but one, two of them are ranked apart by a digit that the printed table does not have.
@@ -41,7 +47,7 @@ def scores(values: object, names: str = "", *, seeds: int = 1) -> Scores:
     matrix = np.array(values, dtype=np.float64)
     methods = tuple(names or "abcdefgh"[: matrix.shape[1]])
     blocks = tuple((f"i{k // seeds}", k % seeds) for k in range(len(matrix)))
-    return Scores("makespan", methods, blocks, matrix)
+    return Scores("makespan", methods, blocks, tuple((name, None) for name, _ in blocks), matrix)
 
 
 def test_average_ranks_of_the_worked_example() -> None:
@@ -151,7 +157,8 @@ def test_effects_are_taken_within_instances() -> None:
     rows = [[1.0, 2.0], [1.0, 2.0], [1000.0, 900.0], [1000.0, 900.0]] * 2
     found = scores(rows)
     blocks = tuple((name, k) for k, name in enumerate(["x", "x", "y", "y"] * 2))
-    pair = statistics.pairs(Scores("makespan", ("a", "b"), blocks, found.values)).pairs[0]
+    problems = tuple((name, None) for name, _ in blocks)
+    pair = statistics.pairs(Scores("makespan", ("a", "b"), blocks, problems, found.values)).pairs[0]
     assert pair.a12 == 0.5
     assert (pair.wins, pair.losses) == (4, 4)
     assert pair.leading == "a"  # a is twice as good on x, and a ninth worse on y
@@ -249,3 +256,23 @@ def test_probabilities_read_well() -> None:
     """Tests how p-values are written."""
     written = [statistics.probability(p) for p in (1e-9, 0.0123, 0.5, 0.999, 1.0)]
     assert written == ["p < 0.0001", "p = 0.012", "p = 0.5", "p = 1", "p = 1"]
+
+
+@pytest.mark.parametrize("beyond", [0, 87, 1000, 5000])
+def test_equal_differences_share_their_rank(makespans: Callable[..., Comparison], beyond: int) -> None:
+    """Tests that p is that of counting all signs of the differences by hand, however large the values beside them."""
+    a = [1913, 1903, 1903, 1913, 1923, 1903, 1923, 1913, 1923]
+    b = [1918, 1898, 1903, 1898, 1918, 1903, 1903, 1908, 1908]
+    found = makespans({("x", "a"): [beyond + v for v in a], ("x", "b"): [beyond + v for v in b]})
+    ranks = np.array([-2.5, 2.5, 5.5, 2.5, 7.0, 2.5, 5.5])  # of -5 5 15 5 20 5 15
+    sums = np.array([(np.abs(ranks) * signs).sum() for signs in product((0, 1), repeat=7)])
+    above = ranks[ranks > 0].sum()
+    by_hand = 2.0 * min((sums <= above).mean(), (sums >= above).mean())
+    assert found.pairs().pairs[0].p == pytest.approx(by_hand)
+
+
+def test_equal_medians_are_a_tie(makespans: Callable[..., Comparison]) -> None:
+    """Tests that the mean of two runs, 0.15 but for its last bit, is level with 0.15."""
+    values = {(f"i{k}", name): row for k in range(8) for name, row in (("a", [0.1, 0.2]), ("b", [0.15, 0.15]))}
+    pair = makespans(values).pairs(by="instance").pairs[0]
+    assert (pair.wins, pair.ties, pair.losses) == (0, 8, 0)

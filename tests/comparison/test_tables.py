@@ -93,6 +93,13 @@ def test_rounding_makes_no_winner(makespans: Callable[..., Comparison]) -> None:
     assert levelled(np.array([np.inf, np.inf])).tolist() == [np.inf, np.inf]
 
 
+def test_a_penalty_hides_no_other_difference(makespans: Callable[..., Comparison]) -> None:
+    """Tests that methods whose values are 1e12 leave others apart, and are level with each other."""
+    values = {("x", name): [1000.0 + 50 * m + k for k in range(8)] for m, name in enumerate("abc")}
+    huge = {("x", "d"): [1e12] * 8, ("x", "e"): [1e12 * (1 + 1e-14)] * 8}
+    assert makespans(values | huge).ranks() == {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.5, "e": 4.5}
+
+
 def test_runs_that_are_missing_or_twice_are_refused(makespans: Callable[..., Comparison]) -> None:
     """Tests that a comparison put together by hand with holes says which run; tables need no full grid."""
     holes = makespans({("x", "a"): [1.0, 2.0], ("x", "b"): [1.0]})
@@ -216,3 +223,27 @@ def test_json_survives(makespans: Callable[..., Comparison]) -> None:
     assert "at least 3 methods" in said["friedman"]
     short = as_json(makespans({("x", "a"): [1.0], ("x", "b"): [2.0]}), None, "run", 0.05, [])
     assert "add seeds or instances" in short["pairs"]
+
+
+def test_seeds_that_draw_problems_are_not_mixed(run_of: Callable[..., Any]) -> None:
+    """Tests that on a dear draw a run is set against that draw's front, not against a cheap one's, by hand."""
+    cheap = [run_of("x", "a", 0, [1, 2], drawn=True), run_of("x", "b", 0, [2, 4], drawn=True)]
+    dear = [run_of("x", "a", 1, [10, 20], drawn=True), run_of("x", "b", 1, [20, 40], drawn=True)]
+    assert indicator_values(cheap + dear, "epsilon_ratio") == [1.0, 2.0, 1.0, 2.0]
+    assert indicator_values(cheap + dear, "hypervolume")[2] == 1.0
+    with pytest.raises(ValueError, match="seeds of 'x' are problems of their own"):
+        best_known_front(cheap + dear, "x")
+    scores = Comparison((*cheap, *dear)).scores("makespan")
+    np.testing.assert_allclose(scores.relative(), [[0.0, 1.0], [0.0, 1.0]])
+
+
+def test_effects_are_taken_within_draws(run_of: Callable[..., Any]) -> None:
+    """Tests that a method that is better on every draw has A12 = 1, though dear draws cost it more than cheap ones."""
+    runs = [run_of("x", name, k, [10.0**k + worse], drawn=True) for k in range(8) for worse, name in enumerate("ab")]
+    assert Comparison(tuple(runs)).pairs().pairs[0].a12 == 1.0
+
+
+def test_instances_of_several_objectives_have_no_one_direction(run_of: Callable[..., Any]) -> None:
+    """Tests that a table of first objectives that differ does not say whether less is better."""
+    runs = (run_of("x", "a", 0, [1]), run_of("y", "a", 0, [0.5], objectives=("utilisation",)))
+    assert "better" not in Comparison(runs).table().title()
