@@ -14,6 +14,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import cli, policies
+from fedsched.cli.app import build_app
 from fedsched.metrics import METRICS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,6 +39,16 @@ def commands_in(block: str) -> list[list[str]]:
     """Return the words of every `fedsched` command of a block, without the program's name."""
     lines = block.replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("fedsched ")]
+
+
+def mentioned_in(page: Path) -> list[tuple[str, str]]:
+    """Return every command that a page mentions with options, in a block or in prose, and each of its options."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    blocks = "\n".join(re.findall(r"^```.*?^```", text, flags=re.DOTALL | re.MULTILINE))
+    spans = re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE))
+    named = re.compile(rf"^(?:fedsched )?({'|'.join(cli.COMMANDS)}) (.*)")
+    found = [named.match(line) for line in [*blocks.splitlines(), *(" ".join(span.split()) for span in spans)]]
+    return [(match[1], option) for match in found if match for option in re.findall(r"--[\w-]+", match[2])]
 
 
 def name_of(page: Path) -> str:
@@ -88,6 +99,19 @@ def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[
                 if option in words:
                     words[words.index(option) + 1] = value
             assert cli.run(words) == 0, (words, capsys.readouterr().err)
+
+
+def test_commands_have_the_options_that_pages_give_them() -> None:
+    """Tests that each option that a page writes behind a command is one of that command."""
+    app = build_app()
+    options = {
+        command: {name for argument in app[command].assemble_argument_collection() for name in argument.names}
+        for command in cli.COMMANDS
+    }
+    mentioned = [(name_of(page), *pair) for page in EVERY_PAGE for pair in mentioned_in(page)]
+    assert not [one for one in mentioned if one[2] not in options[one[1]] | {"--config", "--debug", "--help"}]
+    assert ("docs/formats.md", "fetch", "--out") in mentioned
+    assert ("docs/formats.md", "convert", "--unit") in mentioned
 
 
 def test_links_lead_to_files() -> None:

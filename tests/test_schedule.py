@@ -50,6 +50,18 @@ def test_csv_comes_back_equal(tmp_path: Path) -> None:
     back.verify()
 
 
+@pytest.mark.parametrize("names", [("Köln, neu", 'a,"b', "c\nd"), ("c", "c/2", "c/2/1"), ("c/1", "c")])
+def test_csv_comes_back_whatever_the_clusters_are_called(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Commas, quotes and ends of lines in clusters' names, and names that look like groups, all keep their columns."""
+    one, two = (fs.NodeGroup(1),), (fs.NodeGroup(2), fs.NodeGroup(2, 0.5))
+    machine = fs.Federation(tuple(fs.Cluster(name, two if name == "c" else one) for name in names))
+    workload = fs.Workload(submit=[0, 0, 1], tasks=[3, machine.nodes, 1], runtime=[10, 5, 7])
+    made = fs.simulate(workload, machine)
+    made.to_csv(tmp_path / "plan.csv")
+    assert fs.Schedule.read(tmp_path / "plan.csv", workload, machine) == made
+    assert made.to_frame().filter(regex="^nodes:").shape == made.counts.shape
+
+
 def test_a_damaged_csv_is_named(tmp_path: Path) -> None:
     """A missing column, a strange job and a broken number are errors with file and line."""
     made = schedule()
@@ -75,6 +87,16 @@ def test_swf_tells_waits_and_runs(tmp_path: Path) -> None:
     assert log.log is not None
     np.testing.assert_array_equal(log.log.wait, made.wait)
     np.testing.assert_array_equal(log.runtime, made.run)
+
+
+def test_swf_names_the_machine_that_ran_the_jobs(tmp_path: Path) -> None:
+    """The log of a schedule has the size of its own machine, not of the one whose log was read."""
+    (tmp_path / "small.swf").write_text("; MaxNodes: 4\n; MaxProcs: 4\n1 0 -1 10 3 -1 -1 3 -1 -1 1 1 1 1 1 1 -1 -1\n")
+    workload = fs.read(tmp_path / "small.swf")
+    for nodes in (3, 4, 512):
+        fs.simulate(workload, fs.Federation.homogeneous(nodes)).to_swf(tmp_path / "run.swf")
+        assert fs.read(tmp_path / "run.swf").nodes == nodes
+        assert f"; MaxNodes: {nodes}\n" in (tmp_path / "run.swf").read_text()
 
 
 def test_a_frame_has_a_row_a_job() -> None:

@@ -177,7 +177,7 @@ def _format(path: str | PathLike[str], format: str | None) -> str:
         raise ValueError(f"{path}: {suffix[1:].upper()} files hold federations: use read_federation.")
     error = unknown_name("workload suffix", suffix, FORMATS)
     named = ", ".join(f'"{kind}"' for kind in FORMATS.values())
-    raise type(error)(f"{path}: {error} Name the file so, or give format=one of {named}.")
+    raise type(error)(f"{path}: {error} Name the file so, or give format= (fedsched convert: --from) one of {named}.")
 
 
 def plain_suffix(path: str | PathLike[str]) -> str:

@@ -26,13 +26,15 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     After an error or Ctrl-C inside the block the path is as it was and the temporary file is gone. A path that ends in
     .gz, .xz or .bz2 is compressed, the same bytes for the same content.
     """
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
+    given = Path(path)
+    if given.is_dir():
         raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
-    if target.exists() and not target.is_file():  # a device or a pipe has no place to take
-        with _complaining(path), _compressed(target, target.open("wb")) as stream:
+    # A device has no place to take, and an open pipe's name resolves to none.
+    if given.exists() and not given.is_file():
+        with _complaining(path), _compressed(given, given.open("wb")) as stream:
             yield stream
         return
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise OutputError(f"Cannot write {path}: the folder {target.parent} does not exist; make it first.")
     temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.part"
@@ -62,6 +64,8 @@ def _complaining(path: str | PathLike[str]) -> Iterator[None]:
     """Turn the system's refusal to write this very file into an OutputError that says what to do."""
     try:
         yield
+    except BrokenPipeError:  # whoever read it has gone
+        raise
     except OSError as error:
         if error.filename is not None and Path(error.filename).parent != Path(os.path.realpath(path)).parent:
             raise

@@ -13,7 +13,7 @@ from fedsched.errors import TraceError, unknown_name
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.atomic import atomic_text
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
-from fedsched.io.files import parse_json, read_text
+from fedsched.io.files import SKIP, parse_json, read_text
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.log import CleaningReport
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # The names that versions of Batsim gave to the profiles that say how long a job runs.
 DELAYS = ("delay", "DelayProfile")
-EACH = ("parallel_homogeneous", "ParallelTaskHomogeneousProfile", "msg_par_hg")
+EACH = ("parallel_homogeneous", "ptask_homogeneous", "ParallelTaskHomogeneousProfile", "msg_par_hg")
 TOTAL = ("parallel_homogeneous_total", "msg_par_hg_tot")
 SPREAD = ("DefinedAmountsSpreadUniformly", "defined_amount_spread_uniformly")
 KNOWN_TYPES = (*DELAYS, *EACH, *TOTAL)
@@ -212,7 +212,7 @@ class _Reader:
         if kind not in (*EACH, *TOTAL):
             raise _ProfileError(
                 f"{where}: its type {_short(kind)} says no run time; known are {', '.join(KNOWN_TYPES)}. "
-                'on_error="skip" leaves such jobs out and counts them.'
+                f"{SKIP} leaves such jobs out and counts them."
             )
         flops, sent = (_real(profile.get(key, 0), f"{where}: {key}") for key in ("cpu", "com"))
         if kind in TOTAL or profile.get("generation_strategy") in SPREAD:

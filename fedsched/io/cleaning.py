@@ -85,7 +85,7 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
             tasks=_tasks(raw)[kept.rows],
             runtime=columns.runtime,
             estimate=columns.estimate,
-            id=None if how.renumber else np.trunc(raw.table[0, kept.rows]),
+            id=None if how.renumber else kept.ids,
             compute_fraction=extra.get("compute_fraction", 1.0),
             task_bandwidth=extra.get("task_bandwidth", 0.0),
             origin=origin,
@@ -107,6 +107,7 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
 @dataclass(frozen=True, slots=True)
 class _Kept:
     rows: NDArray[np.int64]
+    ids: NDArray[np.float64]
     report: CleaningReport
 
 
@@ -133,12 +134,12 @@ def _report(raw: RawLog, kept: int) -> CleaningReport:
 
 
 def _all_rows(raw: RawLog) -> _Kept:
-    return _Kept(np.arange(raw.rows), _report(raw, raw.rows))
+    return _Kept(np.arange(raw.rows), np.trunc(raw.table[0]), _report(raw, raw.rows))
 
 
 def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _Kept:
     """Return the rows that are jobs, in the order of (submit, id); each dropped row counts for its first fault."""
-    ids, submit, run, tasks, status = raw.table[0], raw.table[1], raw.table[3], _tasks(raw), raw.table[10]
+    submit, run, tasks, status = raw.table[1], raw.table[3], _tasks(raw), raw.table[10]
     left = np.ones(raw.rows, dtype=np.bool_)
 
     def drop(fault: NDArray[np.bool_]) -> int:
@@ -156,8 +157,24 @@ def _clean(raw: RawLog, machine: int, statuses: Collection[int] | None) -> _Kept
     )
     rows = np.flatnonzero(left)
     out_of_order = int(np.count_nonzero(np.diff(submit[rows]) < 0))
-    order = np.lexsort((ids[rows], submit[rows]))
-    return _Kept(rows[order], replace(report, kept=len(rows), out_of_order=out_of_order))
+    ids, renumbered = distinct_ids(np.trunc(raw.table[0, rows]))
+    order = np.lexsort((ids, submit[rows]))
+    renumbered += report.renumbered
+    report = replace(report, kept=len(rows), out_of_order=out_of_order, renumbered=renumbered)
+    return _Kept(rows[order], ids[order], report)
+
+
+def distinct_ids(ids: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Return ids that differ, and how many were exchanged.
+
+    Requeued jobs, and jobs of several clusters, may share one: the first keeps it, the others, and NaN, get numbers
+    above all.
+    """
+    keeps = np.zeros(len(ids), dtype=np.bool_)
+    keeps[np.unique(ids, return_index=True)[1]] = True
+    keeps &= np.isfinite(ids)
+    top = ids[keeps].max(initial=0.0)
+    return np.where(keeps, ids, top + np.cumsum(~keeps)), int(np.count_nonzero(~keeps))
 
 
 class _Columns:
@@ -195,7 +212,7 @@ def _sites(
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return the sites that the partitions stand for, and the site of each row."""
     partition = raw.table[15, rows]
-    named = _partition_names(raw.header)
+    named = partition_names(raw.header)
     used, jobs = np.unique(partition[partition >= 0], return_counts=True)
     if sites == "partition" and not len(used):
         raise TraceError(f"{path}: no job has a partition (field 16); read it with sites=None.")
@@ -209,7 +226,8 @@ def _sites(
     return names, np.where(partition >= 0, np.searchsorted(numbers, partition), NO_SITE)
 
 
-def _partition_names(header: tuple[tuple[str, str], ...]) -> dict[float, str]:
+def partition_names(header: tuple[tuple[str, str], ...]) -> dict[float, str]:
+    """Return the names that a header gives to numbers of partitions; '' where it gives none."""
     found = [re.match(r"(\d+)\s*(.*)", text) for label, text in header if label == "Partition"]
     return {float(match[1]): match[2].replace("|", "/").strip() for match in found if match}
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
 COMPRESSION_SUFFIXES = (".gz", ".xz", ".bz2")
+# The cure for faults in a file, as a program and as the command line give it.
+SKIP = 'on_error="skip" (fedsched convert: --on-error skip)'
 _MAGIC = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\x00", lzma.open), (b"BZh", bz2.open))
 # Logs shrink by a factor of 5 to 20. What grows beyond both limits is a trap, or not a file to read whole.
 GROWTH = 200
@@ -55,8 +57,7 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
                     yield io.BufferedReader(_Bounded(cast("io.BufferedIOBase", stream), limit, path), 1 << 20)
     except EOFError as error:
         raise TruncatedError(
-            f"{path}: the compressed data end in the middle; get the file again, or read what is there "
-            'with on_error="skip".'
+            f"{path}: the compressed data end in the middle; get the file again, or read what is there with {SKIP}."
         ) from error
     except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise TraceError(f"{path}: the compressed data are damaged ({error}); get the file again.") from error

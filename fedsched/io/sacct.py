@@ -13,8 +13,8 @@ import numpy as np
 from fedsched.errors import FederationError, TraceError, unknown_name
 from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
-from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
-from fedsched.io.files import read_text
+from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
+from fedsched.io.files import SKIP, read_text
 from fedsched.io.sacct_values import (
     STATES,
     UNKNOWN,
@@ -248,7 +248,7 @@ class _Parser:
 
     def _malformed(self, line: int, problem: str) -> None:
         if not self.skip:
-            raise TraceError(f'{self.path}, line {line}{problem}. on_error="skip" counts such lines and goes on.')
+            raise TraceError(f"{self.path}, line {line}{problem}. {SKIP} counts such lines and goes on.")
         self.malformed += 1
 
     def log(self) -> RawLog:
@@ -291,7 +291,7 @@ class _Parser:
         """Fill the fields; return how many jobs had no number of their own."""
         used, asked = ("cpus", "nodes") if self.unit == "cpus" else ("nodes", "cpus")
         counts = [read[name] for name in (used, f"requested_{used}", asked, f"requested_{asked}") if name in read]
-        table[0], renumbered = _distinct(read["id"])
+        table[0], renumbered = distinct_ids(_own(read["id"]))
         table[1] = read["submit"] - origin
         if "start" in read:
             wait = read["start"] - read["submit"]
@@ -301,7 +301,8 @@ class _Parser:
             table[4] = _known(counts[0])
             table[7] = _known(read.get(f"requested_{used}", counts[0]))
             if used not in read and f"requested_{used}" not in read:
-                raise TraceError(f'{self.path}: no column says how many {used} a job had; unit="{asked}" needs none.')
+                cure = f'unit="{asked}" (fedsched convert: --unit {asked}) needs none'
+                raise TraceError(f"{self.path}: no column says how many {used} a job had; {cure}.")
         if "limit" in read:
             table[8] = np.where(read["limit"] == UNLIMITED, 2.0**31 - 1, _known(read["limit"]))
         table[10] = read.get("state", table[10])
@@ -331,17 +332,6 @@ def _known(values: Column) -> Column:
     return np.where(np.isfinite(values), values, -1.0)
 
 
-def _distinct(ids: Column) -> tuple[Column, int]:
-    """Return ids that differ, and how many were exchanged.
-
-    Requeued jobs, and jobs of several clusters, may share one: the first keeps it, the others get numbers above all.
-    """
-    rows = np.arange(len(ids))
-    own = np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53)
-    _, first = np.unique(np.where(own, ids, -1.0 - rows), return_index=True)
-    keeps = np.zeros(len(ids), dtype=np.bool_)
-    keeps[first] = True
-    keeps &= own
-    top = float(ids[keeps].max(initial=0.0))
-    fresh = np.where(keeps, ids, top + np.cumsum(~keeps))
-    return fresh, int(np.count_nonzero(~keeps))
+def _own(ids: Column) -> Column:
+    """Return the ids that are numbers of jobs, and NaN for the others."""
+    return np.where(np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53), ids, np.nan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 from datetime import date
@@ -22,6 +21,7 @@ UNKNOWN = -math.inf
 UNLIMITED = math.inf
 WORDS = dict.fromkeys(("", "unknown", "none", "n/a", "invalid", "not_set"), UNKNOWN)
 WORDS |= dict.fromkeys(("unlimited", "partition_limit", "infinite"), UNLIMITED)
+WORDS |= {str(2**bits - 2): UNKNOWN for bits in (32, 64)}  # Slurm's NO_VAL and NO_VAL64
 
 # The status that the Standard Workload Format has for each of Slurm's final states.
 DONE, FAILED, CANCELLED = 1.0, 0.0, 5.0
@@ -34,9 +34,9 @@ STATES = {
     "RUNNING": UNKNOWN, "PENDING": UNKNOWN, "SUSPENDED": UNKNOWN, "RESIZING": UNKNOWN, "CONFIGURING": UNKNOWN,
     "STAGE_OUT": UNKNOWN, "SIGNALING": UNKNOWN, "RESV_DEL_HOLD": UNKNOWN,
 }  # fmt: skip
-# As `sacct` cuts them to ten letters without -P's full width.
-_STATES = STATES | {name[:10]: code for name, code in STATES.items()}
-_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d))?(?::(\d\d)(?:\.\d+)?)?", re.ASCII)
+# Without -P's full width `sacct` cuts them to ten letters, the last of which is a plus.
+_STATES = STATES | {name[:9]: code for name, code in STATES.items()}
+_DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d)(?::(\d\d))?(?:\.\d+)?)?", re.ASCII)
 _CLOCK = re.compile(r"[T ](\d\d):(\d\d):(\d\d)", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d*)?", re.ASCII)
@@ -47,7 +47,7 @@ _SEPARATORS = [4, 7, 10, 13, 16]
 
 def number_of(text: str) -> float:
     """Return a plain number, or what a word stands for; NaN for what means nothing."""
-    return float(text) if _NUMBER.fullmatch(text) else WORDS.get(text.lower(), math.nan)
+    return WORDS.get(text.lower(), float(text) if _NUMBER.fullmatch(text) else math.nan)
 
 
 def minutes_of(text: str) -> float:
@@ -93,9 +93,9 @@ def clock_of(text: str) -> float:
 
 def values_of(texts: list[str], value: Callable[[str], float]) -> Column:
     """Return the value of every text; most columns hold few different ones, the others whole numbers."""
-    if value is number_of and (joined := "".join(texts)).isdigit() and joined.isascii() and max(map(len, texts)) < 19:
-        with contextlib.suppress(ValueError):  # an empty one among them
-            return np.array(list(map(int, texts)), dtype=np.float64)
+    whole = value is number_of and (joined := "".join(texts)).isdigit() and joined.isascii()
+    if whole and max(map(len, texts)) < 19 and WORDS.keys().isdisjoint(texts):
+        return np.array(list(map(int, texts)), dtype=np.float64)
     known = {text: value(text) for text in dict.fromkeys(texts)}
     return np.array([known[text] for text in texts], dtype=np.float64)
 

@@ -26,12 +26,20 @@ PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
 
 def group_labels(federation: Federation) -> list[str]:
-    """Return a column name for every node group: `nodes:cluster` or `nodes:cluster/2` where there are several."""
-    labels = []
-    for cluster in federation.clusters:
-        several = len(cluster.groups) > 1
-        labels += [f"nodes:{cluster.name}{f'/{g + 1}' if several else ''}" for g in range(len(cluster.groups))]
-    return labels
+    """Return a column name for every node group: `nodes:cluster` or `nodes:cluster/2` where there are several.
+
+    Where a cluster is named like another one's group, the groups of all are numbered, which no two names share.
+    """
+
+    def labels(*, numbered: bool) -> list[str]:
+        return [
+            f"nodes:{cluster.name}{f'/{g}' if numbered or len(cluster.groups) > 1 else ''}"
+            for cluster in federation.clusters
+            for g in range(1, len(cluster.groups) + 1)
+        ]
+
+    short = labels(numbered=False)
+    return short if len(set(short)) == len(short) else labels(numbered=True)
 
 
 def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
@@ -46,7 +54,7 @@ def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
     """Write one row a job; numbers stand so that they are read back to the last bit."""
     table = columns_of(schedule)
     with atomic_text(path) as out:
-        out.write(",".join(table) + "\n")
+        csv.writer(out, lineterminator="\n").writerow(table)
         columns = [[_number(value) for value in column.tolist()] for column in table.values()]
         out.writelines(",".join(row) + "\n" for row in zip(*columns, strict=True))
 
@@ -135,7 +143,7 @@ def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
         sites=kept.sites,
         log=LogColumns(done.size, columns),
         name=kept.name,
-        nodes=kept.nodes or schedule.federation.nodes,
+        nodes=schedule.federation.nodes,
         header=(*kept.header, ("Note", f"scheduled by fedsched: {schedule.policy}")),
     )
     write_swf(as_run, path, lossy=True)

@@ -45,7 +45,7 @@ def read_simgrid(path: str | PathLike[str], *, speed: float | None = None) -> Fe
     Speeds are those of the first state (`pstate`), relative to `speed`; watts the first (idle) and the last (all cores)
     number of that state, the default ones where a host has none. A cluster's uplink is the narrowest of its backbone
     and of the links on zone routes to other clusters. The scheduler's host (role master, or named master_host…) and
-    hosts of other roles than compute_node are left out.
+    hosts of other roles than compute_node are left out. A host is one node, of the speed of one of its cores.
 
     Parameters
     ----------
@@ -128,6 +128,7 @@ class _Platform:
         self.links: dict[str, float] = {}
         self.routes: list[tuple[str, str, list[str], int]] = []
         self.left_out = 0
+        self.many_cores = 0
         self.without_watts = 0
         self.ignored: Counter[str] = Counter()
         self._open: list[_Element] = []
@@ -211,6 +212,8 @@ class _Platform:
         if "compute_node" not in role or name.startswith(MASTER):
             self.left_out += count
             return
+        if element.attributes.get("core", "1").strip() != "1":
+            self.many_cores += count
         zones = (*self._zones, self._name(element)) if element.tag == "cluster" else tuple(self._zones)
         group = self._group(zones)
         group.kinds[self._kind(element, count)] += count
@@ -287,6 +290,8 @@ class _Platform:
         lines = [f"Read from a SimGrid platform; speed 1 is {reference:g} flop/s."]
         if self.left_out:
             lines.append(f"{self.left_out} hosts of other roles (the scheduler's, storage) are left out.")
+        if self.many_cores:
+            lines.append(f"{self.many_cores} hosts have several cores: each host is one node of the speed of one core.")
         if self.without_watts:
             lines.append(
                 f"Assumed: {self.without_watts} hosts say no watts; {DEFAULT_BUSY_WATTS:g} busy, "

@@ -18,6 +18,7 @@ from fedsched.io.cleaning import (
     Cleaning,
     OverRequest,
     Sites,
+    partition_names,
     workload_of_log,
 )
 from fedsched.io.swf_table import FIELDS, OnError, header_number, read_table
@@ -55,8 +56,9 @@ def read_swf(
         A plain, gzip, xz or bzip2 file.
     clean
         "standard" sorts by (submit, id) and drops rows that are no job: submit below 0, no run time, no processors,
-        more processors than the machine, a status not among `statuses`. "none" keeps every row in the file's order, and
-        fails when one of them is no job; `read_table` gives the bare numbers of any log.
+        more processors than the machine, a status not among `statuses`; of rows with one id all but the first get new
+        ones. "none" keeps every row in the file's order, and fails when one of them is no job; `read_table` gives the
+        bare numbers of any log.
     nodes
         The machine's size; default: what the header says (MaxProcs, else MaxNodes).
     over_request
@@ -153,15 +155,20 @@ def number_texts(values: NDArray[np.float64] | NDArray[np.int64]) -> list[str]:
 
 
 def _site_numbers(workload: Workload) -> list[int]:
-    """Return the partition number of each site: what its name or the log says, else its place from 1."""
+    """Return the partition number of each site: what its name, the log or, without a job, the header says.
+
+    Where they do not agree it is the site's place from 1.
+    """
     sites, log = workload.sites, workload.log
     if all(re.fullmatch(r"0|[1-9]\d*", site) for site in sites):
         return [int(site) for site in sites]
     places = list(range(1, len(sites) + 1))
     if log is None:
         return places
+    announced = {name: number for number, name in partition_names(workload.header).items()}
     logged = [np.unique(log.partition[workload.origin == k]) for k in range(len(sites))]
-    numbers = [int(found[0]) if len(found) == 1 else -1 for found in logged]
+    said = [found if len(found) else [announced.get(site, -1)] for site, found in zip(sites, logged, strict=True)]
+    numbers = [int(found[0]) if len(found) == 1 else -1 for found in said]
     fit = min(numbers) >= 0 and len(set(numbers)) == len(numbers) and numbers == sorted(numbers)
     return numbers if fit else places
 

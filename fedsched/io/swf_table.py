@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedsched.errors import TraceError
-from fedsched.io.files import TruncatedError, decode, open_bytes
+from fedsched.io.files import SKIP, TruncatedError, decode, open_bytes
 from fedsched.log import CleaningReport
 
 if TYPE_CHECKING:
@@ -169,9 +169,7 @@ class _Parser:
             cut = last and k == final and len(texts) < len(FIELDS)
             if not self.skip:
                 why = "; the file seems to be cut off: get it again" if cut else ""
-                raise TraceError(
-                    f'{self.path}, line {first + k}{problem}{why}. on_error="skip" counts such lines and goes on.'
-                )
+                raise TraceError(f"{self.path}, line {first + k}{problem}{why}. {SKIP} counts such lines and goes on.")
             self.malformed += 1
             self.truncated |= cut
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(FIELDS))

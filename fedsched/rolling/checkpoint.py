@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import time
-import zipfile
-import zlib
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-FORMAT = "fedsched rolling checkpoint 1"
-DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
+MARK = b"fedsched rolling checkpoint 2\n"
+DIGEST = hashlib.sha256().digest_size
 
 
 class RunFile:
@@ -43,14 +42,18 @@ class RunFile:
             return None
         anew = "delete it to begin anew"
         try:
-            with self._path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                saved = {name: file[name] for name in file.files}
-            kind, key = str(saved["format"]), str(saved["key"])
-        except DAMAGE as error:
-            raise FedschedError(f"{self._path}: not a checkpoint of a rolling run ({error}); {anew}.") from None
-        if kind != FORMAT:
-            raise FedschedError(f"{self._path}: not a checkpoint of this version, but {kind!r}; {anew}.")
-        if key != self._key:
+            written = self._path.read_bytes()
+        except OSError as error:
+            raise FedschedError(f"{self._path}: cannot be read ({error.strerror}); name another file.") from None
+        if not written.startswith(MARK):
+            raise FedschedError(f"{self._path}: not a checkpoint of a rolling run, or of another version; {anew}.")
+        digest, content = written[len(MARK) :][:DIGEST], written[len(MARK) + DIGEST :]
+        # Readers of archives and arrays raise anything over a damaged header: what is not as it was written stays shut.
+        if digest != hashlib.sha256(content).digest():
+            raise FedschedError(f"{self._path}: not a checkpoint as it was written; {anew}.")
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            saved = {name: file[name] for name in file.files}
+        if str(saved["key"]) != self._key:
             raise FedschedError(
                 f"{self._path}: the checkpoint of another run (other jobs, federation, settings or policy); name "
                 f"another file, or {anew}."
@@ -74,9 +77,12 @@ class RunFile:
         content: dict[str, NDArray[np.generic]] = dict(_arrays(run))
         content["rules"] = np.array([run.plan.dispatch, run.plan.placement])
         content["memory"] = np.array(json.dumps(memory))
-        content["format"], content["key"] = np.array(FORMAT), np.array(self._key)
+        content["key"] = np.array(self._key)
+        table = io.BytesIO()
+        np.savez(table, allow_pickle=False, **content)
         with atomic_bytes(self._path) as stream:
-            np.savez(stream, allow_pickle=False, **content)
+            stream.write(MARK + hashlib.sha256(table.getbuffer()).digest())
+            stream.write(table.getbuffer())
         self._saved_at = time.monotonic()
 
 
@@ -99,7 +105,8 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 def _key(policy: Rolling, run: Simulation) -> str:
     # What must be the same for a checkpoint to make sense.
     digest = hashlib.sha256(repr(replace(policy, checkpoint=None)).encode())
-    for value in (*run.problem, *run.problem.groups, run.plan.caps, run.plan.cap_row):
+    own = (run.plan.caps, run.plan.cap_row, *astuple(run.running()))
+    for value in (*run.problem, *run.problem.groups, *own):
         if isinstance(value, np.ndarray | float | int):
             digest.update(np.asarray(value).tobytes())
     return digest.hexdigest()

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from fedsched.search.objectives import Objectives
 
 A = TypeVar("A", bound=np.ndarray[Any, Any])
+KEPT = 64  # workspaces: long queues come in thousands of sizes
 OVERRUN_SECONDS = 60.0  # what a job that has outrun its estimate is at least expected to need yet
 
 
 class Workspaces:
-    """The arrays that simulations of so many jobs need, kept for the next instant with as many."""
+    """The arrays that simulations of so many jobs need, those used last kept for the next instant with as many."""
 
     def __init__(self) -> None:
         self._states: dict[tuple[int, bool], State] = {}
@@ -32,9 +33,13 @@ class Workspaces:
     def of(self, problem: Problem, *, separate_backfill: bool = False) -> State:
         """Return a state for the problem."""
         key = (problem.submit.size, separate_backfill)
-        if key not in self._states:
-            self._states[key] = new_state(problem, dispatch=int(Dispatch.EASY), separate_backfill=separate_backfill)
-        return self._states[key]
+        state = self._states.pop(key, None)
+        if state is None:
+            state = new_state(problem, dispatch=int(Dispatch.EASY), separate_backfill=separate_backfill)
+        self._states[key] = state
+        if len(self._states) > KEPT:
+            del self._states[next(iter(self._states))]  # not used for longest
+        return state
 
 
 class Instant(SearchProblem):

@@ -62,23 +62,21 @@ class RollingPlanner:
 
     def replan(self, run: Simulation) -> None:
         """Let the run follow a new plan, where one is due."""
-        self._file.save_sometimes(run, self._memory())
-        try:
-            self._replan(run)
-        except KeyboardInterrupt:
-            self._file.save(run, self._memory())
-            raise
-
-    def _replan(self, run: Simulation) -> None:
+        before = self._memory()
+        self._file.save_sometimes(run, before)
         if run.time < self._due:
             return
         queued = run.queued()
         if self._one_group and run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]:
             return  # all of them start, whatever the plan
         planned, behind = queued[: self.policy.window], queued[self.policy.window :]
-        instant = Instant(run, planned, self._objectives, placements=self._placements, spaces=self._spaces)
-        row = self._best(instant, self._plan_at_hand(run, instant, planned))
-        order, caps, dispatch, placement = unpacked(instant.layout, row)
+        try:
+            instant = Instant(run, planned, self._objectives, placements=self._placements, spaces=self._spaces)
+            row = self._best(instant, self._plan_at_hand(run, instant, planned))
+            order, caps, dispatch, placement = unpacked(instant.layout, row)
+        except KeyboardInterrupt:
+            self._file.save(run, before)
+            raise
         run.follow(planned[order], caps[order], behind, dispatch=dispatch, placement=placement)
         self._due = run.time + self.policy.seconds
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.errors import unknown_name
+from fedsched.io.files import COMPRESSION_SUFFIXES
 from fedsched.policies import PLACEMENTS, Rules
-from fedsched.search.methods import method_named
+from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from fedsched.engine.simulation import Simulation
     from fedsched.federation import Federation
     from fedsched.rolling.planner import RollingPlanner
     from fedsched.workload import Workload
 
 CHANGE = "change"
+OF_SEVERAL = frozenset({"mpso-fga"})  # methods that set objectives against one another: a plan here has one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ class Rolling:
     Parameters
     ----------
     method
-        A name of `fedsched.search.METHODS`; "auto" is "memetic".
+        A name of `fedsched.search.METHODS`; "auto" is "memetic". "mpso-fga", which needs two objectives, is refused.
     window
         How many waiting jobs are planned, those that have waited longest; the others stand behind them, first come
         first served.
@@ -81,14 +83,27 @@ class Rolling:
             raise TypeError(f"Rolling: every={self.every!r} must be 'change' or a number of seconds.")
         elif not 0.0 < self.every < math.inf:
             raise ValueError(f"Rolling: every={self.every} must be finite and above 0 seconds, or 'change'.")
-        if not isinstance(self.objective, str):
-            raise TypeError(f"Rolling: objective={self.objective!r} must be the name of one metric column.")
+        for field, kind in (("objective", "one metric column"), ("method", "a search method")):
+            if not isinstance(getattr(self, field), str):
+                raise TypeError(f"Rolling: {field}={getattr(self, field)!r} must be the name of {kind}.")
         if not isinstance(self.every, str):
             object.__setattr__(self, "every", float(self.every))
         Objectives.of(self.objective)
-        method_named(self.method)
+        if method_named(self.method).name in OF_SEVERAL:
+            usable = ", ".join(name for name in METHODS if name not in OF_SEVERAL)
+            raise ValueError(
+                f"Rolling: method={self.method!r} needs two objectives, a rolling plan has one; use one of {usable}."
+            )
         if self.placement is not None and self.placement not in PLACEMENTS:
             raise unknown_name("placement rule", self.placement, PLACEMENTS)
+        if self.checkpoint is not None:
+            if not isinstance(self.checkpoint, str | PathLike):
+                raise TypeError(f"Rolling: checkpoint={self.checkpoint!r} must be the path of a file.")
+            suffix = Path(self.checkpoint).suffix
+            if suffix.lower() in COMPRESSION_SUFFIXES:
+                raise ValueError(
+                    f"Rolling: checkpoint={str(self.checkpoint)!r} must not end in {suffix}: it is not compressed."
+                )
 
     @property
     def seconds(self) -> float:

@@ -88,7 +88,8 @@ class Genetic:
 def favour_fast_groups(problem: SearchProblem, rows: Ints, rng: np.random.Generator) -> None:
     """Redraw the caps of some jobs in place: a group stays open with probability ∝ 1/its predicted time cost."""
     packed = problem.problem
-    cost = packed.sigma[:, None] * packed.groups.slowdown[None, :] + (1.0 - packed.sigma[:, None])
+    sigma = packed.sigma[: problem.layout.jobs, None]  # of the jobs to plan: running ones may follow
+    cost = sigma * packed.groups.slowdown + (1.0 - sigma)
     chance = cost.min(axis=1, keepdims=True) / cost
     caps = problem.layout.caps(rows)
     redrawn = rng.random((len(rows), problem.layout.jobs, 1)) < REDRAWN

@@ -86,6 +86,26 @@ def test_a_device_is_written_in_place() -> None:
     assert not Path("/dev/null").is_file()
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no names for open files")
+def test_a_pipe_is_written_as_it_was_given() -> None:
+    """Tests that a pipe's name, which leads to no folder, is written to: /dev/stdout, or >(...) of a shell."""
+    end, begin = os.pipe()
+    with os.fdopen(end) as read_end, os.fdopen(begin, "w"):
+        with atomic_text(f"/dev/fd/{begin}") as out:
+            out.write("to the next\n")
+        assert read_end.readline() == "to the next\n"
+
+
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no names for open files")
+def test_a_pipe_that_nobody_reads_is_said_as_it_is() -> None:
+    """Tests that a reader who has gone is no fault of the path: the caller ends quietly, as at its own output."""
+    end, begin = os.pipe()
+    with os.fdopen(begin, "w"):
+        os.close(end)
+        with pytest.raises(BrokenPipeError), atomic_text(f"/dev/fd/{begin}") as out:
+            out.write("to nobody\n")
+
+
 def test_marks_and_bytes_that_are_no_text(tmp_path: Path) -> None:
     """Tests that a byte-order mark is seen through, and that zero bytes are an error."""
     path = tmp_path / "a.txt"

@@ -73,6 +73,15 @@ def test_names_become_numbers(tmp_path: Path) -> None:
             10,
             150_000,
         ),
+        ({"type": "ptask_homogeneous", "cpu": 1e9, "com": 5e5}, 10, 150_000),
+        (
+            {
+                "type": "ptask_homogeneous", "cpu": 4e9, "com": 6e6,
+                "generation_strategy": "defined_amount_spread_uniformly",
+            },
+            10,
+            150_000,
+        ),
     ],
 )  # fmt: skip
 def test_flops_and_bytes(tmp_path: Path, profile: dict[str, Any], runtime: float, bandwidth: float) -> None:

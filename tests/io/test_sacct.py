@@ -11,6 +11,7 @@ import pytest
 from fedsched.errors import FederationError, TraceError
 from fedsched.io import read, read_federation, write
 from fedsched.io.sacct import read_sacct
+from fedsched.io.sacct_values import STATES, duration_of, state_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,40 @@ def test_the_readable_columns_stand_in_for_the_raw_ones(tmp_path: Path) -> None:
     assert (jobs.cleaning.renumbered, jobs.cleaning.steps) == (3, 1)
 
 
+@pytest.mark.parametrize("others", ["7200", ""])
+def test_slurms_numbers_for_no_value_are_none(tmp_path: Path, others: str) -> None:
+    """Tests that NO_VAL and NO_VAL64 are unknown joules, requests and ids, beside numbers and beside empty fields."""
+    path = tmp_path / "a.sacct"
+    lines = [
+        f"7|2024-01-01T00:00:00|60|4294967294|4|{others}",
+        "4294967294|2024-01-01T00:00:10|60|10|4|4294967294",
+        "9|2024-01-01T00:00:20|60|10|4|18446744073709551614",
+    ]
+    path.write_text("\n".join(["JobIDRaw|Submit|ElapsedRaw|TimelimitRaw|NCPUS|ConsumedEnergyRaw", *lines]))
+    jobs = read(path)
+    assert jobs.log is not None
+    assert jobs.log.energy.tolist() == [float(others or -1), -1, -1]
+    assert jobs.estimate.tolist() == [60, 600, 600]
+    assert jobs.id.tolist() == [7, 10, 9]
+    assert jobs.cleaning is not None
+    assert (jobs.cleaning.missing_request, jobs.cleaning.renumbered) == (1, 1)
+
+
+@pytest.mark.parametrize("state", [state for state in STATES if len(state) > 10])
+def test_states_cut_to_ten_letters(state: str) -> None:
+    """Tests that a state is known by its first nine letters and the plus that sacct writes for the others."""
+    assert state_of(f"{state[:9]}+") == state_of(state) == STATES[state]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10:00", 600), ("10:00.500", 600), ("1:10:00.500", 4200), ("1-02:10:00", 94200), ("1-02:10", 94200)],
+)
+def test_a_fraction_moves_no_place(text: str, seconds: float) -> None:
+    """Tests that minutes stay minutes where a fraction follows the seconds."""
+    assert duration_of(text) == seconds
+
+
 def test_start_and_end_stand_in_for_the_elapsed_time(tmp_path: Path) -> None:
     """Tests that run times come from Start and End where nothing else tells them."""
     columns = tuple(name for name in COLUMNS if name not in ("ElapsedRaw", "State"))
@@ -135,7 +170,7 @@ def test_nodes_may_be_the_tasks(tmp_path: Path) -> None:
     """Tests that unit="nodes" counts nodes, and says so where no column does."""
     path = dump(tmp_path / "a.sacct")
     assert read_sacct(path, unit="nodes").tasks.tolist() == [2, 1, 1, 1]
-    with pytest.raises(TraceError, match='how many nodes a job had; unit="cpus" needs none'):
+    with pytest.raises(TraceError, match=r'how many nodes a job had; unit="cpus" .*--unit cpus. needs none'):
         read_sacct(dump(tmp_path / "b.sacct", columns=tuple(c for c in COLUMNS if c != "NNodes")), unit="nodes")
     with pytest.raises(ValueError, match=r'unit=.cores. must be "cpus" or "nodes"'):
         read_sacct(path, unit="cores")  # type: ignore[arg-type]

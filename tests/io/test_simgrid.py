@@ -123,6 +123,17 @@ def test_names_that_are_used_twice_get_their_zones(tmp_path: Path) -> None:
     assert [cluster.name for cluster in federation.clusters] == ["x/c", "y/c"]
 
 
+def test_cores_are_said_to_be_one_node(tmp_path: Path) -> None:
+    """Tests that the description counts the hosts whose cores it leaves out, and is silent where none has several."""
+    cluster = '<cluster id="{0}" prefix="{0}" suffix="" radical="0-9" speed="1Gf" {1} bw="1GBps" lat="1us"/>'
+    zone = '<zone id="w" routing="Full">{}<host id="h" speed="1Gf" core="{}"/></zone>'
+    many = zone.format(cluster.format("a", 'core="32"') + cluster.format("b", ""), 4)
+    said = "11 hosts have several cores: each host is one node of the speed of one core."
+    assert said in read_federation(platform(tmp_path / "a.xml", many)).description.splitlines()
+    one = zone.format(cluster.format("a", 'core="1"'), 1)
+    assert "cores" not in read_federation(platform(tmp_path / "b.xml", one)).description
+
+
 def test_what_is_not_read_is_said(tmp_path: Path) -> None:
     """Tests that traces and disks are named in the description as not read."""
     body = '<host id="h" speed="1Gf"><disk id="d"/></host><trace id="t"/><trace id="u"/>'

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.cli import run
 from fedsched.errors import OutputError, TraceError, UnknownNameError
 from fedsched.io.swf import read_swf, write_swf
 from fedsched.io.swf_table import read_table
@@ -287,11 +288,24 @@ def test_uncleaned_rows_that_are_no_job(tmp_path: Path) -> None:
 
 
 def test_repeated_ids(tmp_path: Path) -> None:
-    """Two rows of one id are an error that names the cure, and the cure works."""
+    """The first row of an id in the file keeps it, others get numbers above all, counted; dropped ones do not count."""
+    path = file_of(tmp_path, row(f2=9), row(f1=7, f2=4), row(f2=4), row(f1="7.5"), row(f1=9, f4=0), row(f1=7, f11=3))
+    log = fs.read(path)
+    assert (log.id.tolist(), log.submit.tolist()) == ([9, 7, 8, 1], [0, 4, 4, 9])
+    assert log.cleaning is not None
+    assert log.cleaning.renumbered == 2
+    assert "2 without a number of their own: numbered anew" in str(log.cleaning)
+    fs.write(log, tmp_path / "again.swf")
+    assert fs.read(tmp_path / "again.swf") == log
+    assert fs.read(path, renumber=True).id.tolist() == [1, 2, 3, 4]
+
+
+def test_uncleaned_repeated_ids(tmp_path: Path) -> None:
+    """Rows taken as they stand keep their ids: two of one id are an error that names the cure, and the cure works."""
     path = file_of(tmp_path, row(), row(f2=4))
     with pytest.raises(TraceError, match=r"bear the same id.*renumber=True"):
-        fs.read(path)
-    assert fs.read(path, renumber=True).id.tolist() == [1, 2]
+        fs.read(path, clean="none")
+    assert fs.read(path, clean="none", renumber=True).id.tolist() == [1, 2]
 
 
 def test_unknown_suffixes_and_formats(tmp_path: Path) -> None:
@@ -304,6 +318,17 @@ def test_unknown_suffixes_and_formats(tmp_path: Path) -> None:
     assert len(fs.read(path, format="swf")) == 1
     with pytest.raises(ValueError, match="read_federation"):
         fs.read(tmp_path / "f.toml")
+
+
+def test_the_cures_of_errors_work_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A malformed line, and a name that tells no format, are errors that name the options which then help."""
+    path, target = file_of(tmp_path, row(), "nonsense", name="log.txt"), tmp_path / "log.csv"
+    with pytest.raises(UnknownNameError, match=r"give format= .fedsched convert: --from. one of"):
+        fs.read(path)
+    with pytest.raises(TraceError, match=r"fedsched convert: --on-error skip. counts such lines"):
+        fs.read(path, "swf")
+    assert run(["convert", str(path), str(target), "--from", "swf", "--on-error", "skip"]) == 0, capsys.readouterr().err
+    assert len(fs.read(target)) == 1
 
 
 @pytest.mark.parametrize("options", [{"clean": "x"}, {"over_request": "x"}, {"sites": "x"}, {"on_error": "x"}])

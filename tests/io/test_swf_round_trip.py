@@ -120,6 +120,18 @@ def test_sites_come_back_by_name(tmp_path: Path) -> None:
     assert np.array_equal(again.origin, workload.origin)
 
 
+def test_partitions_keep_their_numbers_without_jobs(tmp_path: Path) -> None:
+    """Tests that a part of a log comes back equal though a named partition between others has no job left."""
+    header = ("; MaxProcs: 8", "; Partition: 1 a", "; Partition: 2 b", "; Partition: 9 c")
+    jobs = (job(number, submit=number, partition=part) for number, part in enumerate((9, 1, 2), 1))
+    part = read_swf(log(tmp_path, *header, *jobs)).head(2)
+    write_swf(part, tmp_path / "part.swf")
+    again = read_swf(tmp_path / "part.swf")
+    assert again.log is not None
+    assert again.log.partition.tolist() == [9, 1]
+    assert again == part
+
+
 def test_a_stray_entry_makes_no_federation(tmp_path: Path) -> None:
     """Tests that a second partition with one job in thousands makes no sites unless they are asked for."""
     path = log(tmp_path, *(job(k, partition=1) for k in range(1, 2001)), job(9999, partition=2))

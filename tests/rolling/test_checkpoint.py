@@ -15,6 +15,7 @@ from rolling_cases import crowd, unlike
 import fedsched as fs
 from fedsched.errors import FedschedError, OutputError
 from fedsched.rolling import Rolling, checkpoint
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +113,41 @@ def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pyte
     assert second == fs.simulate(WORKLOAD, MACHINE, POLICY)
 
 
+@pytest.mark.compiled
+def test_a_plan_that_is_found_but_not_followed_was_never_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C between a search and its plan saves the instant before the search, random numbers included."""
+    from fedsched.rolling import planner
+
+    found = [0]
+    unpacked = planner.unpacked
+
+    def struck(*given: object) -> object:
+        found[0] += 1
+        if found[0] == 12:
+            raise KeyboardInterrupt
+        return unpacked(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planner, "unpacked", struck)
+    policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
+    run = prepare(WORKLOAD, MACHINE, policy)
+    with pytest.raises(KeyboardInterrupt):
+        run.advance()
+    again = prepare(WORKLOAD, MACHINE, policy)
+    assert again.time == run.time
+    assert again.planner.replans == found[0] - 1  # type: ignore[union-attr]
+    assert fs.simulate(WORKLOAD, MACHINE, policy) == fs.simulate(WORKLOAD, MACHINE, POLICY)
+
+
+def test_the_file_of_other_running_jobs_is_refused(tmp_path: Path) -> None:
+    """Tests that runs which begin with the same jobs running, but elsewhere, are not mixed up."""
+    running = prepare(FEW, MACHINE, "fcfs").advance(until=5.0).running()
+    policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
+    prepare(FEW, MACHINE, policy, running=running)
+    prepare(FEW, MACHINE, policy, running=running)
+    with pytest.raises(FedschedError, match="the checkpoint of another run"):
+        prepare(FEW, MACHINE, policy, running=replace(running, work_left=running.work_left + 1.0))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -156,12 +192,35 @@ def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
         fs.simulate(FEW, MACHINE, policy)
 
 
+def test_no_flipped_bit_is_taken_for_a_state(tmp_path: Path) -> None:
+    """Tests several hundred flips of one bit, everywhere in the file: each is refused, and the intact file is not."""
+    path = tmp_path / "run.npz"
+    policy = replace(POLICY, checkpoint=path)
+    whole = fs.simulate(FEW, MACHINE, policy)
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for place in [*range(100), *rng.integers(len(content), size=200).tolist(), *range(-100, 0)]:
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(flipped)
+        with pytest.raises(FedschedError, match=r"run\.npz: not a checkpoint.*delete it to begin anew"):
+            prepare(FEW, MACHINE, policy)
+    path.write_bytes(content)
+    assert fs.simulate(FEW, MACHINE, policy) == whole
+
+
 def test_another_table_is_refused(tmp_path: Path) -> None:
     """Tests that arrays in the same kind of file, of another program or version, are refused too."""
     path = tmp_path / "run.npz"
     np.savez(path, format=np.array("something 2"), key=np.array(""))
-    with pytest.raises(FedschedError, match="not a checkpoint of this version, but 'something 2'"):
+    with pytest.raises(FedschedError, match="not a checkpoint of a rolling run, or of another version"):
         fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
+
+
+def test_a_folder_is_no_file_to_delete(tmp_path: Path) -> None:
+    """Tests that a path that cannot be read is an error whose cure is not to delete what is there."""
+    with pytest.raises(FedschedError, match=r"cannot be read .*; name another file"):
+        fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=tmp_path))
 
 
 def test_a_path_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:

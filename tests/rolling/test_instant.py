@@ -132,6 +132,19 @@ def test_the_usual_policies_are_where_a_search_begins(order: str, dispatch: str)
     assert instants(crowd(30, 4), EIGHT, look) > 10
 
 
+def test_workspaces_are_kept_but_not_all_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the sizes met last have their arrays still, and that those not met for long are let go."""
+    monkeypatch.setattr("fedsched.rolling.instant.KEPT", 3)
+    problems = [prepare(crowd(jobs, 0), EIGHT, "fcfs").problem for jobs in range(1, 6)]
+    spaces = Workspaces()
+    states = [spaces.of(problem) for problem in problems]
+    assert spaces.of(problems[3]) is states[3]
+    assert spaces.of(problems[2]) is states[2]
+    assert spaces.of(problems[0]) is not states[0]
+    assert spaces.of(problems[2]) is states[2]
+    assert spaces.of(problems[4]) is not states[4]
+
+
 @pytest.mark.parametrize(("estimate", "end"), [(100, 540), (300, 320 + OVERRUN_SECONDS), (320, 380), (321, 321)])
 def test_late_jobs_are_expected_to_go_on(estimate: int, end: float) -> None:
     """Tests that a job past its estimate is expected to run on for as long again, and a minute at least."""

@@ -17,6 +17,7 @@ from fedsched.engine.codes import Placement
 from fedsched.errors import UnknownNameError
 from fedsched.policies import OnlinePolicy
 from fedsched.rolling import Rolling
+from fedsched.search.methods import METHODS
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -94,6 +95,16 @@ def test_the_same_seed_gives_the_same_schedule(method: str) -> None:
     first = fs.simulate(workload, unlike(), policy)
     assert fs.simulate(workload, unlike(), policy) == first
     assert any(fs.simulate(workload, unlike(), replace(policy, seed=seed)) != first for seed in (1, 2, 3))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("machine", [EIGHT, unlike()], ids=["one group", "two clusters"])
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "mpso-fga"])
+def test_every_method_plans(method: str, machine: fs.Federation) -> None:
+    """Tests that each method but the one of two objectives plans what waits beside what runs."""
+    schedule = fs.simulate(crowd(9, 15, spread=5), machine, Rolling(method=method, evaluations=110, window=8))
+    schedule.verify()
+    assert schedule.complete
 
 
 @pytest.mark.compiled
@@ -277,9 +288,13 @@ def test_the_face_is_public() -> None:
         ({"every": float("nan")}, ValueError, "every=nan must be finite"),
         ({"every": None}, TypeError, "every=None must be 'change'"),
         ({"method": "memtic"}, UnknownNameError, "Did you mean 'memetic'"),
+        ({"method": 3}, TypeError, "method=3 must be the name of a search method"),
+        ({"method": "mpso-fga"}, ValueError, "method='mpso-fga' needs two objectives.*use one of memetic, ga, "),
         ({"objective": "slowdown"}, UnknownNameError, "bounded_slowdown"),
         ({"objective": ("makespan", "energy")}, TypeError, "must be the name of one metric column"),
         ({"objective": "user_spread"}, UnknownNameError, "Unknown objective"),
+        ({"checkpoint": 3}, TypeError, "checkpoint=3 must be the path of a file"),
+        ({"checkpoint": "run.npz.gz"}, ValueError, "checkpoint='run.npz.gz' must not end in .gz"),
         ({"placement": "fast"}, UnknownNameError, "Did you mean 'fastest'"),
     ],
 )
