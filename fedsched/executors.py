@@ -67,6 +67,8 @@ class Processes(Executor):
                 try:
                     return pool.submit(fn, *args, **kwargs).result()
                 except BrokenExecutor as death:
+                    if _lives(pool):
+                        raise  # the task's own: what broke was an executor within it
                     self._deaths.append(death)
                     pool.shutdown()
                     pool = None
@@ -88,6 +90,14 @@ class Processes(Executor):
                     pool = self._idle.get_nowait()
                     if pool is not None:
                         pool.shutdown()
+
+
+def _lives(pool: ProcessPoolExecutor) -> bool:
+    try:
+        pool.submit(int)
+    except BrokenExecutor:
+        return False
+    return True
 
 
 def _end_with_parent() -> None:

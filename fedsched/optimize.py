@@ -119,7 +119,7 @@ def optimize(
         "structured": begin with what the baselines, queue orders, placements and simple blacklists give. "random": with
         chance.
     initial
-        Plans to begin with: schedules, former Results, or pairs of order and caps.
+        Plans to begin with: schedules, former Results, or pairs of order and caps; not with `package`.
     callback
         Called with the `Run` after each step.
     threads
@@ -145,7 +145,8 @@ def optimize(
         Policies to compare with; they enter the front with their own values. By default the usual ones; above 1000 jobs
         without conservative and the list heuristics, which would take longer than the search.
     checkpoint
-        A file where the search saves itself every ten seconds, and from which it goes on when called again.
+        A file where the search saves itself every ten seconds and after each package, and from which it goes on when
+        called again.
 
     Notes
     -----
@@ -159,11 +160,20 @@ def optimize(
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
     if islands is not None and islands < 1:
         raise ValueError(f"islands={islands} must be at least 1.")
+    islands = islands or (1 if executor is None else ISLANDS)
+    least = min((rule.evaluations for rule in rules if isinstance(rule, MaxEvaluations)), default=islands)
+    if least < islands:
+        raise ValueError(
+            f"evaluations={least} are too few for islands={islands}, which need one each; "
+            f"give {islands} evaluations or more, or {least} islands or fewer."
+        )
     if seeds not in SEEDS:
         from fedsched.errors import unknown_name
 
         raise unknown_name("seeds", seeds, SEEDS)
     initial = tuple(initial)
+    if initial and package is not None:
+        raise ValueError(f"initial: plans of all jobs cannot begin packages of {package}; give one or the other.")
     settings = Settings(
         submits, knowledge, saturation, kill_at_estimate, t0, seconds, evaluations, target, seeds, package or 0,
         initial=len(initial), own_rules=stop != (),
@@ -178,28 +188,23 @@ def optimize(
         threads=threads,
         callback=callback,
         baselines=usual_baselines(len(workload)) if baselines is None else tuple(baselines),
-        islands=islands or (1 if executor is None else ISLANDS),
+        islands=islands,
         executor=executor,
     )
     problem = problem_of(search, workload, cluster, running=running)
+    saved = Checkpoint(checkpoint, problem, f"{info.name} × {islands}, package={package}", seed)
     with watched(callback, seconds, show=progress) as watch:
         search = replace(search, callback=watch)
         if package is not None:
             from fedsched.packages import optimize_in_packages
 
-            return optimize_in_packages(search, problem, package)
+            return optimize_in_packages(search, problem, package, saved)
         warm_up(search)
-        return search_once(search, problem, initial=initial, checkpoint=checkpoint)
+        return search_once(search, problem, saved, initial=initial)
 
 
-def search_once(
-    search: Search,
-    problem: SearchProblem,
-    *,
-    initial: Iterable[object] = (),
-    checkpoint: str | PathLike[str] | None = None,
-) -> Result:
-    """Return what one search over the whole problem finds."""
+def search_once(search: Search, problem: SearchProblem, saved: Checkpoint, *, initial: Iterable[object] = ()) -> Result:
+    """Return what one search over the whole problem finds, from where it was saved."""
     schedules = baseline_schedules(problem, search.baselines)
     names, values = list(schedules), values_of(problem, schedules.values())
     bounds = bounds_of(problem)
@@ -213,7 +218,6 @@ def search_once(
         callback=search.callback,
     )
     run.archive.add(values, policies=names)
-    saved = Checkpoint(checkpoint, problem, f"{search.info.name} × {search.islands}", search.seed)
     with _living_on(search) as executor:
         method = saved.resume(run) or _method(run, search)
         if isinstance(method, Archipelago):

@@ -12,19 +12,20 @@ from fedsched.optimize import Search, bound_on, bounds_of, problem_of, search_on
 from fedsched.policies import Rules
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.schedule import Schedule
-from fedsched.search.driver import INTERRUPTED
+from fedsched.search.driver import ended_early
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints
     from fedsched.federation import Federation
+    from fedsched.search.checkpoint import Checkpoint
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
     from fedsched.simulate import RunningJobs
     from fedsched.workload import Workload
 
 
-def optimize_in_packages(search: Search, whole: SearchProblem, package: int) -> Result:
+def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint) -> Result:
     """Return one schedule of the whole problem, made package by package, and one history.
 
     A package is searched at the moment when the last job of the one before it starts (with submits="keep", not before
@@ -54,12 +55,21 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int) -> 
         rows = np.concatenate([still, fresh])
         part = workload.take(rows)
         inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
-        result = search_once(inner, problem_of(inner, part, cluster, running=running))
+        problem = problem_of(inner, part, cluster, running=running)
+        known = number <= len(saved.packages)
+        result = saved.packages[number - 1] if known else search_once(inner, problem, saved)
         history += _later(result.history, done)
         done.append(result)
+        if not len(result.front):
+            break  # cut short before its first plan
         best = result.best()
         start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
-        if result.stop_reason == INTERRUPTED or number == len(packages):
+        early = ended_early(result.stop_reason)
+        if known:
+            saved.check(problem.objectives, result.front.values * problem.objectives.signs, values_of(problem, [best]))
+        elif not early:
+            saved.end_package(result)
+        if early or number == len(packages):
             break
         now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
         running, still = _state_at(now, result, part, cluster, running, rows)

@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,11 @@ class Mortal:
             with suppress(FileNotFoundError):
                 Path(self.gate).open().close()
         return Outcome(front=[[1.0 + seed]], evaluations=budget.evaluations or 0)
+
+
+def broken_within() -> None:
+    """Raise what a task does whose own executor has broken."""
+    raise BrokenExecutor("mine has broken")
 
 
 def mortals(executor: Executor | None, entrant: Mortal, **options: Any) -> Comparison:

@@ -7,6 +7,7 @@ import io
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ DOCS = ROOT / "docs"
 EVERY_PAGE = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 # A block of Python and the block of text that directly follows it, if one does: what it prints; or a block of commands.
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?|```sh\n(.*?)```", flags=re.DOTALL)
+FILE = re.compile(r"# (\w+)\.py\n")  # the first line of a block that is a file of the reader's
 # Seconds are the reader's to spend, and so are long runs; what is printed must run, not last.
 SHORTER = (("seconds=10", "seconds=0.2"),)
 SHORTER_COMMANDS = {"--seconds": "0.2", "--evaluations": "200", "--seeds": "2"}
@@ -56,9 +58,10 @@ def name_of(page: Path) -> str:
 
 @pytest.fixture
 def beside_the_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in a folder that has the shipped traces, as a reader in a clone does."""
+    """Stand in a folder that has the shipped traces, as a reader in a clone does, and from which programs import."""
     shutil.copytree(ROOT / "traces", tmp_path / "traces")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
 
 
 def test_the_pages_that_show_code_are_known() -> None:
@@ -74,11 +77,17 @@ def test_the_pages_that_show_code_are_known() -> None:
 @pytest.mark.usefixtures("beside_the_traces")
 @pytest.mark.parametrize("page", [page for page in EVERY_PAGE if blocks_of(page)], ids=name_of)
 def test_a_pages_code_runs_as_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Tests every block of a page, one after the other, as a reader would type them, and what the Python prints."""
+    """Tests every block of a page, one after the other, as a reader would type them, and what the Python prints.
+
+    A block that begins with the name of a file is saved under it too, and later blocks import it.
+    """
     names: dict[str, object] = {}
     for code, printed, commands in blocks_of(page):
         for long, short in SHORTER:
             code = code.replace(long, short)
+        if file := FILE.match(code):
+            Path(f"{file[1]}.py").write_text(code, encoding="utf-8")
+            sys.modules.pop(file[1], None)
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(code, str(page), "exec"), names)
         if printed:

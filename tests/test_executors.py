@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from executor_cases import EVALUATIONS, Mortal, found, mortals, search
+from executor_cases import EVALUATIONS, Mortal, broken_within, found, mortals, search
 
 from fedsched import cli
 from fedsched.compare import read_records
@@ -176,13 +176,15 @@ def test_a_rank_that_dies_takes_mpi_along(tmp_path: Path) -> None:
 
 
 def test_processes_replace_their_dead(tmp_path: Path) -> None:
-    """Tests that deaths are counted, that one worker's death is no other's, and that results and errors come back."""
+    """Tests that deaths are counted, one worker's is no other's, and results and errors of all kinds come back."""
     with Processes(2, start="forkserver") as executor:
         first = executor.submit(os.getpid).result()
         assert first != os.getpid()
         with pytest.raises(ZeroDivisionError):
             executor.submit(divmod, 1, 0).result()
         assert executor.submit(divmod, 7, 2).result() == (3, 1)
+        with pytest.raises(BrokenExecutor, match="mine has broken"):
+            executor.submit(broken_within).result()
         assert executor.deaths == 0
         with pytest.raises(BrokenExecutor, match="3 worker processes died at it"):
             executor.submit(os._exit, 1).result()

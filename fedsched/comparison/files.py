@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from errno import EACCES, EAGAIN, EINVAL
 from pathlib import Path
@@ -14,7 +14,7 @@ from fedsched.comparison.record import RunRecord
 from fedsched.errors import FedschedError, OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from io import FileIO
     from os import PathLike
 
@@ -92,21 +92,48 @@ def _check_regular(path: Path) -> None:
         raise OSError(EINVAL, "it is no regular file")
 
 
-def _lock(stream: FileIO, path: Path) -> None:
-    # Two writers would cut each other's lines; where the system knows no locks they still may. Of the two kinds this
-    # one ends with this process, however that dies: no forked worker that is left inherits it.
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let one process write to the file; others are refused.
+
+    What is locked is a file beside it, `.NAME.lock`, which is removed at the end: the system gives up a process's locks
+    on a file as soon as that process closes it, were it only to have read it, and this one nobody reads. Of the two
+    kinds of locks it is the one that ends with the process, however that dies (no forked worker that is left inherits
+    it), and that NFS knows. It does not tell threads of one process apart; where the system knows no locks, nobody is
+    refused.
+    """
     try:
         from fcntl import LOCK_EX, LOCK_NB, lockf
     except ImportError:
+        yield
         return
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.lock")
+    with ExitStack() as opened:
+        stream = opened.enter_context(beside.open("ab", buffering=0))
+        while True:
+            try:
+                lockf(stream, LOCK_EX | LOCK_NB)
+            except OSError as error:
+                if error.errno in (EACCES, EAGAIN):
+                    raise OutputError(
+                        f"Cannot write {path}: another comparison is writing to it; give each a file of its own."
+                    ) from None
+            if _is_at(stream, beside):
+                break
+            stream = opened.enter_context(beside.open("ab", buffering=0))  # its last holder has just removed it
+        try:
+            yield
+        finally:
+            if _is_at(stream, beside):
+                beside.unlink()
+
+
+def _is_at(stream: FileIO, path: Path) -> bool:
     try:
-        lockf(stream, LOCK_EX | LOCK_NB)
-    except OSError as error:
-        if error.errno in (EACCES, EAGAIN):
-            stream.close()
-            raise OutputError(
-                f"Cannot write {path}: another comparison is writing to it; give each a file of its own."
-            ) from None
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 class RunFile:
@@ -117,16 +144,18 @@ class RunFile:
         self.added = 0
         try:
             _check_regular(self.path)
-            self._stream = self.path.open("ab+", buffering=0)
-            _lock(self._stream, self.path)
-            # A line that a kill left half-written is cut away first, or the next one would be glued to it.
-            self._stream.seek(0)
-            content = self._stream.read()
-            whole = content.rfind(b"\n") + 1
-            if _is_run(content[whole:]):
-                self._stream.write(b"\n")
-            else:
-                self._stream.truncate(whole)
+            with ExitStack() as opened:
+                self._stream = opened.enter_context(self.path.open("ab+", buffering=0))
+                opened.enter_context(_alone(self.path))
+                # A line that a kill left half-written is cut away first, or the next one would be glued to it.
+                self._stream.seek(0)
+                content = self._stream.read()
+                whole = content.rfind(b"\n") + 1
+                if _is_run(content[whole:]):
+                    self._stream.write(b"\n")
+                else:
+                    self._stream.truncate(whole)
+                self._opened = opened.pop_all()
         except OSError as error:
             raise OutputError(
                 f"Cannot write {path}: {error.strerror or error}; choose a file in a folder that you may write to."
@@ -136,7 +165,7 @@ class RunFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stream.close()
+        self._opened.close()
 
     def add(self, record: RunRecord) -> None:
         """Write a run's line, or nothing of it where the disk does not take it whole."""

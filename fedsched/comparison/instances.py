@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from math import inf
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -75,9 +77,19 @@ class Budget:
     def __post_init__(self) -> None:
         if self.evaluations is None and self.seconds is None:
             raise ValueError("Budget: give evaluations, seconds or both.")
-        for name, value in (("evaluations", self.evaluations), ("seconds", self.seconds)):
-            if value is not None and not value > 0:
-                raise ValueError(f"Budget: {name}={value} must be above 0.")
+        # Numbers of numpy's types become Python's: what a run was allowed is written as JSON.
+        if self.evaluations is not None:
+            if isinstance(self.evaluations, bool) or not isinstance(self.evaluations, Integral):
+                raise TypeError(f"Budget: evaluations={self.evaluations!r} must be a whole number, e.g. 1000.")
+            if self.evaluations < 1:
+                raise ValueError(f"Budget: evaluations={self.evaluations} must be at least 1.")
+            object.__setattr__(self, "evaluations", int(self.evaluations))
+        if self.seconds is not None:
+            if isinstance(self.seconds, bool) or not isinstance(self.seconds, Real):
+                raise TypeError(f"Budget: seconds={self.seconds!r} must be a number.")
+            if not 0.0 < self.seconds < inf:
+                raise ValueError(f"Budget: seconds={self.seconds} must be finite and above 0.")
+            object.__setattr__(self, "seconds", float(self.seconds))
 
     def __str__(self) -> str:
         parts = [

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from fedsched.search.run import Run
 
 INTERRUPTED = "interrupted"
+CUT_SHORT = "cut short: "
+
+
+def ended_early(reason: str) -> bool:
+    """Return whether a search that ended for this reason had more to do."""
+    return reason == INTERRUPTED or reason.startswith(CUT_SHORT)
 
 
 def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None] | None = None) -> str:
@@ -34,7 +40,7 @@ def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None]
         reason = run.reason_to_stop() or "the budget is spent"
     except CutShort as why:
         run.remember()
-        reason = str(why)
+        reason = f"{CUT_SHORT}{why}"
         warnings.warn(f"The search ended early: {why}; the best until then is kept.", RuntimeWarning, stacklevel=2)
     except KeyboardInterrupt:
         run.remember()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from textwrap import shorten
+from traceback import format_exception
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import numpy as np
 
-from fedsched.errors import FedschedError
 from fedsched.search.crowding import least_crowded
 from fedsched.search.driver import drive
 from fedsched.search.methods import Welcoming
@@ -37,9 +39,8 @@ class Island:
     """One search between two epochs: what travels to a worker and back."""
 
     seed: int
-    evaluations: int | None  # its share of the budget
-    done: int = 0
-    ended: bool = False
+    done: int = 0  # evaluations
+    ended: bool = False  # the method has no more to do, whatever is left of the budget
     state: bytes = b""  # its run and its method, packed, as the last epoch left them
 
 
@@ -53,6 +54,7 @@ class Epoch:
     reference: Floats
     seeds: bytes
     bounds: Floats
+    share: int | None  # of the budget in evaluations: what the island may use in all
     evaluations: int
     seconds: float | None
     immigrants: bytes
@@ -83,10 +85,8 @@ class Archipelago:
     def __init__(self, run: Run, info: MethodInfo, islands: int) -> None:
         self.info = info
         self.executor: Executor | None = None  # given before the first step, and again after a checkpoint
-        total = run.total
-        shares = [None if total is None else total // islands + (k < total % islands) for k in range(islands)]
         seeds = np.random.SeedSequence(run.seed).generate_state(islands, dtype=np.uint32).tolist()
-        self._islands = [Island(seed, share) for seed, share in zip(seeds, shares, strict=True)]
+        self._islands = [Island(seed) for seed in seeds]
         nothing: tuple[list[Ints], Floats] = ([], np.zeros((0, len(run.problem.objectives.names))))
         self._found = [nothing] * islands  # the archive of each, by which the next one profits
 
@@ -95,7 +95,7 @@ class Archipelago:
 
     def step(self, run: Run) -> bool:
         """Let every island live for an epoch, then collect what they have found."""
-        alive = [k for k, island in enumerate(self._islands) if not island.ended]
+        alive = self._alive(run)
         epochs = {k: self._epoch(run, k) for k in alive}
         futures = {k: self._submit(k, epochs[k]) for k in alive}
         lost = None
@@ -105,17 +105,31 @@ class Archipelago:
             except CutShort as error:
                 lost = lost or error  # the others are still collected
                 continue
+            if isinstance(landing, Raised):
+                raise landing.error
             self._islands[k] = landing.island
             self._found[k] = rows, values = unpack(landing.archive)
             run.account(landing.island.done - epochs[k].island.done, values, rows)
         if lost is not None:
             raise lost
-        return not all(island.ended for island in self._islands)
+        return bool(self._alive(run))
+
+    def _alive(self, run: Run) -> list[int]:
+        return [
+            k
+            for k, island in enumerate(self._islands)
+            if not island.ended and ((share := self._share(run, k)) is None or island.done < share)
+        ]
+
+    def _share(self, run: Run, k: int) -> int | None:
+        # Of the budget as it is: after a checkpoint there may be more of it.
+        total, islands = run.total, len(self._islands)
+        return None if total is None else total // islands + (k < total % islands)
 
     def _epoch(self, run: Run, k: int) -> Epoch:
-        island = self._islands[k]
+        island, share = self._islands[k], self._share(run, k)
         most = max(SHORTEST, WORK // run.problem.layout.jobs)
-        length = most if island.evaluations is None else max(SHORTEST, min(most, island.evaluations // EPOCHS))
+        length = most if share is None else max(SHORTEST, min(most, share // EPOCHS))
         seconds = None
         if run.seconds_given is not None:
             seconds = max(0.05, min(run.seconds_given / EPOCHS, run.seconds_given - run.seconds))
@@ -126,6 +140,7 @@ class Archipelago:
             reference=run.reference,
             seeds=pack(run.seeds[: 0 if island.state else None]),  # they are only needed at first
             bounds=run.bounds,
+            share=share,
             evaluations=island.done + length,
             seconds=seconds,
             immigrants=pack(emigrants(*self._found[k - 1])),
@@ -133,31 +148,31 @@ class Archipelago:
 
     # ---- what an executor may do to an epoch --------------------------------------------------------------------
 
-    def _submit(self, k: int, epoch: Epoch) -> Future[Landing]:
+    def _submit(self, k: int, epoch: Epoch) -> Future[Landing | Raised]:
         if self.executor is None:
             raise CutShort("the islands have no executor")
         try:
             return self.executor.submit(live, epoch)
         except Exception as error:  # whatever an executor that has gone raises
-            raise self._lost(k, error) from error
+            raise self._lost(k, epoch, error) from error
 
-    def _result(self, k: int, epoch: Epoch, future: Future[Landing]) -> Landing:
+    def _result(self, k: int, epoch: Epoch, future: Future[Landing | Raised]) -> Landing | Raised:
         for _ in range(TRIALS - 1):
-            try:
+            with suppress(Exception):  # the executor's, whatever it is: the search's own is a result
                 return future.result()
-            except (FedschedError, ValueError, TypeError):
-                raise  # the search's own word, not the executor's
-            except Exception:
-                future = self._submit(k, epoch)  # a lost epoch is lived again
+            future = self._submit(k, epoch)  # a lost epoch is lived again
         try:
             return future.result()
-        except (FedschedError, ValueError, TypeError):
-            raise
         except Exception as error:
-            raise self._lost(k, error) from error
+            raise self._lost(k, epoch, error) from error
 
-    def _lost(self, k: int, error: Exception) -> CutShort:
+    def _lost(self, k: int, epoch: Epoch, error: Exception) -> Exception:
         why = shorten(f"{type(error).__name__}: {error}", 200, placeholder=" …").rstrip(".: ")
+        if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and not _pickles(epoch):
+            return TypeError(
+                f"The search cannot be sent to the executor's workers ({why}); define its objective functions at the "
+                "top of a module, or take threads."
+            )
         return CutShort(f"island {k + 1} of {len(self._islands)} was lost with its worker ({why})")
 
 
@@ -169,12 +184,37 @@ class Landing:
     archive: bytes
 
 
-def live(epoch: Epoch) -> Landing:
-    """Return an island after an epoch; this is what workers run."""
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a worker brings back where the search raises, in most cases a user's objective: no loss of the worker's."""
+
+    error: Exception
+
+    def __reduce__(self) -> tuple[type[Raised], tuple[Exception]]:
+        # A traceback does not travel, nor do errors that take other arguments than they keep.
+        error = self.error
+        trace = "".join(format_exception(error))
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        error.add_note(f"In the worker:\n{trace}")
+        return Raised, (error,)
+
+
+def live(epoch: Epoch) -> Landing | Raised:
+    """Return an island after an epoch, or what the search raised; this is what workers run."""
+    try:
+        return _lived(epoch)
+    except Exception as error:
+        return Raised(error)
+
+
+def _lived(epoch: Epoch) -> Landing:
     island = epoch.island
     rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
-    if island.evaluations is not None:
-        rules.append(MaxEvaluations(island.evaluations))
+    if epoch.share is not None:
+        rules.append(MaxEvaluations(epoch.share))
     run = Run(epoch.problem.anew(), island.seed, rules, epoch.reference, unpack(epoch.seeds), epoch.bounds)
     if island.state:
         saved, method = unpack(island.state)
@@ -189,9 +229,17 @@ def live(epoch: Epoch) -> Landing:
     if epoch.seconds is not None:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
     drive(run, method)
-    ended = run.left == 0 or (run.evaluations < epoch.evaluations and epoch.seconds is None)
+    ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
     state = pack((run.checkpoint(), method))
     return Landing(replace(island, done=run.evaluations, ended=ended, state=state), pack(run.archive.plans()))
+
+
+def _pickles(epoch: Epoch) -> bool:
+    try:
+        pickle.dumps(epoch)
+    except Exception:
+        return False
+    return True
 
 
 def emigrants(rows: list[Ints], values: Floats) -> tuple[list[Ints], Floats]:

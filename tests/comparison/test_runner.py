@@ -188,7 +188,14 @@ def test_a_device_that_is_full_is_said(tiny: list[Instance], run_of: Callable[..
             RunFile(device)
 
 
-HOLDS = "import fcntl, sys; f = open(sys.argv[1], 'ab'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); input()"
+HOLDS = """
+import sys
+from fedsched.comparison.files import RunFile
+
+with RunFile(sys.argv[1]):
+    print("it is mine", flush=True)
+    input()
+"""
 
 
 def test_two_comparisons_do_not_share_a_file(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
@@ -197,8 +204,9 @@ def test_two_comparisons_do_not_share_a_file(tiny: list[Instance], fixed: type, 
     compare(tiny[:1], [mine], [0], BUDGET, path=path)
     before = path.read_bytes()
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDS, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as other:
+        [sys.executable, "-c", HOLDS, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    ) as other:  # fmt: skip
         assert other.stdout is not None
         other.stdout.readline()
         with pytest.raises(OutputError, match="another comparison is writing to it; give each a file of its own"):
@@ -207,6 +215,26 @@ def test_two_comparisons_do_not_share_a_file(tiny: list[Instance], fixed: type, 
         assert mine.calls == [("a", 0)]
         other.kill()
     assert len(compare(tiny, [mine], [0], BUDGET, path=path).records) == 2
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_reading_a_file_lets_no_second_writer_in(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that a comparison that looks at its own file within `progress` still has it to itself."""
+    path, said = tmp_path / "runs.jsonl", []
+
+    def look(done: int, _total: int) -> None:
+        if done == 1:
+            read_records(path)
+            other = subprocess.run(
+                [sys.executable, "-c", HOLDS, str(path)], input="\n", capture_output=True, text=True, check=False,
+                env=os.environ | {"PYTHONPATH": str(ROOT)},
+            )  # fmt: skip
+            said.append((other.stdout, other.stderr))
+
+    compare(tiny, [fixed("mine")], [0], BUDGET, path=path, progress=look)
+    ((out, error),) = said
+    assert out == ""
+    assert "another comparison is writing to it" in error
 
 
 def test_a_file_that_cannot_be_written_is_said_before_any_run(
@@ -269,6 +297,30 @@ def test_numbers_of_numpy_are_kept(tiny: list[Instance], tmp_path: Path) -> None
     assert not found.failed
     assert [record.front for record in read_records(path)] == [((1.0,),), ((2.0,),)]
     assert (found.records[0].bounds, found.records[0].seconds) == ((None,), 0.5)
+
+
+def test_budgets_of_numpy_are_kept(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that a budget of numpy's types gets into the file, and is found there by the same budget of Python's."""
+    path, again = tmp_path / "runs.jsonl", fixed("mine")
+    given = Budget(np.int64(10), np.float32(2.5))
+    compare(tiny, [fixed("mine")], [0], given, path=path)
+    compare(tiny, [again], [0], Budget(10, 2.5), path=path)
+    assert again.calls == []
+    assert (type(given.evaluations), type(given.seconds)) == (int, float)
+
+
+def test_a_budget_that_no_search_takes_is_refused() -> None:
+    """Tests that what would make every run a failed one is an error before any."""
+    for wrong, error, words in (
+        ({"evaluations": 1e3}, TypeError, r"evaluations=1000\.0 must be a whole number, e\.g\. 1000"),
+        ({"evaluations": True}, TypeError, "evaluations=True must be a whole number"),
+        ({"evaluations": 0}, ValueError, "evaluations=0 must be at least 1"),
+        ({"seconds": "5"}, TypeError, "seconds='5' must be a number"),
+        ({"seconds": float("inf")}, ValueError, "seconds=inf must be finite and above 0"),
+        ({"seconds": float("nan")}, ValueError, "seconds=nan must be finite and above 0"),
+    ):
+        with pytest.raises(error, match=words):
+            Budget(**wrong)
 
 
 def test_files_of_several_machines_are_merged(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +16,10 @@ from fedsched.search import checkpoint as checkpoints
 from fedsched.search.islands import EMIGRANTS, SHORTEST, emigrants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from fedsched.search.run import Run
 
@@ -42,6 +46,43 @@ class AtOnce(Executor):
                 future.set_exception(error)
         self.submitted += 1
         return future
+
+
+class Pickling(AtOnce):
+    """An executor that sends what it does, and what comes back, as processes do."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return what is done already, or a future that says why it could not be sent."""
+        try:
+            future = super().submit(*pickle.loads(pickle.dumps((fn, *args))), **kwargs)
+        except Exception as error:
+            future = Future()
+            future.set_exception(error)
+            return future
+        back: Future[Any] = Future()
+        back.set_result(pickle.loads(pickle.dumps(future.result())))
+        return back
+
+
+class Unsendable(Exception):
+    """An error that pickles, but cannot be made again from that."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"{what}: {why}")
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A user's objective that is well with a few plans, as the baselines are, and raises where a search brings many."""
+
+    kind: type[Exception]
+    says: tuple[str, ...]
+
+    def __call__(self, metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return the makespan, or raise."""
+        if len(metrics["makespan"]) > len(FEW):
+            raise self.kind(*self.says)
+        return metrics["makespan"]
 
 
 @pytest.fixture(scope="module")
@@ -122,10 +163,52 @@ def test_a_lost_island_ends_the_search_with_the_best_so_far(jobs: fs.Workload) -
     result.best().verify()
 
 
+@pytest.mark.parametrize("failures", [range(1, 99), range(6, 99), range(8, 99)])
+def test_a_lost_island_ends_the_packages(jobs: fs.Workload, failures: range, tmp_path: Path) -> None:
+    """Tests that packages end where an executor has gone, also before a plan was made, and go on from there."""
+    options = {"objectives": "makespan", "package": 20, "evaluations": 1300}
+    with pytest.warns(RuntimeWarning, match="was lost"):
+        first = search(jobs, AtOnce(*failures), checkpoint=tmp_path / "c", **options)
+    assert "island" in first.stop_reason
+    assert not first.best().complete
+    second = search(jobs, AtOnce(), checkpoint=tmp_path / "c", **options)
+    assert second.evaluations == 3 * 1300
+    assert second.best() == search(jobs, AtOnce(), **options).best()
+
+
 def test_what_the_search_says_itself_is_no_loss(jobs: fs.Workload) -> None:
     """Tests that an error of the search on an island comes out as it is."""
     with pytest.raises(ValueError, match="mpso-fga needs two objectives"):
         search(jobs, AtOnce(), method="mpso-fga", objectives="makespan")
+
+
+@pytest.mark.parametrize("kind", [KeyError, ZeroDivisionError, RuntimeError, AttributeError, BrokenExecutor])
+@pytest.mark.parametrize("executor", [AtOnce, Pickling])
+def test_what_an_objective_raises_is_no_loss(jobs: fs.Workload, executor: type[AtOnce], kind: type[Exception]) -> None:
+    """Tests that a user's own error comes out as it does without islands, at once, and with its place in a worker."""
+    islands = executor()
+    with pytest.raises(kind, match="mine") as caught:
+        search(jobs, islands, objectives=Failing(kind, ("mine",)))
+    assert islands.submitted == 3  # nothing was tried again
+    if executor is Pickling:
+        assert "raise self.kind(*self.says)" in "".join(caught.value.__notes__)
+
+
+def test_an_error_that_cannot_travel_is_told(jobs: fs.Workload) -> None:
+    """Tests that of an error that a worker cannot send its name and words come out."""
+    with pytest.raises(RuntimeError, match="Unsendable: plans: too many"):
+        search(jobs, Pickling(), objectives=Failing(Unsendable, ("plans", "too many")))
+    with pytest.raises(Unsendable, match="plans: too many"):
+        search(jobs, AtOnce(), objectives=Failing(Unsendable, ("plans", "too many")))
+
+
+def test_what_cannot_be_sent_is_no_loss(jobs: fs.Workload) -> None:
+    """Tests that an objective that does not pickle is an error of one line with its cure, and is well on threads."""
+    with pytest.raises(TypeError, match=r"cannot be sent .*lambda.*at the top of a module") as caught:
+        search(jobs, Pickling(), objectives=lambda metrics: metrics["makespan"])
+    assert "\n" not in str(caught.value)
+    alone = search(jobs, None, objectives=lambda metrics: metrics["makespan"], evaluations=600)
+    assert alone.evaluations == 600
 
 
 @pytest.mark.parametrize("method", ["moga", "ga", "pso-ea", "sa"])
@@ -160,6 +243,32 @@ def test_a_resumed_archipelago_ends_as_an_uninterrupted_one(
     assert first.stop_reason == "interrupted"
     second = search(jobs, AtOnce(), checkpoint=tmp_path / "c")
     assert np.array_equal(second.front.values, undisturbed.front.values)
+
+
+def test_a_finished_archipelago_goes_on_with_a_larger_budget(
+    jobs: fs.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a checkpoint resumed with more evaluations uses them all, on every island and the same ones twice."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    short = search(jobs, AtOnce(), checkpoint=tmp_path / "c", evaluations=1000)
+    assert short.evaluations == 1000
+    saved = (tmp_path / "c").read_bytes()
+    fronts = []
+    for _ in range(2):
+        (tmp_path / "c").write_bytes(saved)
+        longer = search(jobs, AtOnce(), checkpoint=tmp_path / "c", evaluations=4000)
+        assert (longer.evaluations, longer.stop_reason) == (4000, "4,000 evaluations")
+        assert longer.value("makespan") <= short.value("makespan")
+        fronts.append(longer.front.values)
+    assert np.array_equal(*fronts)
+
+
+def test_islands_need_an_evaluation_each(jobs: fs.Workload) -> None:
+    """Tests that fewer evaluations than islands are refused with both numbers and the cure, also in packages."""
+    for options in ({}, {"package": 20, "objectives": "makespan"}):
+        with pytest.raises(ValueError, match=r"evaluations=3 .* islands=8.*give 8 evaluations or more, or 3 islands"):
+            search(jobs, None, evaluations=3, islands=8, **options)
+    assert search(jobs, None, evaluations=8, islands=8).evaluations == 8
 
 
 def test_emigrants_are_the_extremes_and_the_least_crowded() -> None:

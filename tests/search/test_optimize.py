@@ -19,8 +19,9 @@ from fedsched.search.stopping import GapReached, NoProgress
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -375,3 +376,88 @@ def test_a_foreign_checkpoint_is_refused(jobs: fs.Workload, tmp_path: Path, monk
     path.write_bytes(os.urandom(100))
     with pytest.raises(FedschedError, match="not a checkpoint"):
         fs.optimize(jobs, cluster, evaluations=3000, seed=1, checkpoint=path, baselines=FEW)
+
+
+def priced(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return a cost that another one takes the place of."""
+    return PRICES["now"](metrics)
+
+
+PRICES: dict[str, Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]] = {}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("islands", [1, 2])
+@pytest.mark.parametrize("found", ["a plan", "a policy"])
+def test_a_checkpoint_of_another_function_is_refused(
+    jobs: fs.Workload, islands: int, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a function of the same name that gives other values is another search, whatever the archive holds."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    few = jobs if found == "a plan" else jobs.head(1)  # whose only schedule is the baselines' too
+
+    def optimized(price: float, evaluations: int) -> fs.Result:
+        PRICES["now"] = lambda metrics: metrics["makespan"] + price * metrics["energy"]
+        return fs.optimize(
+            few, fs.Federation.example(), objectives=priced, evaluations=evaluations, islands=islands, baselines=FEW,
+            checkpoint=tmp_path / "c",
+        )  # fmt: skip
+
+    first = optimized(1e-6, 500)
+    assert bool(first.front.plans[0].policy) == (found == "a policy")
+    with pytest.raises(FedschedError, match=r"c: the checkpoint of another search .*'priced'.*delete it") as caught:
+        optimized(1.1e-6, 1000)
+    assert "\n" not in str(caught.value)
+    assert optimized(1e-6, 1000).value() <= first.value()
+
+
+def packages(jobs: fs.Workload, price: float = 1e-6, **options: Any) -> fs.Result:
+    """Return what a search in three packages finds."""
+    PRICES["now"] = lambda metrics: metrics["makespan"] + price * metrics["energy"]
+    given = {"objectives": priced, "evaluations": 900, "package": 20, "seed": 5, "baselines": FEW, **options}
+    return fs.optimize(jobs, fs.Federation.example(), **given)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("islands", [1, 2])
+def test_resumed_packages_end_as_uninterrupted_ones(
+    jobs: fs.Workload, islands: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that packages stopped again and again go on where they were, and what has ended is not searched again."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    steps: list[int] = []
+    whole = packages(jobs, islands=islands, callback=lambda run: steps.append(run.steps))
+    path, calls = tmp_path / "c", 0
+
+    def interrupting(run: Run) -> None:
+        if run.left:
+            steps.append(run.steps)
+            if len(steps) == 2:
+                raise KeyboardInterrupt
+
+    while True:
+        steps.clear()
+        done = packages(jobs, islands=islands, checkpoint=path, callback=interrupting)
+        calls += 1
+        if done.stop_reason != "interrupted":
+            break
+    assert calls >= 3
+    assert (done.evaluations, done.packages) == (2700, 3)
+    assert done.best() == whole.best()
+    assert [(m.evaluations, m.best) for m in done.history] == [(m.evaluations, m.best) for m in whole.history]
+    steps.clear()
+    assert packages(jobs, islands=islands, checkpoint=path, callback=interrupting).best() == whole.best()
+    assert steps == []
+
+
+@pytest.mark.compiled
+def test_packages_that_are_done_are_those_of_one_call(
+    jobs: fs.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that other packages, none, or another function of the same name are another search."""
+    packages(jobs, checkpoint=tmp_path / "c")
+    for other in ({"package": 30}, {"package": None}, {"seed": 6}, {"price": 1e-5}):
+        with pytest.raises(FedschedError, match="the checkpoint of another search"):
+            packages(jobs, checkpoint=tmp_path / "c", **other)
+    with pytest.raises(ValueError, match=r"initial: plans of all jobs cannot begin packages of 20; give"):
+        packages(jobs, initial=[(np.arange(60), None)])
