@@ -63,6 +63,11 @@ class Search:
     islands: int
     executor: Executor | None
 
+    @property
+    def alone(self) -> bool:
+        """Return whether it is one search, here; else islands live on an executor, were it a single one."""
+        return self.islands == 1 and self.executor is None
+
 
 def optimize(
     workload: Workload,
@@ -192,7 +197,8 @@ def optimize(
         executor=executor,
     )
     problem = problem_of(search, workload, cluster, running=running)
-    saved = Checkpoint(checkpoint, problem, f"{info.name} × {islands}, package={package}", seed)
+    how = info.name if search.alone else f"{info.name} × {islands}"
+    saved = Checkpoint(checkpoint, problem, f"{how}, package={package}", seed)
     with watched(callback, seconds, show=progress) as watch:
         search = replace(search, callback=watch)
         if package is not None:
@@ -228,8 +234,7 @@ def search_once(search: Search, problem: SearchProblem, saved: Checkpoint, *, in
 
 
 def _method(run: Run, search: Search) -> Method:
-    alone = search.islands == 1 and search.executor is None
-    return search.info.make(run) if alone else Archipelago(run, search.info, search.islands)
+    return search.info.make(run) if search.alone else Archipelago(run, search.info, search.islands)
 
 
 @contextmanager

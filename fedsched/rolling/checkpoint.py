@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.errors import FedschedError
-from fedsched.io.atomic import atomic_bytes
+from fedsched.io.sealed import SealedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,38 +24,26 @@ if TYPE_CHECKING:
 
 EVERY_SECONDS = 10.0
 MARK = b"fedsched rolling checkpoint 2\n"
-DIGEST = hashlib.sha256().digest_size
 
 
 class RunFile:
     """The checkpoint of one run; with no path it does nothing."""
 
     def __init__(self, policy: Rolling, run: Simulation) -> None:
-        self._path = None if policy.checkpoint is None else Path(policy.checkpoint)
-        self._key = "" if self._path is None else _key(policy, run)
+        path = policy.checkpoint
+        self._file = None if path is None else SealedFile(Path(path), MARK, "a rolling run")
+        self._key = "" if path is None else _key(policy, run)
         self._saved_at = time.monotonic()
 
     def resume(self, run: Simulation) -> dict[str, float] | None:
         """Set the run to what was saved and return the planner's memory; None where there is nothing yet."""
-        if self._path is None or not self._path.exists():
+        if self._file is None or (content := self._file.read()) is None:
             return None
-        anew = "delete it to begin anew"
-        try:
-            written = self._path.read_bytes()
-        except OSError as error:
-            raise FedschedError(f"{self._path}: cannot be read ({error.strerror}); name another file.") from None
-        if not written.startswith(MARK):
-            raise FedschedError(f"{self._path}: not a checkpoint of a rolling run, or of another version; {anew}.")
-        digest, content = written[len(MARK) :][:DIGEST], written[len(MARK) + DIGEST :]
-        # Readers of archives and arrays raise anything over a damaged header: what is not as it was written stays shut.
-        if digest != hashlib.sha256(content).digest():
-            raise FedschedError(f"{self._path}: not a checkpoint as it was written; {anew}.")
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             saved = {name: file[name] for name in file.files}
         if str(saved["key"]) != self._key:
-            raise FedschedError(
-                f"{self._path}: the checkpoint of another run (other jobs, federation, settings or policy); name "
-                f"another file, or {anew}."
+            raise self._file.refusal(
+                "the checkpoint of another run (other jobs, federation, settings or policy)", others=True
             )
         for name, array in _arrays(run):
             array[...] = saved[name]
@@ -67,12 +54,12 @@ class RunFile:
 
     def save_sometimes(self, run: Simulation, memory: dict[str, float]) -> None:
         """Save where the last time is long enough ago."""
-        if self._path is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
+        if self._file is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
             self.save(run, memory)
 
     def save(self, run: Simulation, memory: dict[str, float]) -> None:
         """Save now; the file is never half-written."""
-        if self._path is None:
+        if self._file is None:
             return
         content: dict[str, NDArray[np.generic]] = dict(_arrays(run))
         content["rules"] = np.array([run.plan.dispatch, run.plan.placement])
@@ -80,9 +67,7 @@ class RunFile:
         content["key"] = np.array(self._key)
         table = io.BytesIO()
         np.savez(table, allow_pickle=False, **content)
-        with atomic_bytes(self._path) as stream:
-            stream.write(MARK + hashlib.sha256(table.getbuffer()).digest())
-            stream.write(table.getbuffer())
+        self._file.write(table.getbuffer())
         self._saved_at = time.monotonic()
 
 

@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.errors import unknown_name
-from fedsched.io.files import COMPRESSION_SUFFIXES
+from fedsched.io.sealed import check_checkpoint
 from fedsched.policies import PLACEMENTS, Rules
 from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
@@ -99,11 +98,7 @@ class Rolling:
         if self.checkpoint is not None:
             if not isinstance(self.checkpoint, str | PathLike):
                 raise TypeError(f"Rolling: checkpoint={self.checkpoint!r} must be the path of a file.")
-            suffix = Path(self.checkpoint).suffix
-            if suffix.lower() in COMPRESSION_SUFFIXES:
-                raise ValueError(
-                    f"Rolling: checkpoint={str(self.checkpoint)!r} must not end in {suffix}: it is not compressed."
-                )
+            check_checkpoint(self.checkpoint, "Rolling: checkpoint")
 
     @property
     def seconds(self) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fedsched.errors import FedschedError
+from fedsched.io.sealed import SealedFile, check_checkpoint
 from fedsched.search.crowding import least_crowded
 from fedsched.search.packing import pack, unpack
 
@@ -33,29 +33,24 @@ class Checkpoint:
     """The file of one search, or of one package after the other; with no path it only remembers the packages."""
 
     def __init__(self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int) -> None:
-        self._path = None if path is None else Path(path)
-        self._key = _key(problem, method, seed) if path is not None else ""
+        if path is not None:
+            check_checkpoint(path, "checkpoint")
+        self._file = None if path is None else SealedFile(Path(path), MARK, "a search")
+        self._key = "" if path is None else _key(problem, method, seed)
         self._saved = self._read()  # the search that goes on, until it has begun
         self._saved_at = time.monotonic()
         self.packages: list[Any] = [] if self._saved is None else self._saved["packages"]  # what those gave that ended
 
     def _read(self) -> dict[str, Any] | None:
-        if self._path is None or not self._path.exists():
+        if self._file is None or (content := self._file.read()) is None:
             return None
-        mark, digest, content = _parts(self._path.read_bytes())
-        if mark != MARK:
-            raise FedschedError(f"{self._path}: not a checkpoint of this version; delete it to begin anew.")
-        # A pickle can run anything: one that is not as it was written is not opened.
-        if digest != hashlib.sha256(content).digest():
-            raise FedschedError(f"{self._path}: not a checkpoint as it was written; delete it to begin anew.")
         try:
             saved: dict[str, Any] = unpack(content)
         except Exception as error:  # whatever other versions of what is in it raise
-            raise FedschedError(f"{self._path}: not a checkpoint ({error}); delete it to begin anew.") from None
+            raise self._file.refusal(f"not a checkpoint ({error})") from None
         if saved["key"] != self._key:
-            raise FedschedError(
-                f"{self._path}: the checkpoint of another search (other jobs, federation, objectives, method or seed); "
-                "name another file, or delete it to begin anew."
+            raise self._file.refusal(
+                "the checkpoint of another search (other jobs, federation, objectives, method or seed)", others=True
             )
         return saved
 
@@ -74,11 +69,10 @@ class Checkpoint:
     def check(self, objectives: Objectives, before: Floats, now: Floats) -> None:
         """Raise where plans have other values now: the key knows the objectives by their names, functions too."""
         same = np.isclose(now, before, rtol=ROUNDING, atol=0.0).all(axis=0)
-        if not same.all():
+        if self._file is not None and not same.all():
             name = objectives.names[int(np.argmin(same))]
-            raise FedschedError(
-                f"{self._path}: the checkpoint of another search (by {name!r} its plans have other values now); "
-                "name another file, or delete it to begin anew."
+            raise self._file.refusal(
+                f"the checkpoint of another search (by {name!r} its plans have other values now)", others=True
             )
 
     def end_package(self, given: object) -> None:
@@ -88,7 +82,7 @@ class Checkpoint:
 
     def save_sometimes(self, run: Run, method: Method) -> None:
         """Save where the last time is long enough ago."""
-        if self._path is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
+        if self._file is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
             self.save(run, method)
 
     def save(self, run: Run, method: Method) -> None:
@@ -96,20 +90,10 @@ class Checkpoint:
         self._write(run.checkpoint(), method)
 
     def _write(self, run: dict[str, object] | None, method: Method | None) -> None:
-        if self._path is None:
+        if self._file is None:
             return
-        from fedsched.io.atomic import atomic_bytes
-
-        content = pack({"key": self._key, "packages": self.packages, "run": run, "method": method})
-        with atomic_bytes(self._path) as stream:
-            stream.write(MARK + hashlib.sha256(content).digest() + content)
+        self._file.write(pack({"key": self._key, "packages": self.packages, "run": run, "method": method}))
         self._saved_at = time.monotonic()
-
-
-def _parts(content: bytes) -> tuple[bytes, bytes, bytes]:
-    """Return a checkpoint's mark, the digest of what follows, and what follows."""
-    end = len(MARK) + hashlib.sha256().digest_size
-    return content[: len(MARK)], content[len(MARK) : end], content[end:]
 
 
 def _value_of(entry: Entry, problem: SearchProblem) -> Floats:

@@ -27,6 +27,7 @@ from fedsched.federation import Federation
 from fedsched.io import read, read_federation, write, write_federation
 from fedsched.io import schedules as schedule_files
 from fedsched.io.batsim import read_batsim, write_batsim
+from fedsched.io.sealed import SealedFile
 from fedsched.market.files import read_market
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
@@ -214,16 +215,14 @@ def runs_file(_: Path) -> bytes:
 def read_checkpoint(path: Path) -> object:
     """Return what a search that finds this checkpoint goes on with."""
     saved = Checkpoint.__new__(Checkpoint)
-    saved._path, saved._key = path, "key"
+    saved._file, saved._key = SealedFile(path, MARK, "a search"), "key"
     return saved._read()
 
 
-def checkpoint_file(_: Path) -> bytes:
+def checkpoint_file(folder: Path) -> bytes:
     """Return a checkpoint."""
-    import hashlib
-
     content = pack({"key": "key", "run": {"evaluations": 3, "values": list(range(50))}, "method": None})
-    return MARK + hashlib.sha256(content).digest() + content
+    return written(folder, "sound.ckpt", lambda p: SealedFile(p, MARK, "a search").write(content))
 
 
 # Kind of file: its name, a sound one, and the ways to read it.

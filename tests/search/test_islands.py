@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.errors import FedschedError
 from fedsched.search import checkpoint as checkpoints
 from fedsched.search.islands import EMIGRANTS, SHORTEST, emigrants
 
@@ -261,6 +262,16 @@ def test_a_finished_archipelago_goes_on_with_a_larger_budget(
         assert longer.value("makespan") <= short.value("makespan")
         fronts.append(longer.front.values)
     assert np.array_equal(*fronts)
+
+
+def test_one_island_on_an_executor_is_another_search_than_one_alone(
+    jobs: fs.Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that the checkpoint of the one is refused by the other, which could not go on from it."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    search(jobs, AtOnce(), checkpoint=tmp_path / "c", evaluations=1000, islands=1)
+    with pytest.raises(FedschedError, match="another search"):
+        search(jobs, None, checkpoint=tmp_path / "c", evaluations=1000, islands=1)
 
 
 def test_islands_need_an_evaluation_each(jobs: fs.Workload) -> None:

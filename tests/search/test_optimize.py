@@ -376,6 +376,10 @@ def test_a_foreign_checkpoint_is_refused(jobs: fs.Workload, tmp_path: Path, monk
     path.write_bytes(os.urandom(100))
     with pytest.raises(FedschedError, match="not a checkpoint"):
         fs.optimize(jobs, cluster, evaluations=3000, seed=1, checkpoint=path, baselines=FEW)
+    with pytest.raises(FedschedError, match=r"cannot be read .*; name another file"):
+        fs.optimize(jobs, cluster, evaluations=3000, seed=1, checkpoint=tmp_path, baselines=FEW)
+    with pytest.raises(ValueError, match=r"must not end in \.gz"):
+        fs.optimize(jobs, cluster, evaluations=3000, seed=1, checkpoint=tmp_path / "c.gz", baselines=FEW)
 
 
 def priced(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
