@@ -25,7 +25,8 @@ function drawFront() {
 
 function extentOf(values, margin) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const pad = (high - low || Math.abs(high) || 1) * margin;
+  const rounding = 1e-9 * Math.abs(high); // values that differ by less are one
+  const pad = ((high - low > rounding && high - low) || Math.abs(high) || 1) * margin;
   return [low - pad, high + pad];
 }
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 WIDTH = 72  # of the little bars of gains
 OFTEN = ("easy", "fcfs")  # baselines that a card names
+ROUNDING = 1e-9  # a gap of less is none
 
 
 def heading(material: Material) -> str:
@@ -84,7 +85,9 @@ def _objective_card(result: Result, name: str) -> str:
         for gain in [result.gain(baseline.policy, name)]
     ]
     gap = result.gap(name)
-    if gap == gap:
+    if gap <= ROUNDING:
+        lines.append(("optimal", "as the bound proves"))
+    elif gap == gap:
         lines.append((f"≤ {share(gap)}", "above the optimum: proven"))
     return _card(f"best {title(name)}", measure(name, result.value(name)), lines)
 
@@ -108,7 +111,8 @@ def gains(result: Result) -> str:
         values = [result.lower_bounds.get(name, np.nan)] * bounded + [result.value(name)]
         heading, texts = column(name, values + [baseline.values[k] for baseline in baselines])
         gap = result.gap(name)
-        beside = ([f"gap ≤ {share(gap)}" if gap == gap else ""] if bounded else []) + [""]
+        proven = "" if gap != gap else f"gap ≤ {share(gap)}" if gap > ROUNDING else "no gap"
+        beside = [proven] * bounded + [""]
         head += [heading, "gain"]
         bars = [_bar(result.gain(baseline.policy, name)) for baseline in baselines]
         columns += [texts, [*beside, *bars]]
@@ -135,7 +139,8 @@ def facts(material: Material) -> str:
     workload, result = material.workload, material.result
     jobs = counted(len(workload), "job")
     if len(workload):
-        jobs += f", {workload.tasks.min():,} to {workload.tasks.max():,} nodes each"
+        least, most = int(workload.tasks.min()), int(workload.tasks.max())
+        jobs += f", {counted(most, 'node')} each" if least == most else f", {least:,} to {most:,} nodes each"
     rows = [("workload", f"{workload.name}: {jobs}")]
     if workload.history:
         rows.append(("made by", ", ".join(workload.history)))

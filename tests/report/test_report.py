@@ -87,6 +87,18 @@ def test_the_sizes_are_those_of_the_jobs() -> None:
     workload = fs.Workload(submit=[0.0] * 4, tasks=[8, 16, 24, 32], runtime=[5.0] * 4, name="wide")
     text = page(of_schedules([fs.simulate(workload, fs.Federation.of(32))]))
     assert "wide: 4 jobs, 8 to 32 nodes each" in text
+    alike = fs.Workload(submit=[0.0] * 2, tasks=[4, 4], runtime=[5.0] * 2, name="alike")
+    assert "alike: 2 jobs, 4 nodes each" in page(of_schedules([fs.simulate(alike, fs.Federation.of(32))]))
+
+
+def test_what_is_optimal_is_said_to_be(tmp_path: Path) -> None:
+    """Tests that a plan as good as the bound, but for rounding, is optimal, and no tiny share above it."""
+    two = fs.Workload(submit=[0.0] * 2, tasks=[4, 4], runtime=[100.0] * 2, name="two")
+    fs.optimize(two, fs.Federation.of(64), evaluations=200, progress=False).report(tmp_path / "two.html")
+    text = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert "<strong>optimal</strong> as the bound proves" in text
+    assert "no gap" in text
+    assert "gap ≤" not in text
 
 
 def test_every_plan_and_baseline_is_there(result: Result, text: str) -> None:
