@@ -28,6 +28,8 @@ INSTEAD = {
     "file": {"trace", "cycles"},
     "trace": {"file"},
     "cycles": {"file"},
+    "initial": {"package"},
+    "package": {"initial"},
 }
 
 

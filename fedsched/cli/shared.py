@@ -221,7 +221,7 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
 def check_choice(choose: str, objectives: Sequence[str]) -> None:
     """Raise the error that offers what --choose takes, where it is neither the knee nor one of the objectives."""
     if choose not in (KNEE, *objectives):
-        raise unknown_name("choice of a plan", choose, (KNEE, *objectives))
+        raise NotTakenError(("choose",), str(unknown_name("choice of a plan", choose, (KNEE, *objectives))))
 
 
 def chosen_plan(result: Result, choose: str) -> Schedule:

@@ -93,40 +93,47 @@ def _check_regular(path: Path) -> None:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _alone(path: Path, own: FileIO) -> Iterator[None]:
     """Let one process write to the file; others are refused.
 
     What is locked is a file beside it, `.NAME.lock`, which is removed at the end: the system gives up a process's locks
     on a file as soon as that process closes it, were it only to have read it, and this one nobody reads. Of the two
     kinds of locks it is the one that ends with the process, however that dies (no forked worker that is left inherits
     it), and that NFS knows. It does not tell threads of one process apart; where the system knows no locks, nobody is
-    refused.
+    refused. Where the folder takes no other file, the file itself is locked.
     """
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, lockf
-    except ImportError:
-        yield
-        return
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.lock")
     with ExitStack() as opened:
-        stream = opened.enter_context(beside.open("ab", buffering=0))
         while True:
             try:
-                lockf(stream, LOCK_EX | LOCK_NB)
-            except OSError as error:
-                if error.errno in (EACCES, EAGAIN):
-                    raise OutputError(
-                        f"Cannot write {path}: another comparison is writing to it; give each a file of its own."
-                    ) from None
-            if _is_at(stream, beside):
+                stream = opened.enter_context(beside.open("ab", buffering=0))
+            except OSError:
+                _lock(own, path)
+                yield
+                return
+            _lock(stream, path)
+            if _is_at(stream, beside):  # else its last holder has just removed it
                 break
-            stream = opened.enter_context(beside.open("ab", buffering=0))  # its last holder has just removed it
         try:
             yield
         finally:
             if _is_at(stream, beside):
                 beside.unlink()
+
+
+def _lock(stream: FileIO, path: Path) -> None:
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, lockf
+    except ImportError:
+        return
+    try:
+        lockf(stream, LOCK_EX | LOCK_NB)
+    except OSError as error:
+        if error.errno in (EACCES, EAGAIN):
+            raise OutputError(
+                f"Cannot write {path}: another comparison is writing to it; give each a file of its own."
+            ) from None
 
 
 def _is_at(stream: FileIO, path: Path) -> bool:
@@ -146,7 +153,7 @@ class RunFile:
             _check_regular(self.path)
             with ExitStack() as opened:
                 self._stream = opened.enter_context(self.path.open("ab+", buffering=0))
-                opened.enter_context(_alone(self.path))
+                opened.enter_context(_alone(self.path, self._stream))
                 # A line that a kill left half-written is cut away first, or the next one would be glued to it.
                 self._stream.seek(0)
                 content = self._stream.read()

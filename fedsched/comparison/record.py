@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -78,6 +78,13 @@ class Comparison:
     """
 
     records: tuple[RunRecord, ...]
+
+    def __post_init__(self) -> None:
+        # Lines of a file may be older than what they say of draws.
+        drawn = {record.instance for record in self.records if record.drawn}
+        if any(record.instance in drawn and not record.drawn for record in self.records):
+            records = (replace(record, drawn=record.instance in drawn) for record in self.records)
+            object.__setattr__(self, "records", tuple(records))
 
     @property
     def instances(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedsched.comparison.record import Blocks, Comparison, RunRecord
 
 SAME = 1e-9  # of the values themselves, or of what is usual among them: what differs by less differs by rounding
+NOTHING = 1e-7  # of a second, a joule, a share: where most values are 0, what rounding leaves beside them
 FIRST = "first objective"  # the measure of instances whose objectives differ
 
 
@@ -137,11 +138,14 @@ def rows_of(labels: Sequence[tuple[str, int | None]]) -> list[NDArray[np.int64]]
 def levelled(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values with those made equal that differ by rounding alone: two sums of the same energy are a tie."""
     rising, places = np.unique(values, return_inverse=True)
-    size = np.abs(rising)
-    usual = np.median(np.abs(values[np.isfinite(values)])) if np.isfinite(values).any() else 0.0
-    # A few huge values, such as penalties, widen nothing but their own surroundings; a few zeros narrow nothing.
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return values
+    usual, largest = np.median(np.abs(finite)), np.abs(finite).max()
+    # Huge values, such as penalties, widen little but their own surroundings; zeros, which have none, narrow nothing.
+    scale = np.maximum(np.abs(rising[1:]), usual)
     near = np.zeros(len(rising), dtype=np.bool_)
-    near[1:] = np.isfinite(rising[1:]) & (rising[1:] - rising[:-1] <= SAME * np.maximum(usual, size[1:]))
+    near[1:] = np.isfinite(rising[1:]) & (np.diff(rising) <= np.maximum(SAME * scale, min(SAME * largest, NOTHING)))
     first = np.maximum.accumulate(np.where(near, 0, np.arange(len(rising))))
     return rising[first][places].reshape(values.shape)
 

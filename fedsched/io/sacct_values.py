@@ -34,8 +34,8 @@ STATES = {
     "RUNNING": UNKNOWN, "PENDING": UNKNOWN, "SUSPENDED": UNKNOWN, "RESIZING": UNKNOWN, "CONFIGURING": UNKNOWN,
     "STAGE_OUT": UNKNOWN, "SIGNALING": UNKNOWN, "RESV_DEL_HOLD": UNKNOWN,
 }  # fmt: skip
-# Without -P's full width `sacct` cuts them to ten letters, the last of which is a plus.
-_STATES = STATES | {name[:9]: code for name, code in STATES.items()}
+# Without -P's full width `sacct` cuts them to ten letters, the last of which is a plus; other programs cut without one.
+_STATES = STATES | {name[:length]: code for name, code in STATES.items() for length in (9, 10)}
 _DURATION = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})(?::(\d\d)(?::(\d\d))?(?:\.\d+)?)?", re.ASCII)
 _CLOCK = re.compile(r"[T ](\d\d):(\d\d):(\d\d)", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)

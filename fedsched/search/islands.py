@@ -206,6 +206,8 @@ def live(epoch: Epoch) -> Landing | Raised:
     """Return an island after an epoch, or what the search raised; this is what workers run."""
     try:
         return _lived(epoch)
+    except MemoryError:
+        raise  # the worker's loss: another may have more
     except Exception as error:
         return Raised(error)
 

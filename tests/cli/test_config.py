@@ -53,6 +53,17 @@ def test_what_excludes_an_option_overrules_it_too(write: Callable[..., Path], ca
     assert said["stop_reason"] == "70 evaluations"
 
 
+def test_a_plan_to_begin_with_takes_the_place_of_packages(write: Callable[..., Path], call: Callable[..., Any]) -> None:
+    """Tests that --initial puts the file's package out of force, which it cannot go with."""
+    jobs, machine = fs.Workload.example().head(5), fs.Federation.example()
+    result = fs.optimize(jobs, machine, objectives="makespan", method="random", evaluations=5, baselines=("fcfs",))
+    result.save(write("", "result.json"))
+    write('[optimize]\npackage = 3\nhead = 5\nfederation = "example"\nobjective = ["makespan"]\n')
+    status, _, err = call("optimize", "sample", "--evaluations", 20, "--initial", "result.json")
+    assert status == 0
+    assert "package" not in err
+
+
 @pytest.mark.parametrize(
     ("text", "words", "left"),
     [
@@ -67,6 +78,7 @@ def test_what_excludes_an_option_overrules_it_too(write: Callable[..., Path], ca
         ('[gang]\nscheduler = "AFCFS"\n', ("gang", "sample", "--head", 5), 'scheduler = "AFCFS"'),
         ('[plot]\nchoose = "energy"\n', ("plot", "result.json", "--what", "front", "--out", "f.svg"),
          'choose = "energy"'),
+        ('[plot]\nchoose = "flow"\n', ("plot", "result.json", "--out", "f.svg"), 'choose = "flow"'),
         ('[convert]\nunit = "nodes"\non-error = "skip"\n', ("convert", "sample", "s.csv"), 'unit = "nodes"'),
         ('[market]\nfederation = "example"\n', ("market", "--method", "css"), 'federation = "example"'),
     ],

@@ -237,6 +237,18 @@ def test_reading_a_file_lets_no_second_writer_in(tiny: list[Instance], fixed: ty
     assert "another comparison is writing to it" in error
 
 
+def test_a_folder_that_takes_no_lock_is_no_obstacle(tiny: list[Instance], fixed: type, tmp_path: Path) -> None:
+    """Tests that where no file can be made beside it, here for the name's length, the file itself is locked."""
+    path = tmp_path / ("x" * 249 + ".jsonl")
+    with RunFile(path):
+        other = subprocess.run(
+            [sys.executable, "-c", HOLDS, str(path)], input="\n", capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    assert "another comparison is writing to it" in other.stderr
+    assert len(compare(tiny, [fixed("mine")], [0], BUDGET, path=path).records) == 2
+
+
 def test_a_file_that_cannot_be_written_is_said_before_any_run(
     tiny: list[Instance], fixed: type, tmp_path: Path
 ) -> None:

@@ -195,6 +195,15 @@ def test_what_an_objective_raises_is_no_loss(jobs: fs.Workload, executor: type[A
         assert "raise self.kind(*self.says)" in "".join(caught.value.__notes__)
 
 
+def test_a_worker_out_of_memory_is_lost_with_its_island(jobs: fs.Workload) -> None:
+    """Tests that what another worker may have room for is tried again, and costs no plan that was found."""
+    islands = AtOnce()
+    with pytest.warns(RuntimeWarning, match="was lost with its worker"):
+        result = search(jobs, islands, objectives=Failing(MemoryError, ("no room",)))
+    assert islands.submitted == 2 * 3
+    assert len(result.front)
+
+
 def test_an_error_that_cannot_travel_is_told(jobs: fs.Workload) -> None:
     """Tests that of an error that a worker cannot send its name and words come out."""
     with pytest.raises(RuntimeError, match="Unsendable: plans: too many"):
