@@ -124,6 +124,17 @@ class CleaningReport:
         of_jobs = self.partial_status + self.negative_submit + self.no_runtime + self.no_processors + self.too_wide
         return of_jobs + self.steps + self.unfinished + self.unmapped
 
+    @property
+    def altered(self) -> bool:
+        """Return whether anything was left out or is not as the log has it."""
+        as_it_is = CleaningReport(
+            records=self.kept,
+            kept=self.kept,
+            announced=self.announced,
+            over_request_action=self.over_request_action,
+        )
+        return self != as_it_is
+
     def __str__(self) -> str:
         acts = {"raise": "request raised to the run", "cap": "run cut to the request", "keep": "kept"}
         said = [

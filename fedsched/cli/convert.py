@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import cleaning_of, load_federation_file, print_json, refuse
+from fedsched.cli.shared import cleaning_of, load_federation_file, names_shipped, print_json, refuse
 from fedsched.errors import OutputError, TraceError, unknown_name
 from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_federation, write_federation
 from fedsched.io.examples import example_file
@@ -127,7 +127,7 @@ def _format_of(target: Path, to: str | None) -> str:
 
 def _guess(source: Path) -> str:
     suffix = plain_suffix(source)
-    if _is_shipped(source):
+    if names_shipped(source):
         suffix = plain_suffix(example_file("workload", str(source)))
     known = FEDERATION_FORMATS | FORMATS
     if suffix not in known:
@@ -135,10 +135,6 @@ def _guess(source: Path) -> str:
             f"{source}: its name does not tell its format; give --from one of {', '.join(sorted(ALL_FORMATS))}."
         )
     return known[suffix]
-
-
-def _is_shipped(source: Path) -> bool:
-    return not source.suffix and not source.exists()
 
 
 def _machine(federation: Path | None) -> _Machine:
@@ -177,7 +173,7 @@ def _workload(
 ) -> Workload:
     from fedsched.io import batsim, sacct
 
-    source = example_file("workload", str(source)) if _is_shipped(source) else source
+    source = example_file("workload", str(source)) if names_shipped(source) else source
     match kind:
         case "csv":
             return _within(read(source, kind, nodes=machine.nodes), machine.nodes)

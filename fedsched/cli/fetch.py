@@ -52,7 +52,6 @@ def command(
             rows = [(known, log.file, log.about) for known, log in LOGS.items()]
             print_table("logs of the Parallel Workloads Archive", ("name", "file", "what"), rows, align="lll")
         return 0
-    checksums = set(out.glob("*.sha256"))
     with _bar() as progress:
         got = fetch(name, folder=out, url=url, sha256=sha256, progress=progress)
     if json:
@@ -64,7 +63,7 @@ def command(
                 "bytes": got.bytes,
                 "downloaded": got.downloaded,
                 "checked": got.checked,
-                "written": written(got.path if got.downloaded else None, *(set(out.glob("*.sha256")) - checksums)),
+                "written": written(got.path if got.downloaded else None, got.recorded),
             }
         )
     else:

@@ -53,6 +53,11 @@ def check_input(path: Path | str) -> None:
         raise TraceError(f"{path}: there is no such file; check the path.")
 
 
+def names_shipped(trace: Path | str) -> bool:
+    """Return whether this is the name of a shipped log, not a file's."""
+    return not Path(trace).suffix and not Path(trace).exists()
+
+
 def load_workload(trace: Path | str, head: int | None = None, *, announced: bool = True) -> Workload:
     """Return the workload in a file, or one that ships with the package, by name.
 
@@ -60,29 +65,16 @@ def load_workload(trace: Path | str, head: int | None = None, *, announced: bool
     """
     from fedsched.io import read, read_example
 
-    if Path(trace).exists() or Path(trace).suffix:
+    if not names_shipped(trace):
         if not Path(trace).exists():
             raise TraceError(f"{trace}: there is no such file; check the path, or name a shipped workload: sample.")
         check_input(trace)
         workload = read(trace)
     else:
         workload = read_example(str(trace))
-    if announced:
-        _announce_cleaning(trace, workload)
+    if announced and workload.cleaning is not None and workload.cleaning.altered:
+        print(f"fedsched: {trace}: {workload.cleaning}.", file=sys.stderr)
     return workload if head is None else workload.head(head)
-
-
-def _announce_cleaning(trace: Path | str, workload: Workload) -> None:
-    from fedsched.log import CleaningReport
-
-    report = workload.cleaning
-    if report is not None and report != CleaningReport(
-        records=report.kept,
-        kept=report.kept,
-        announced=report.announced,
-        over_request_action=report.over_request_action,
-    ):
-        print(f"fedsched: {trace}: {report}.", file=sys.stderr)
 
 
 def cleaning_of(workload: Workload) -> dict[str, object] | None:

@@ -147,7 +147,8 @@ def command(
 
 def _refuse(options: Mapping[str, object], why: str) -> None:
     given = {option: value for option, value in options.items() if value is not None}
-    for option, value in given.items():
+    if given:
+        option, value = next(iter(given.items()))
         raise NotTakenError(given, f"--{option} {value} {why}; leave it out.")
 
 

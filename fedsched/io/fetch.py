@@ -77,6 +77,7 @@ class Fetched:
     bytes: int
     downloaded: int
     checked: str
+    recorded: Path | None = None  # where this call wrote the checksum that later ones must meet
 
     def __str__(self) -> str:
         how = f"{self.downloaded:,} bytes downloaded" if self.downloaded else "it was there already"
@@ -120,6 +121,7 @@ def fetch(
     if not target.parent.is_dir():
         raise FetchError(f"Cannot fetch {name}: the folder {target.parent} does not exist; make it first.")
     wanted, whose = _wanted(target, sha256)
+    recorded = _sidecar(target) if wanted is None else None
     if target.is_file():
         found = _digest(target)
         if wanted is None:
@@ -127,7 +129,7 @@ def fetch(
         else:
             _compare(target, found, wanted, whose, "delete it to download it anew")
             checked = f"as {whose}"
-        return Fetched(target, address, found, target.stat().st_size, 0, checked)
+        return Fetched(target, address, found, target.stat().st_size, 0, checked, recorded)
     part = target.with_name(f".{file}.part")
     try:
         received = _download(address, part, timeout, progress)
@@ -145,7 +147,7 @@ def fetch(
         _validator(part).unlink(missing_ok=True)
     except OSError as error:
         raise FetchError(f"Cannot write {target}: {error.strerror or error}; check the folder and the disk.") from error
-    return Fetched(target, address, found, target.stat().st_size, received, checked)
+    return Fetched(target, address, found, target.stat().st_size, received, checked, recorded)
 
 
 def _address(name: str, url: str | None) -> tuple[str, str]:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.errors import FedschedError
 from fedsched.io.atomic import atomic_bytes
 from fedsched.io.files import COMPRESSION_SUFFIXES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from os import PathLike
 
 DIGEST = hashlib.sha256().digest_size
@@ -50,6 +53,15 @@ class SealedFile:
         """Return the error that says why there is no going on from this file; `others`: it is of use elsewhere."""
         cure = "name another file, or delete it to begin anew" if others else "delete it to begin anew"
         return FedschedError(f"{self.path}: {why}; {cure}.")
+
+
+def key_of(words: str, values: Iterable[object]) -> str:
+    """Return a name of what must be the same for a checkpoint to make sense: words, and all that is numbers."""
+    digest = hashlib.sha256(words.encode())
+    for value in values:
+        if isinstance(value, np.ndarray | float | int):
+            digest.update(np.asarray(value).tobytes())
+    return digest.hexdigest()
 
 
 def check_checkpoint(path: str | PathLike[str], what: str) -> None:

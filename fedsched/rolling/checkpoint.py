@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import time
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.io.sealed import SealedFile
+from fedsched.io.sealed import SealedFile, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,10 +87,5 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 
 
 def _key(policy: Rolling, run: Simulation) -> str:
-    # What must be the same for a checkpoint to make sense.
-    digest = hashlib.sha256(repr(replace(policy, checkpoint=None)).encode())
     own = (run.plan.caps, run.plan.cap_row, *astuple(run.running()))
-    for value in (*run.problem, *run.problem.groups, *own):
-        if isinstance(value, np.ndarray | float | int):
-            digest.update(np.asarray(value).tobytes())
-    return digest.hexdigest()
+    return key_of(repr(replace(policy, checkpoint=None)), (*run.problem, *run.problem.groups, *own))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from fedsched.io.sealed import SealedFile, check_checkpoint
+from fedsched.io.sealed import SealedFile, check_checkpoint, key_of
 from fedsched.search.crowding import least_crowded
 from fedsched.search.packing import pack, unpack
 
@@ -105,10 +104,5 @@ def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
 
 
 def _key(problem: SearchProblem, method: str, seed: int) -> str:
-    # What must be the same for a checkpoint to make sense.
-    digest = hashlib.sha256(f"{method} {seed} {problem.objectives.names} {problem.objectives.weights}".encode())
-    for value in (*problem.problem, *problem.problem.groups):
-        if isinstance(value, np.ndarray | float | int):
-            digest.update(np.asarray(value).tobytes())
-    digest.update(problem.space.limits.tobytes())
-    return digest.hexdigest()
+    words = f"{method} {seed} {problem.objectives.names} {problem.objectives.weights}"
+    return key_of(words, (*problem.problem, *problem.problem.groups, problem.space.limits))

@@ -52,8 +52,9 @@ def test_a_checksum_is_a_file_too(call: Callable[..., Any], tmp_path: Path, monk
         path = folder / name
         new = not path.exists()
         path.write_text("log")
-        Path(f"{path}.sha256").write_text("0")
-        return Fetched(path, "address", "0", 3, 3 if new else 0, "recorded")
+        sidecar = Path(f"{path}.sha256")
+        sidecar.write_text("0")
+        return Fetched(path, "address", "0", 3, 3 if new else 0, "recorded", sidecar if new else None)
 
     monkeypatch.setattr("fedsched.io.fetch.fetch", fetch)
     (tmp_path / "other.swf.sha256").write_text("1")

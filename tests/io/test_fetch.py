@@ -276,7 +276,11 @@ def test_a_record_that_is_no_checksum_is_told(served: Served, tmp_path: Path) ->
 def test_a_file_without_a_record_gets_one(served: Served, tmp_path: Path) -> None:
     """Tests that a file put there by hand is taken, and its checksum recorded."""
     (tmp_path / "some.swf.gz").write_bytes(CONTENT)
-    assert "recorded now" in fetch("", url=served.url, folder=tmp_path).checked
+    first = fetch("", url=served.url, folder=tmp_path)
+    assert "recorded now" in first.checked
+    assert first.recorded is not None
+    assert first.recorded.is_file()
+    assert fetch("", url=served.url, folder=tmp_path).recorded is None
     assert "recorded in" in fetch("", url=served.url, folder=tmp_path).checked
 
 

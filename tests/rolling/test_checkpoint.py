@@ -14,10 +14,11 @@ from rolling_cases import crowd, unlike
 
 import fedsched as fs
 from fedsched.errors import FedschedError, OutputError
-from fedsched.rolling import Rolling, checkpoint
+from fedsched.rolling import Rolling, checkpoint, planner
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 MACHINE = unlike()
@@ -92,19 +93,22 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
         assert fs.simulate(WORKLOAD, MACHINE, policy) == whole
 
 
+def strike_the_twelfth(monkeypatch: pytest.MonkeyPatch, name: str, strike: Callable[[], object]) -> list[int]:
+    """Let the planner's twelfth call of a function do something else, and return the count of its calls."""
+    usual, calls = getattr(planner, name), [0]
+
+    def struck(*given: object) -> object:
+        calls[0] += 1
+        return strike() if calls[0] == 12 else usual(*given)
+
+    monkeypatch.setattr(planner, name, struck)
+    return calls
+
+
 @pytest.mark.compiled
 def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C within a search saves the instant: the second call begins there, not at the beginning."""
-    from fedsched.rolling import planner
-
-    searches = [0]
-    drive = planner.drive
-
-    def struck(*given: object) -> str:
-        searches[0] += 1
-        return planner.INTERRUPTED if searches[0] == 12 else drive(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(planner, "drive", struck)
+    strike_the_twelfth(monkeypatch, "drive", lambda: planner.INTERRUPTED)
     policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
     assert not fs.simulate(WORKLOAD, MACHINE, policy).complete
     begun: list[int] = []
@@ -116,18 +120,11 @@ def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.compiled
 def test_a_plan_that_is_found_but_not_followed_was_never_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C between a search and its plan saves the instant before the search, random numbers included."""
-    from fedsched.rolling import planner
 
-    found = [0]
-    unpacked = planner.unpacked
+    def interrupt() -> None:
+        raise KeyboardInterrupt
 
-    def struck(*given: object) -> object:
-        found[0] += 1
-        if found[0] == 12:
-            raise KeyboardInterrupt
-        return unpacked(*given)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(planner, "unpacked", struck)
+    found = strike_the_twelfth(monkeypatch, "unpacked", interrupt)
     policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
     run = prepare(WORKLOAD, MACHINE, policy)
     with pytest.raises(KeyboardInterrupt):
