@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,17 +40,47 @@ def fingerprint(files: list[Path]) -> str:
 
 
 def cache_folder(name: str) -> Path | None:
-    """Return a writable folder for compiled code, or None where there is no such place."""
+    """Return a writable folder for compiled code that only this user may write to, or None where there is none.
+
+    What numba keeps there are pickles: whoever can put one there runs code as whoever reads it.
+    """
     user_cache = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     for base in (os.environ.get("NUMBA_CACHE_DIR"), user_cache):
         if not base:
             continue
-        folder = Path(base) / "fedsched" / name
+        parents = (Path(base), Path(base) / "fedsched")
+        folder = parents[-1] / name
         with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
+            Path(base).mkdir(mode=0o700, parents=True, exist_ok=True)
+            for made in (parents[-1], folder):
+                made.mkdir(mode=0o700, exist_ok=True)
+            if not all(map(_keeps_entries, parents)) or not _only_ours(folder):
+                continue
             with tempfile.TemporaryFile(dir=folder):
                 return folder
     return None
+
+
+def _only_ours(folder: Path) -> bool:
+    """Return whether a folder is this user's, and nobody else may write to it."""
+    return _owner_of(folder) == _user() and not folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _keeps_entries(folder: Path) -> bool:
+    """Return whether nobody else may put another folder in the place of ours in this one; as /tmp, it may be shared."""
+    mode = folder.stat().st_mode
+    shared = stat.S_IWOTH if _owner_of(folder) == _user() else stat.S_IWGRP | stat.S_IWOTH
+    return _owner_of(folder) in (0, _user()) and (not mode & shared or bool(mode & stat.S_ISVTX))
+
+
+def _owner_of(folder: Path) -> int:
+    """Return whose a folder is; -1 where the link to it is another's than the folder."""
+    owners = {folder.lstat().st_uid, folder.stat().st_uid}
+    return owners.pop() if len(owners) == 1 else -1
+
+
+def _user() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0  # Windows: all are 0, and rights the user's folder's
 
 
 _FOLDER = cache_folder(fingerprint(kernel_files(Path(__file__).parent)))

@@ -156,8 +156,11 @@ def cache() -> Check:
 
     folder = folder_in_use()
     if folder is None:
-        cure = "export NUMBA_CACHE_DIR=… to a folder you may write to, or every process compiles for half a minute"
-        return Check("kernel cache", "no folder is writable", "note", cure)
+        cure = (
+            "export NUMBA_CACHE_DIR=… to a folder that you and nobody else may write to (chmod go-w), "
+            "or every process compiles for half a minute"
+        )
+        return Check("kernel cache", "no folder is writable for you alone", "note", cure)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     state = "warm" if compiled_before() else "empty: the first run compiles for about a minute"
     return Check("kernel cache", f"{folder}, writable, {size / 2**20:.1f} MiB, {state}")
