@@ -51,6 +51,7 @@ def command(
     preempts: bool | None = None,
     preempted: str | None = None,
     load: float | None = None,
+    arrivals: Path | None = None,
     completions: int | None = None,
     time_limit: float | None = None,
     head: options.Head = None,
@@ -102,6 +103,8 @@ def command(
         What a stopped gang does: restart or resume.
     load
         Of the Pinto experiments: the work that arrives, per processor.
+    arrivals
+        Of the Pinto experiments: a log whose submit times the jobs take, stretched to the load; default: uniform ones.
     completions
         A run ends after so many completed jobs.
     time_limit
@@ -122,7 +125,7 @@ def command(
     of_experiment: dict[str, Any] = {
         "scheduler": scheduler, "approach": approach, "local_rate": local_rate, "gang_rate": gang_rate,
         "overhead": overhead, "threshold": threshold, "routing": routing, "completions": completions,
-        "preempted": preempted, "aging": aging, "load": load,
+        "preempted": preempted, "aging": aging, "load": load, "arrivals": arrivals,
     }  # fmt: skip
     of_system: dict[str, Any] = {
         "approach": approach, "overhead": overhead, "threshold": threshold, "routing": routing, "grid": grid,
@@ -144,15 +147,18 @@ def command(
         limit = math.inf if time_limit is None else time_limit
         schedule = simulate(workload, system, max_completions=completions, time_limit=limit, seed=seed)
         _draw(schedule, gantt)
-        about = {"cleaning": cleaning_of(workload), "written": written(gantt)}
+        about: dict[str, object] = {"cleaning": cleaning_of(workload), "written": written(gantt)}
         return _print_run(what, schedule, about, warmup, json)
     preset = presets.named(what)
     names = [field.name for field in fields(preset)]  # type: ignore[arg-type]
     refuse(what, of_system | of_experiment | of_log, names)
+    if arrivals is not None:
+        of_experiment["arrivals"] = load_workload(arrivals).submit
     preset = replace(preset, **{name: value for name, value in of_experiment.items() if value is not None})  # type: ignore[type-var]
     if gantt is not None:
         _draw(preset.run(seed), gantt)
-    return _print_replications(what, preset, replications, seed, warmup, written(gantt), json)
+    about = {"arrivals": None if arrivals is None else str(arrivals), "written": written(gantt)}
+    return _print_replications(what, preset, about, replications, seed, warmup, json)
 
 
 def _is_log(what: str) -> bool:
@@ -203,17 +209,19 @@ def _words(system: GangSystem) -> str:
 
 
 def _print_replications(
-    what: str, preset: Preset, replications: int, seed: int, warmup: float, files: list[str], json: bool
+    what: str, preset: Preset, about: Mapping[str, object], replications: int, seed: int, warmup: float, json: bool
 ) -> int:
     from fedsched.gang import replicate
 
     answer = replicate(preset, replications=replications, seed=seed, warmup=warmup)
     if json:
         means = {jobs: {name: asdict(value) for name, value in row.items()} for jobs, row in answer.items()}
-        print_json(means | {"written": files})
+        print_json({**means, **about})
         return 0
     rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
     print_table(f"{what}, {replications} runs, 95 % intervals", ("metric", *answer), rows, align="lrrr")
+    if about["arrivals"]:
+        print(f"note: the jobs arrive as those of {about['arrivals']} do, stretched to the experiment's load")
     left = 1.0 - answer["all"]["completed_share"].mean
     if left > 0.0:
         print(f"note: the runs ended at their limit with {left:.1%} of the jobs unfinished, which no mean above counts")

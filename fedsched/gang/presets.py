@@ -137,7 +137,10 @@ class Pinto2019:
     runtime, power, spread
         Run times are lognormal with mean runtime · (size/32)^power and coefficient of variation `spread`.
     load
-        Work that arrives in a second, per processor at the reference clock; arrivals are uniform.
+        Work that arrives in a second, per processor at the reference clock.
+    arrivals
+        Submit times, as of a log (`read(...).submit`): the jobs take the first of them, stretched to the load;
+        default: uniform ones.
     """
 
     scheduler: str = "AFCFSm"
@@ -146,6 +149,7 @@ class Pinto2019:
     power: float = 0.5
     spread: float = 0.3
     load: float = 0.9
+    arrivals: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         names = ("AFCFS", "AFCFSm", "LXF", "LXFm", "LJFS", "LJFSm")
@@ -153,6 +157,7 @@ class Pinto2019:
             raise unknown_name("scheduler", self.scheduler, names)
         _check_scenario(self, 2)
         _check_work(self)
+        _check_arrivals(self)
 
     def system(self, seed: int = 0) -> GangSystem:
         """Return the system, whose clocks the seed draws."""
@@ -197,7 +202,10 @@ class Pinto2014:
     runtime, power, spread
         Run times are lognormal with mean runtime · (size/16)^power and coefficient of variation `spread`.
     load
-        Work that arrives in a second, per processor at the reference clock; arrivals are uniform.
+        Work that arrives in a second, per processor at the reference clock.
+    arrivals
+        Submit times, as of a log (`read(...).submit`): the jobs take the first of them, stretched to the load;
+        default: uniform ones.
     preempted
         Whether a stopped gang will `restart` or `resume`.
     aging
@@ -212,12 +220,14 @@ class Pinto2014:
     load: float = 0.8
     preempted: str = "restart"
     aging: int = 0
+    arrivals: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.scheduler not in ("AFCFS", "LGFS"):
             raise unknown_name("scheduler", self.scheduler, ("AFCFS", "LGFS"))
         _check_scenario(self, 3)
         _check_work(self)
+        _check_arrivals(self)
 
     def system(self, seed: int = 0) -> GangSystem:
         """Return the system, whose clocks the seed draws between 1500 and 3000 MHz."""
@@ -263,21 +273,42 @@ def _check_work(preset: Pinto2014 | Pinto2019) -> None:
             raise ValueError(f"{type(preset).__name__}: {name}={value!r} must be {rule}.")
 
 
+def _check_arrivals(preset: Pinto2014 | Pinto2019) -> None:
+    """Keep the submit times as plain numbers, or raise: each job takes one, and they are to be stretched."""
+    if preset.arrivals is None:
+        return
+    noun, jobs = type(preset).__name__, JOBS_2014 if isinstance(preset, Pinto2014) else sum(SIZES_2019.values())
+    times = np.asarray(preset.arrivals)
+    if times.ndim != 1 or times.dtype.kind not in "iuf":
+        raise TypeError(f"{noun}: arrivals={preset.arrivals!r} must list submit times, like those of a log's `submit`.")
+    if times.size < jobs:
+        raise ValueError(f"{noun}: arrivals has {times.size} times; each of the {jobs} jobs needs one.")
+    times = np.sort(times.astype(np.float64))[:jobs]
+    if not np.isfinite(times).all() or times[0] == times[-1]:
+        raise ValueError(f"{noun}: arrivals={preset.arrivals!r} must be finite, and not all at one time.")
+    object.__setattr__(preset, "arrivals", tuple(times.tolist()))
+
+
 def _drawn_jobs(
     sizes: NDArray[np.int64], typical: int, preset: Pinto2014 | Pinto2019, *, processors: int, seed: int
 ) -> Workload:
-    """Return jobs of these sizes, shuffled; lognormal run times, uniform arrivals over work / (processors · load)."""
+    """Return jobs of these sizes, shuffled; lognormal run times, arrivals over work / (processors · load)."""
     rng = _generator(seed, 1)
     sizes = rng.permutation(sizes)
     variance = np.log1p(preset.spread**2)
     factor = np.exp(rng.normal(-variance / 2.0, np.sqrt(variance), sizes.size))
     seconds = np.clip(preset.runtime * (sizes / typical) ** preset.power * factor, LEAST_SECONDS, MOST_SECONDS)
     span = float((sizes * seconds).sum()) / (processors * preset.load)
+    if preset.arrivals is None:
+        submit, how = np.sort(rng.uniform(0.0, span, sizes.size)), ""
+    else:
+        times = np.array(preset.arrivals) - preset.arrivals[0]
+        submit, how = times * (span / times[-1]), ", arrivals given"
     return Workload(
-        submit=np.sort(rng.uniform(0.0, span, sizes.size)),
+        submit=submit,
         tasks=sizes,
         runtime=seconds,
-        name=f"{sizes.size} jobs, {int(sizes.sum()):,} tasks, load {preset.load:g}",
+        name=f"{sizes.size} jobs, {int(sizes.sum()):,} tasks, load {preset.load:g}{how}",
     )
 
 

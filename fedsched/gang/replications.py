@@ -13,6 +13,8 @@ from fedsched.gang.schedule import CLASSES, GangMetrics
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from numpy.typing import NDArray
+
     from fedsched.gang.presets import Preset
 
 
@@ -23,6 +25,16 @@ class Interval:
     mean: float
     half_width: float
 
+    @property
+    def low(self) -> float:
+        """Return the lower end."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """Return the upper end."""
+        return self.mean + self.half_width
+
     def __str__(self) -> str:
         return f"{self.mean:.5g} ± {self.half_width:.2g}"
 
@@ -30,6 +42,7 @@ class Interval:
 def replicate(
     preset: Preset,
     *,
+    against: Preset | None = None,
     replications: int = 10,
     seed: int = 0,
     confidence: float = 0.95,
@@ -42,6 +55,9 @@ def replicate(
     ----------
     preset
         A published experiment of `presets`, or anything whose `run(seed)` returns a GangSchedule.
+    against
+        Another such: the metrics are then by how much the preset's lie above the other's in the runs of one seed. Jobs
+        and clocks that both draw alike are no chance between them, and the interval says whether they differ.
     replications, seed
         The runs take the seeds seed, seed + 1, ….
     confidence
@@ -57,9 +73,12 @@ def replicate(
         raise ValueError(f"replicate: replications={replications} must be at least 2 for an interval.")
     if not 0 < confidence < 1:
         raise ValueError(f"replicate: confidence={confidence} must lie between 0 and 1.")
-    run = partial(_metrics_of_run, preset, warmup)
-    seeds = range(seed, seed + replications)
-    rows = np.array(list(map(run, seeds) if executor is None else executor.map(run, seeds)))
+
+    def rows_of(preset: Preset) -> NDArray[np.float64]:
+        run, seeds = partial(_metrics_of_run, preset, warmup), range(seed, seed + replications)
+        return np.array(list(map(run, seeds) if executor is None else executor.map(run, seeds)))
+
+    rows = rows_of(preset) if against is None else rows_of(preset) - rows_of(against)
     mean, deviation = rows.mean(axis=0), rows.std(axis=0, ddof=1)
     half = t.ppf(0.5 + confidence / 2.0, replications - 1) * deviation / np.sqrt(replications)
     names = [field.name for field in fields(GangMetrics)]

@@ -259,6 +259,18 @@ def test_replications_give_means_with_intervals_on_any_executor():
         fs.gang.replicate(preset, replications=1)
 
 
+def test_replications_of_two_presets_are_compared_seed_by_seed():
+    """The interval is that of the differences of runs of one seed; a preset does not differ from itself."""
+    first, second = (presets.DimitriadouKaratza(completions=300, approach=approach) for approach in (1, 3))
+    found = replicate(second, against=first, replications=5, seed=2)["all"]["mean_response"]
+    by_hand = [second.run(k).metrics().mean_response - first.run(k).metrics().mean_response for k in range(2, 7)]
+    assert found.mean == pytest.approx(np.mean(by_hand))
+    assert found.half_width == pytest.approx(2.776445 * np.std(by_hand, ddof=1) / np.sqrt(5), rel=1e-6)
+    assert (found.low, found.high) == (found.mean - found.half_width, found.mean + found.half_width)
+    same = replicate(first, against=first, replications=3)["all"]
+    assert {(value.mean, value.half_width) for value in same.values()} == {(0.0, 0.0)}
+
+
 def test_the_command_prints_a_table_and_json(capsys):
     """`fedsched gang` runs the published experiment; bad options are one line."""
     import json
@@ -294,6 +306,30 @@ def test_the_command_runs_logs_and_says_what_does_not_apply(capsys, tmp_path):
     ):
         assert run(words) == 2
         assert text in capsys.readouterr().err
+
+
+def test_the_command_lets_an_experiments_jobs_arrive_as_a_log_does(capsys, tmp_path):
+    """The log's times make other runs than uniform ones, and the table says whose they are."""
+    import json
+
+    from fedsched.cli import run
+
+    log = tmp_path / "log.swf"
+    fs.write(fs.Workload(submit=np.arange(1600) // 100 * 1000.0, tasks=np.ones(1600), runtime=np.ones(1600)), log)
+    words = ["gang", "pinto-2014-s1", "--replications", "2"]
+    assert run([*words, "--json"]) == 0
+    uniform = json.loads(capsys.readouterr().out)
+    assert uniform["arrivals"] is None
+    assert run([*words, "--arrivals", str(log), "--json"]) == 0
+    given = json.loads(capsys.readouterr().out)
+    assert given["arrivals"] == str(log)
+    assert given["all"]["mean_wait"] != uniform["all"]["mean_wait"]
+    assert run([*words, "--arrivals", str(log)]) == 0
+    assert f"note: the jobs arrive as those of {log} do, stretched" in capsys.readouterr().out
+    assert run([*words, "--arrivals", "sample"]) == 2
+    assert "arrivals has 1000 times; each of the 1500 jobs needs one" in capsys.readouterr().err
+    assert run(["gang", "sample", "--arrivals", str(log)]) == 2
+    assert "sample takes no --arrivals" in capsys.readouterr().err
 
 
 def test_the_gantt_shows_a_bar_for_every_task():

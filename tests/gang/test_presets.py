@@ -38,6 +38,24 @@ def test_the_jobs_of_2014_are_as_many_as_published():
     assert system.preempts
 
 
+@pytest.mark.parametrize("experiment", [presets.Pinto2014, presets.Pinto2019])
+def test_jobs_can_arrive_as_a_log_does(experiment):
+    """The first submits of the log in their order, shifted and stretched to the load; sizes and run times as ever."""
+    rng = np.random.default_rng(5)
+    log = 1e6 + np.cumsum(rng.exponential(1.0, 3100) ** 3)
+    plain, preset = experiment(), experiment(arrivals=rng.permutation(log))
+    usual, workload = plain.workload(2), preset.workload(2)
+    assert np.array_equal(workload.tasks, usual.tasks)
+    assert np.array_equal(workload.runtime, usual.runtime)
+    times = log[: len(workload)]
+    gaps = np.diff(workload.submit)
+    assert gaps / gaps.sum() == pytest.approx(np.diff(times) / np.ptp(times))
+    area = float((workload.tasks * workload.runtime).sum())
+    assert area / (sum(preset.system().processors) * np.ptp(workload.submit)) == pytest.approx(preset.load)
+    assert workload.submit[0] == 0.0
+    assert workload.name.endswith(", arrivals given")
+
+
 @pytest.mark.parametrize("name", presets.NAMED)
 def test_every_scenario_runs_by_name(name):
     """Each named scenario gives a run that verifies; a stretch of it is enough here."""
@@ -61,6 +79,12 @@ def test_unknown_names_offer_the_nearest():
         presets.Pinto2019(scenario=3)
     with pytest.raises(ValueError, match="load=0 must be finite and above 0"):
         presets.Pinto2019(load=0)
+    with pytest.raises(ValueError, match="arrivals has 2 times; each of the 3000 jobs needs one"):
+        presets.Pinto2019(arrivals=(0.0, 1.0))
+    with pytest.raises(ValueError, match="not all at one time"):
+        presets.Pinto2014(arrivals=[7.0] * 1500)
+    with pytest.raises(TypeError, match=r"arrivals='log\.swf' must list submit times"):
+        presets.Pinto2014(arrivals="log.swf")
     with pytest.raises(ValueError, match="completions=0 must be at least 1"):
         presets.DimitriadouKaratza(completions=0)
 
