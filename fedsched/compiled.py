@@ -14,7 +14,9 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import config
+from numba.core import config, event
+
+from fedsched import compilation
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SETTINGS: Any = config  # numba sets its attributes at import, where no checker sees them
@@ -147,8 +149,19 @@ def folder_in_use() -> Path | None:
     return _FOLDER
 
 
-def compiled_before() -> bool:
-    """Return whether nothing is left to compile; else the first call takes half a minute."""
-    if _SETTINGS.DISABLE_JIT:
-        return True
-    return _FOLDER is not None and any(_FOLDER.rglob("*.nbi"))
+class _Counted(event.Listener):
+    # Numba tells of what it compiles, not of what it finds in the cache. Others' functions are none of ours.
+    def on_start(self, event: Any) -> None:
+        if _is_ours(event):
+            compilation.begun()
+
+    def on_end(self, event: Any) -> None:
+        if _is_ours(event):
+            compilation.ended()
+
+
+def _is_ours(event: Any) -> bool:
+    return str(event.data["dispatcher"].py_func.__module__).startswith("fedsched.")
+
+
+event.register("numba:compile", _Counted())  # type: ignore[no-untyped-call]

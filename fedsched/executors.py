@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
+from fedsched import compilation
 from fedsched.errors import FedschedError, MissingExtraError, unknown_name
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 KINDS = ("threads", "processes", "dask:ADDRESS", "mpi")
 BACKOFF = 1e-4  # seconds at most between two looks of MPI: a heavy message needs many of them to get through
+GLANCE = 0.25  # seconds between two looks at what a worker compiles, where somebody watches that
 TRIALS = 3  # times that a task is tried before it is blamed for the deaths of its workers
 
 
@@ -46,7 +49,7 @@ class Processes(Executor):
         self._deaths: list[BrokenExecutor] = []
         self._start = start
         self._threads = ThreadPoolExecutor(workers)
-        self._idle: SimpleQueue[ProcessPoolExecutor | None] = SimpleQueue()  # None: yet to be started
+        self._idle: SimpleQueue[_Worker | None] = SimpleQueue()  # None: yet to be started
         for _ in range(workers):
             self._idle.put(None)
 
@@ -60,26 +63,21 @@ class Processes(Executor):
         return len(self._deaths)
 
     def _run(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        pool = self._idle.get()
+        worker = self._idle.get()
         try:
             for _ in range(TRIALS):
-                pool = pool or self._new()
+                worker = worker or _Worker(self._start)
                 try:
-                    return pool.submit(fn, *args, **kwargs).result()
+                    return worker.result(fn, args, kwargs)
                 except BrokenExecutor as death:
-                    if _lives(pool):
+                    if worker.lives():
                         raise  # the task's own: what broke was an executor within it
                     self._deaths.append(death)
-                    pool.shutdown()
-                    pool = None
+                    worker.shutdown()
+                    worker = None
             raise BrokenExecutor(f"{TRIALS} worker processes died at it, one after the other; is the memory too small?")
         finally:
-            self._idle.put(pool)
-
-    def _new(self) -> ProcessPoolExecutor:
-        from multiprocessing import get_context
-
-        return ProcessPoolExecutor(1, mp_context=get_context(self._start), initializer=_end_with_parent)
+            self._idle.put(worker)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers when they have done what was submitted, or only what they are at."""
@@ -87,30 +85,73 @@ class Processes(Executor):
         if wait:  # else each ends when its last task is done and this object is gone
             with suppress(Empty):
                 while True:
-                    pool = self._idle.get_nowait()
-                    if pool is not None:
-                        pool.shutdown()
+                    worker = self._idle.get_nowait()
+                    if worker is not None:
+                        worker.shutdown()
 
 
-def _lives(pool: ProcessPoolExecutor) -> bool:
-    try:
-        pool.submit(int)
-    except BrokenExecutor:
-        return False
-    return True
+class _Worker:
+    """A pool of one process, and what that says of its compiling."""
+
+    def __init__(self, start: str) -> None:
+        from multiprocessing import get_context
+
+        context = get_context(start)
+        self._counts = context.RawArray("d", 3)  # functions, seconds, whether it is at it
+        self._told = compilation.Count()
+        self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(self._counts,))
+
+    def result(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return what the function gives there; tell whoever watches what it compiles on the way."""
+        future = self._pool.submit(fn, *args, **kwargs)
+        while not wait([future], GLANCE if compilation.watched() else None).done:
+            self._tell()
+        self._tell()
+        return future.result()
+
+    def _tell(self) -> None:
+        functions, seconds, active = self._counts
+        now, before = compilation.Count(int(functions), seconds, bool(active)), self._told
+        if now != before:
+            self._told = now
+            more = compilation.Count(now.functions - before.functions, now.seconds - before.seconds, now.active)
+            compilation.told(id(self), more)
+
+    def lives(self) -> bool:
+        """Return whether the process can be given another task."""
+        try:
+            self._pool.submit(int)
+        except BrokenExecutor:
+            return False
+        return True
+
+    def shutdown(self) -> None:
+        """End the process when it has done its task."""
+        self._pool.shutdown()
+
+
+def _begin(counts: Any) -> None:
+    # What a worker process does first.
+    def tell(watch: compilation.Compilation) -> None:
+        counts[:] = (watch.functions, watch.seconds, watch.active)
+
+    _end_with_parent()
+    stack = ExitStack()
+    stack.enter_context(compilation.compiling(tell))
+    atexit.register(stack.close)  # the process's whole life is the block
 
 
 def _end_with_parent() -> None:
     # A worker waits for tasks on a pipe whose other end it holds too: it would never notice that nobody is left.
     from multiprocessing import parent_process
-    from multiprocessing.connection import wait
+    from multiprocessing.connection import wait as wait_for
 
     parent = parent_process()
     if parent is None:
         return
 
     def follow() -> None:
-        wait([parent.sentinel])
+        wait_for([parent.sentinel])
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()

@@ -25,7 +25,12 @@ def watched(
     from rich.live import Live
     from rich.text import Text
 
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=5) as live:
+    from fedsched.compilation import compiling
+
+    with (
+        Live(console=Console(stderr=True), transient=True, refresh_per_second=5) as live,
+        compiling(lambda watch: live.update(Text(watch.status))),
+    ):
 
         def both(run: Run) -> None:
             live.update(Text(status(run, seconds)))

@@ -49,13 +49,15 @@ def run(arguments: Sequence[str]) -> int:
     """Return the exit status of the command line: 0 done, 1 a check failed, 2 an error, 130 interrupted."""
     from cyclopts import CycloptsError
 
+    from fedsched.cli.announcing import announced
     from fedsched.cli.app import build_app
 
     debug = "--debug" in arguments
     named = next((argument for argument in arguments if argument in COMMANDS), None)
     app = build_app(named)
     try:
-        status = app.meta(arguments, exit_on_error=False, print_error=False)
+        with announced():
+            status = app.meta(arguments, exit_on_error=False, print_error=False)
         if sys.stdout is not None:
             sys.stdout.flush()  # here, where a full disk can still be said
     except CycloptsError as error:

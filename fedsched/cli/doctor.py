@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import CHECK_FAILED, announce_compiling, print_json, print_table
+from fedsched.cli.shared import CHECK_FAILED, print_json, print_table
 
 
 def command(*, json: options.Json = False) -> int:
@@ -18,7 +18,6 @@ def command(*, json: options.Json = False) -> int:
     """
     from fedsched.cli import health
 
-    announce_compiling()
     found = list(health.checks())
     failed = [check for check in found if check.verdict == "fail"]
     if json:

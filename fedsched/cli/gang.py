@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
-    announce_compiling,
     check_output,
     cleaning_of,
     load_workload,
@@ -133,7 +132,6 @@ def command(
         "preempts": preempts, "preempted": preempted,
     }  # fmt: skip
     of_log: dict[str, Any] = {"processors": processors, "migration": migration, "time_limit": time_limit, "head": head}
-    announce_compiling()
     if _is_log(what):
         refuse(what, of_experiment, (*of_system, "completions"))
         workload = load_workload(what, head)

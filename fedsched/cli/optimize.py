@@ -11,7 +11,6 @@ from fedsched.cli.shared import (
     CHART_FORMATS,
     INTERRUPTED,
     PLAN_FORMATS,
-    announce_compiling,
     check_choice,
     check_input,
     check_output,
@@ -103,7 +102,6 @@ def command(
     workload = load_workload(trace, head)
     cluster = load_federation(federation, nodes, workload)
     former = [Result.load(path) for path in initial]
-    announce_compiling()
     with chosen_executor(executor, workers) as chosen:
         result = optimize(
             workload,

@@ -151,15 +151,6 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     Console(width=width, markup=False, emoji=False).print(table)
 
 
-def announce_compiling() -> None:
-    """Say on stderr that kernels are about to be compiled, where they are."""
-    # The first use after an installation compiles for half a minute: say so, or it looks hung.
-    from fedsched.compiled import compiled_before
-
-    if not compiled_before():
-        print("fedsched: compiling its kernels, about a minute, once for this version …", file=sys.stderr)
-
-
 @contextlib.contextmanager
 def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]:
     """Return the executor that --executor and --workers ask for; None where they ask for none."""
@@ -179,15 +170,20 @@ def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]
 @contextlib.contextmanager
 def progress_bar(label: str, *, unit: str = "jobs") -> Iterator[Callable[[int, int], None] | None]:
     """Return a callback that moves a bar on a terminal's stderr; None where there is no terminal."""
-    announce_compiling()
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    from fedsched.compilation import Compilation, compiling
+
+    def renamed(watch: Compilation) -> None:
+        bar.update(task, description=watch.status if watch.active else label)
+
+    said = TextColumn("{task.description}", markup=False)
+    columns = (said, BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar, compiling(renamed):
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 

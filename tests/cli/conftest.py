@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def nothing_to_compile(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no command announce that it compiles, whichever test comes first; the test of that word says otherwise."""
-    monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: True)
+    """Let no command announce that it compiles, whichever test comes first; the tests of that word are their own."""
+    monkeypatch.setattr("fedsched.cli.announcing.announced", nullcontext)
 
 
 @pytest.fixture

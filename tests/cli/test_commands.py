@@ -77,14 +77,6 @@ def test_simulate_prints_the_metrics_of_the_library(call: Callable[..., Any]) ->
     assert said["start_hash"] == schedule.start_hash()
 
 
-def test_the_first_use_says_that_it_compiles(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that nobody waits half a minute without a word: an empty cache is announced, on stderr."""
-    monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: False)
-    _, out, err = call("simulate", *SMALL, "--json")
-    assert "compiling" in err
-    json.loads(out)
-
-
 def test_simulate_prints_a_table(call: Callable[..., Any]) -> None:
     """Tests that the table names federation, policy, metrics and their units."""
     status, out, _ = call("simulate", *SMALL)

@@ -106,10 +106,11 @@ def test_missing_and_old_libraries_are_named(call: Callable[..., Any], monkeypat
 
 
 def test_the_cache_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Tests a warm folder with its size, and that no folder at all is a note that says what to set."""
-    (tmp_path / "kernel.nbi").write_bytes(bytes(3 << 20))
+    """Tests a folder with its size and what it holds, and that no folder at all is a note that says what to set."""
     monkeypatch.setattr("fedsched.compiled._FOLDER", tmp_path)
-    assert health.cache().found == f"{tmp_path}, writable, 3.0 MiB, warm"
+    assert ", writable, 0.0 MiB, empty" in health.cache().found
+    (tmp_path / "kernel.nbi").write_bytes(bytes(3 << 20))
+    assert f"{tmp_path}, writable, 3.0 MiB, 1 functions" in health.cache().found
     monkeypatch.setattr("fedsched.compiled._FOLDER", None)
     check = health.cache()
     assert check.verdict == "note"

@@ -38,7 +38,7 @@ def test_poor_encodings_get_words(environment: dict[str, str]) -> None:
     """Tests that tables, JSON and errors come out where the encoding has no × or τ, with words in their place."""
     done = fedsched("simulate", "sample", "--head", "10", "--nodes", "128", **environment)
     said = done.stdout.decode("latin-1")
-    assert (done.returncode, done.stderr.decode("latin-1").replace(COMPILING, "")) == (0, "")
+    assert (done.returncode, re.sub(COMPILING, "", done.stderr.decode("latin-1"))) == (0, "")
     assert "sum(finish - submit)" in said
     assert "?" not in said
     done = fedsched("simulate", "sämple×τ", **environment)
@@ -46,7 +46,7 @@ def test_poor_encodings_get_words(environment: dict[str, str]) -> None:
     assert b"Traceback" not in done.stderr
 
 
-COMPILING = "fedsched: compiling its kernels, about a minute, once for this version ...\n"
+COMPILING = r"fedsched: compil(ing, once for this version \.\.\.|ed .*)\n"
 
 
 def test_signs_without_a_word_are_a_question_mark() -> None:

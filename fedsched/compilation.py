@@ -1,0 +1,138 @@
+"""What is compiled while one looks: how many functions, and for how long; so that nobody waits for it in silence."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Count(NamedTuple):
+    """What a process has compiled, and whether it is at it."""
+
+    functions: int = 0
+    seconds: float = 0.0
+    active: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Compilation:
+    """What has been compiled since one began to look; nothing where all of it was kept from before.
+
+    `functions` counts those of fedsched that this process has begun to compile, on all of its threads; `workers` has
+    the count of each worker process of `fedsched.executors.Processes`.
+    """
+
+    functions: int = 0
+    workers: dict[int, Count] = field(default_factory=dict)
+    notice: Callable[[Compilation], None] | None = None
+    _before: float = 0.0
+    _since: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Return how long this process has compiled: also in the midst of it."""
+        return self._before + (0.0 if self._since is None else time.perf_counter() - self._since)
+
+    @property
+    def active(self) -> bool:
+        """Return whether this process compiles at this moment, or a worker process."""
+        return self._since is not None or any(count.active for count in self.workers.values())
+
+    @property
+    def status(self) -> str:
+        """Return what a line of progress says of it."""
+        return f"compiling, once for this version: {self}"
+
+    def __bool__(self) -> bool:
+        return bool(self.functions or self.workers)
+
+    def __str__(self) -> str:
+        said = [f"{_counted(self.functions, 'function')} in {_seconds(self.seconds)}"] if self.functions else []
+        if self.workers:
+            counts = self.workers.values()
+            longest = f"{_seconds(max(count.seconds for count in counts))}{' the longest' if len(counts) > 1 else ''}"
+            where = _counted(len(counts), "worker process", "es")
+            said.append(f"{_counted(sum(count.functions for count in counts), 'function')} in {where}, {longest}")
+        return ", and ".join(said) or "nothing"
+
+    def _resume(self) -> None:
+        self._since = time.perf_counter()
+
+    def _pause(self) -> None:
+        self._before, self._since = self.seconds, None
+
+
+def _counted(number: int, what: str, plural: str = "s") -> str:
+    return f"{number:,} {what}{'' if number == 1 else plural}"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+@contextmanager
+def compiling(notice: Callable[[Compilation], None] | None = None) -> Iterator[Compilation]:
+    """Return a count of what is compiled within the block, kept up to date.
+
+    A budget of time that leaves compiling out subtracts its `seconds`. `notice` is called whenever a function begins
+    or ends; of several blocks within each other only the innermost one's, so that one line of progress is drawn.
+    """
+    watch = Compilation(notice=notice)
+    if _under_way:
+        watch._resume()
+    _watches.append(watch)
+    try:
+        yield watch
+    finally:
+        _watches.remove(watch)
+        watch._pause()
+
+
+def watched() -> bool:
+    """Return whether anybody looks."""
+    return bool(_watches)
+
+
+def begun() -> None:
+    """Count one more function that this process compiles, maybe in the midst of another that calls it."""
+    global _under_way
+    _under_way += 1
+    for watch in (*_watches,):
+        watch.functions += 1
+        if _under_way == 1:
+            watch._resume()
+    _notify()
+
+
+def ended() -> None:
+    """Note that the function begun last is compiled."""
+    global _under_way
+    _under_way -= 1
+    if _under_way == 0:
+        for watch in (*_watches,):
+            watch._pause()
+    _notify()
+
+
+def told(worker: int, more: Count) -> None:
+    """Add what a worker process has compiled since it told last."""
+    for watch in (*_watches,):
+        before = watch.workers.get(worker, Count())
+        watch.workers[worker] = Count(before.functions + more.functions, before.seconds + more.seconds, more.active)
+    _notify()
+
+
+def _notify() -> None:
+    for watch in reversed(_watches):
+        if watch.notice is not None:
+            watch.notice(watch)
+            return
+
+
+_watches: list[Compilation] = []
+_under_way = 0  # one function and those that it calls: the compiler's lock lets one thread at a time compile
