@@ -74,8 +74,9 @@ endif
 %.smoke: %
 	@echo "$<"; $(BIN)/python $< --smoke
 
-table: $(READY) ## Write README's table from what the benchmarks recorded
+table: $(READY) ## Write README's table and the page of reproduction from what the benchmarks recorded
 	$(BIN)/python benchmarks/readme_table.py
+	$(BIN)/python benchmarks/reproduction_page.py
 
 notebooks: $(READY) ## Run the notebooks (FEDSCHED_BUDGET=small: at a reduced budget)
 ifeq ($(NOTEBOOKS),)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from measuring import Comparison, arguments
+from checks import Ledger
+from measuring import arguments
 
 from fedsched.gang import Interval, presets, replicate, simulate
 
@@ -28,6 +29,8 @@ BY_JOBS = {
     (2, "LXF"): (43.3, 92.7, 138.1, 193.9, 242.9, 245.4), (2, "LXFm"): (27.8, 62.5, 93.2, 117.6, 147.4, 162.3),
     (2, "LJFS"): (77.0, 170.5, 265.1, 355.9, 445.3, 429.5), (2, "LJFSm"): (50.0, 119.4, 215.6, 284.9, 349.6, 340.0),
 }  # fmt: skip
+SOURCE_2014, SOURCE_2019 = (f"Pinto et al. {year}, gangs with migration" for year in (2014, 2019))
+CHECKS = Ledger("bench_gang_migration")
 PLAIN, MIGRATING = ("AFCFS", "LXF", "LJFS"), ("AFCFSm", "LXFm", "LJFSm")
 # Pinto, Chaves, Leite, Vasconcelos and Barroso 2014: figures 3 and 4; S3's LoC is drawn only.
 LOC_2014 = {("AFCFS", 1): 30.4, ("LGFS", 1): 31.1, ("AFCFS", 2): 7.08, ("LGFS", 2): 24.3}
@@ -53,7 +56,7 @@ def of_2019(base: presets.Pinto2019, replications: int) -> None:
         for name in (*PLAIN, *MIGRATING)
     }
     art = {key: answer["mean_response"].mean for key, answer in answers.items()}
-    table = Comparison(f"Pinto et al. 2019: {replications} runs, 95 % intervals; S1 = OLB, S2 = JSEQ")
+    table = CHECKS.table(f"Pinto et al. 2019: {replications} runs, 95 % intervals; S1 = OLB, S2 = JSEQ", SOURCE_2019)
     for scenario, published in ART.items():
         for name, paper in published.items():
             ours = answers[scenario, name]["mean_response"]
@@ -88,9 +91,10 @@ def of_2019(base: presets.Pinto2019, replications: int) -> None:
 
 def by_jobs(replications: int) -> None:
     """Tables 3 and 4, read as runs of the first n jobs."""
-    table = Comparison(
+    table = CHECKS.table(
         f"Pinto et al. 2019, tables 3 and 4: ART in 1000 s of the first {', '.join(map(str, COUNTS))} jobs, "
-        f"{replications} runs; reached: all within 25 %"
+        f"{replications} runs; reached: all within 25 %",
+        SOURCE_2019,
     )
     for (scenario, name), published in BY_JOBS.items():
         preset = presets.Pinto2019(scheduler=name, scenario=scenario)
@@ -183,8 +187,9 @@ def of_2014(base: presets.Pinto2014, replications: int) -> None:
         (name, scenario): replicate(replace(base, scheduler=name, scenario=scenario), replications=replications)["all"]
         for name, scenario in keys
     }
-    table = Comparison(
-        f"Pinto et al. 2014: {replications} runs, 95 % intervals; S1 plain, S2 with migration, S3 with aLD too"
+    table = CHECKS.table(
+        f"Pinto et al. 2014: {replications} runs, 95 % intervals; S1 plain, S2 with migration, S3 with aLD too",
+        SOURCE_2014,
     )
     loss = {key: 100.0 * answer["loss_of_capacity"].mean for key, answer in answers.items()}
     art = {key: answer["mean_response"].mean for key, answer in answers.items()}
@@ -228,3 +233,4 @@ if __name__ == "__main__":
         by_jobs(5)
         claims_2019(3)
         tried_2019(3)
+        CHECKS.save()

@@ -22,10 +22,15 @@ MEASURED = ROOT / "out" / "figures.json"  # what runs on this machine gave last
 DIGITS = 4  # of a recorded figure; more are noise
 
 
-def arguments(description: str) -> argparse.Namespace:
-    """Return the command line: --smoke for a small run that only shows that everything works."""
+def arguments(description: str, *, claims: bool = False) -> argparse.Namespace:
+    """Return the command line: --smoke for a small run that only shows that everything works.
+
+    With `claims` also --claims: what a paper says, and no times, which a busy machine would spoil.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--smoke", action="store_true", help="small sizes; the figures mean nothing")
+    if claims:
+        parser.add_argument("--claims", action="store_true", help="only what a paper says; take no times")
     return parser.parse_args()
 
 
@@ -69,23 +74,21 @@ def save_figures(figures: Figures, path: Path) -> None:
         stream.write(json.dumps(figures, indent=1, sort_keys=True) + "\n")
 
 
+def between(page: str, begin: str, end: str, block: str, *, name: str) -> str:
+    """Return a page with the block between two lines exchanged."""
+    before, found, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise SystemExit(f"{name} needs the lines {begin} and {end} around what is written there.")
+    return f"{before}{begin}\n{block}\n{end}{after}"
+
+
 def _short(value: float | Sequence[float]) -> float | list[float]:
     if hasattr(value, "__len__"):
         return [_short(one) for one in value]
     if isinstance(value, Integral):  # a count
         return int(value)
     return float(f"{value:.{DIGITS}g}")
-
-
-class Comparison:
-    """A table of what a paper says and what comes out here, as Markdown."""
-
-    def __init__(self, title: str) -> None:
-        print(f"\n{title}\n\n| what | paper | ours | verdict |\n|---|---|---|---|", flush=True)
-
-    def row(self, what: str, paper: str, ours: str, reached: bool | None = None) -> None:
-        """Print one line; None: nothing to reach."""
-        print(f"| {what} | {paper} | {ours} | {({True: 'reached', False: 'MISSED', None: ''})[reached]} |", flush=True)
 
 
 class Report:

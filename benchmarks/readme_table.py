@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from measuring import MEASURED, ROOT, recorded, save_figures
+from measuring import MEASURED, ROOT, between, recorded, save_figures
 
 if TYPE_CHECKING:
     from measuring import Figures
@@ -186,11 +186,7 @@ def table(figures: Figures) -> str:
 
 def replaced(page: str, block: str) -> str:
     """Return the page with the block between its markers exchanged."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{README.name} needs the lines {BEGIN} and {END} around its table.")
-    return f"{before}{BEGIN}\n{block}\n{END}{after}"
+    return between(page, BEGIN, END, block, name=README.name)
 
 
 def merged(kept: Figures, fresh: Figures) -> Figures:
