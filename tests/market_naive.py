@@ -167,6 +167,61 @@ def best_combination(
     return min(one for one in every if one[1] == least), False
 
 
+def flow(
+    domain: Domain,
+    batches: list[list[Ask]],
+    *,
+    period: float,
+    horizon: float,
+    order: str = "oldest",
+    patience: float = math.inf,
+) -> list[tuple[str, int, Found | None]]:
+    """Return what became of each job of a flow of backfilled batches: ("served", cycle, window), "gone" or "waiting".
+
+    The number of a job that has gone is that of the last cycle it took part in; one that waits has the last cycle's.
+    """
+    jobs = [(c, ask) for c, batch in enumerate(batches) for ask in batch]
+    became: dict[int, tuple[str, int, Found | None]] = {}
+    for c in range(len(batches)):
+        now = c * period
+        waiting = [j for j, (arrived, _) in enumerate(jobs) if arrived < c and j not in became]
+        for j in list(waiting):
+            if jobs[j][1].deadline <= now:
+                became[j] = ("gone", c - 1, None)
+                waiting.remove(j)
+        new = [j for j, (arrived, _) in enumerate(jobs) if arrived == c]
+        if order == "newest":
+            batch = new + [j for old in range(c - 1, -1, -1) for j in waiting if jobs[j][0] == old]
+        else:
+            batch = waiting + new
+        for j in batch:
+            ahead = [(max(a, now), n, min(b, now + horizon)) for a, n, b in domain.slots]
+            seen = [(a, n, b) for a, n, b in ahead if a < b]
+            part = Domain(domain.performance, domain.price, domain.watts, sorted(seen), domain.reference)
+            window = scan(part, jobs[j][1], "amp")
+            if window is not None:
+                became[j] = ("served", c, window)
+                domain = cut(domain, jobs[j][1], window)
+            elif c + 1 - jobs[j][0] >= patience:
+                became[j] = ("gone", c, None)
+    return [became.get(j, ("waiting", len(batches) - 1, None)) for j in range(len(jobs))]
+
+
+def for_the_slicer(domain: Domain, batch: list[Ask], first: int, select: str) -> list[int]:
+    """Return the places of the jobs that BSF gives to the slicer: the first, the dearest, or the most critical ones."""
+
+    def urgency(j: int) -> tuple[float, ...]:
+        ask = batch[j]
+        fit = [node for node in range(len(domain.performance)) if domain.performance[node] >= ask.least]
+        if select == "cost":
+            return (-ask.m * sum(domain.cost(ask, node) for node in fit) / max(len(fit), 1), j)
+        work = ask.m * sum(domain.length(ask, node) for node in range(len(domain.performance)))
+        return (len(fit) / ask.m, -work, j)
+
+    places = list(range(len(batch)))
+    return places[:first] if select == "order" else sorted(sorted(places, key=urgency)[:first])
+
+
 @dataclass
 class Job:
     """A reservation and how much of it is used."""

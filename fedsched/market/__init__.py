@@ -6,13 +6,14 @@ from fedsched.market.assignment import Assignment
 from fedsched.market.combination import Combination, choose
 from fedsched.market.environment import Environment
 from fedsched.market.files import MarketFileError, read_market, write_windows
+from fedsched.market.flow import Flow, FlowCycles, FlowTotals, schedule_flow
 from fedsched.market.generator import Domain, Jobs, Pricing
 from fedsched.market.methods import METHODS, Backfilling, Bsf, Slicer, schedule
 from fedsched.market.metrics import Owners, Totals, Users
 from fedsched.market.replay import Replay, replay
 from fedsched.market.requests import Request, requests_of
 from fedsched.market.slots import Slots, Timetable
-from fedsched.market.study import STRATEGIES, Cycles, Searches, Strategy, cycles_of, searches_of
+from fedsched.market.study import STRATEGIES, Cycles, Searches, Strategy, cycles_of, flows_of, searches_of
 from fedsched.market.windows import Window, best_of, find_window, find_windows
 
 __all__ = [
@@ -25,6 +26,9 @@ __all__ = [
     "Cycles",
     "Domain",
     "Environment",
+    "Flow",
+    "FlowCycles",
+    "FlowTotals",
     "Jobs",
     "MarketFileError",
     "Owners",
@@ -44,10 +48,12 @@ __all__ = [
     "cycles_of",
     "find_window",
     "find_windows",
+    "flows_of",
     "read_market",
     "replay",
     "requests_of",
     "schedule",
+    "schedule_flow",
     "searches_of",
     "write_windows",
 ]

@@ -156,17 +156,20 @@ class Builder:
         self.backfilled = np.zeros(jobs, np.bool_)
         self.limits: list[str] = []
 
-    def finished(self, method: str) -> Assignment:
-        """Return the assignment."""
-        for column in (self.figures, self.nodes, self.alternatives, self.backfilled):
+    def finished(self, method: str, order: Sequence[int] | None = None) -> Assignment:
+        """Return the assignment; with `order`, row k goes back to place order[k]."""
+        place = np.arange(len(self.batch)) if order is None else np.argsort(order)
+        figures, nodes = self.figures[place], self.nodes[place]
+        alternatives, backfilled = self.alternatives[place], self.backfilled[place]
+        for column in (figures, nodes, alternatives, backfilled):
             column.setflags(write=False)
         return Assignment(
             environment=self.environment,
-            batch=self.batch,
+            batch=tuple(self.batch[k] for k in place.tolist()),
             method=method,
-            figures=self.figures,
-            nodes=self.nodes,
-            alternatives=self.alternatives,
-            backfilled=self.backfilled,
+            figures=figures,
+            nodes=nodes,
+            alternatives=alternatives,
+            backfilled=backfilled,
             limits=tuple(self.limits),
         )

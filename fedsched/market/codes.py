@@ -81,10 +81,19 @@ class Budget(IntEnum):
     PROFIT = 1
 
 
+class Selection(IntEnum):
+    """Which jobs BSF gives to the slicer."""
+
+    ORDER = 0
+    COST = 1
+    PERFORMANCE = 2
+
+
 CRITERIA: dict[str, Criterion] = {criterion.name.lower(): criterion for criterion in Criterion}
 CHOICES: dict[str, Choice] = {choice.name.lower(): choice for choice in Choice}
 RULES: dict[str, Rule] = {rule.name.lower(): rule for rule in Rule}
 BUDGETS: dict[str, Budget] = {budget.name.lower(): budget for budget in Budget}
+SELECTIONS: dict[str, Selection] = {selection.name.lower(): selection for selection in Selection}
 PROBLEMS: dict[str, Problem] = {problem.name.lower(): problem for problem in Problem}
 
 

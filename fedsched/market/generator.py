@@ -151,6 +151,8 @@ class Jobs:
         The budget as a multiple of the market value (tasks · length · reference · level), uniform between two values.
     criteria
         Each job's criterion is one of these, all alike.
+    min_performance
+        The least performance of a job's nodes, uniform between two values; (0, 0) asks for none.
     """
 
     jobs: int = 20
@@ -158,6 +160,7 @@ class Jobs:
     length: Range = (100.0, 200.0)
     budget: Range = (0.9, 1.6)
     criteria: tuple[str, ...] = USERS
+    min_performance: Range = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
@@ -168,6 +171,10 @@ class Jobs:
             raise ValueError(f"Jobs: length={self.length!r} must be two finite values above 0, in order.")
         if not 0 <= self.budget[0] <= self.budget[1] < np.inf:
             raise ValueError(f"Jobs: budget={self.budget!r} must be two finite values of at least 0, in order.")
+        if not 0 <= self.min_performance[0] <= self.min_performance[1] < np.inf:
+            raise ValueError(
+                f"Jobs: min_performance={self.min_performance!r} must be two finite values of at least 0, in order."
+            )
         if not self.criteria:
             raise ValueError("Jobs: criteria is empty; name at least one.")
         for criterion in self.criteria:
@@ -182,9 +189,10 @@ class Jobs:
         value = tasks * length * domain.performance[0] * domain.pricing.level
         budget = value * rng.uniform(*self.budget, self.jobs)
         wanted = rng.integers(0, len(self.criteria), self.jobs)
+        least = rng.uniform(*self.min_performance, self.jobs)  # the last draw: batches that ask for none stay the same
         return [
-            Request(nodes=m, length=t, budget=b, criterion=self.criteria[c], name=str(j + 1))
-            for j, (m, t, b, c) in enumerate(
-                zip(tasks.tolist(), length.tolist(), budget.tolist(), wanted.tolist(), strict=True)
+            Request(nodes=m, length=t, budget=b, criterion=self.criteria[c], min_performance=r, name=str(j + 1))
+            for j, (m, t, b, c, r) in enumerate(
+                zip(tasks.tolist(), length.tolist(), budget.tolist(), wanted.tolist(), least.tolist(), strict=True)
             )
         ]

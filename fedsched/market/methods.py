@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.errors import unknown_name
 from fedsched.market.arrays import needs_of, slot_list, with_spare
 from fedsched.market.assignment import Assignment, Builder
-from fedsched.market.codes import BUDGETS, CHOICES, PROBLEMS, RULES, Figure, code_of
+from fedsched.market.codes import BUDGETS, CHOICES, PROBLEMS, RULES, SELECTIONS, Figure, Selection, code_of
 from fedsched.market.combination import GRID, choose
 from fedsched.market.requests import check_batch
 from fedsched.market.windows import search_all
@@ -110,7 +110,7 @@ class Slicer:
         )
         if not chosen.within:
             cycle.built.limits.append(
-                f"jobs {first + 1}..{last}: the least possible expense is {chosen.expense:,.6g}, above the limit of "
+                f"{cycle.called(first, last)}: the least possible expense is {chosen.expense:,.6g}, above the limit of "
                 f"{chosen.limit:,.6g}; the combination of least expense was taken"
             )
         cycle.built.alternatives[first:last] = np.bincount(job, minlength=last)[first:last]
@@ -145,7 +145,7 @@ class Backfilling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bsf:
-    """Batch-slice-filling: the first jobs of the batch by the slicer, the rest by backfilling into what is left.
+    """Batch-slice-filling: some jobs of the batch by the slicer, the rest by backfilling into what is left.
 
     Parameters
     ----------
@@ -153,29 +153,55 @@ class Bsf:
         How many jobs the slicer gets; half of the batch when not given.
     slicer
         One group by default.
+    select
+        Which: "order" takes the first of the batch, "cost" those that cost most, "performance" those that are most
+        critical in the nodes that they need (docs/market.md). Both parts keep the order of the batch.
     """
 
     first: int | None = None
     slicer: Slicer = field(default_factory=lambda: Slicer(groups=1))
+    select: str = "order"
 
     def __post_init__(self) -> None:
         if self.first is not None and self.first < 0:
             raise ValueError(f"Bsf: first={self.first!r} must be at least 0.")
+        code_of("select", self.select, SELECTIONS)
 
     def __str__(self) -> str:
-        return f"bsf, {'half' if self.first is None else self.first} by {self.slicer}"
+        which = "" if self.select == "order" else f", most {SELECTED[self.select]} first"
+        return f"bsf, {'half' if self.first is None else self.first} by {self.slicer}{which}"
 
     def assign(self, batch: Sequence[Request], environment: Environment, *, seed: int = 0) -> Assignment:
         """Return the windows of both."""
-        cycle = _Cycle(batch, environment, seed)
         first = len(batch) // 2 if self.first is None else min(self.first, len(batch))
+        order = self.order(batch, environment, first)
+        cycle = _Cycle([batch[j] for j in order], environment, seed, order)
         if first > 0:
             self.slicer.assign_jobs(cycle, 0, first)
         if first < len(batch):
             Backfilling().assign_jobs(cycle, first, len(batch))
-        return cycle.built.finished(str(self))
+        return cycle.built.finished(str(self), order)
+
+    def order(self, batch: Sequence[Request], environment: Environment, first: int) -> list[int]:
+        """Return the jobs' places in the batch, those that the slicer gets in front."""
+        check_batch(batch, environment)
+        code = code_of("select", self.select, SELECTIONS)
+        if code == Selection.ORDER:
+            return list(range(len(batch)))
+        needs = needs_of(batch, environment)
+        nodes, suitable = needs.nodes, needs.suitable
+        fit = suitable.sum(axis=1)
+        if code == Selection.COST:
+            rank = [-nodes * np.where(suitable, needs.cost, 0.0).sum(axis=1) / np.maximum(fit, 1)]
+        else:
+            # How many nodes there are for each that the job needs: the fewer, the more critical. Then the greater work.
+            rank = [-nodes * needs.length.sum(axis=1), fit / nodes]
+        chosen = np.lexsort(rank)[:first]
+        taken = np.isin(np.arange(len(batch)), chosen)
+        return [*np.flatnonzero(taken).tolist(), *np.flatnonzero(~taken).tolist()]
 
 
+SELECTED = {"cost": "expensive", "performance": "critical"}
 METHODS: dict[str, Method] = {
     "css": Slicer(groups=1, search="amp"),
     "slicer": Slicer(),
@@ -210,14 +236,24 @@ def schedule(
 class _Cycle:
     """What a method works with: the needs of the batch, the slots still free, and what is assigned so far."""
 
-    def __init__(self, batch: Sequence[Request], environment: Environment, seed: int) -> None:
+    def __init__(
+        self, batch: Sequence[Request], environment: Environment, seed: int, order: Sequence[int] | None = None
+    ) -> None:
         check_batch(batch, environment)
         self.batch = batch
+        self.order = range(len(batch)) if order is None else order  # each job's place in the user's batch
         self.seed = seed
         self.needs: Needs = needs_of(batch, environment)
         # A window cut from the slots leaves at most one slot more for each of its nodes.
         self.left: SlotList = slot_list(environment, spare=int(self.needs.nodes.sum()))
         self.built = Builder(batch, environment, self.needs)
+
+    def called(self, first: int, last: int) -> str:
+        """Return how a report calls jobs first..last, by their places in the user's batch, from 1."""
+        places = sorted(self.order[first:last])
+        if places[-1] - places[0] == len(places) - 1:
+            return f"jobs {places[0] + 1}..{places[-1] + 1}"
+        return f"jobs {', '.join(str(place + 1) for place in places)}"
 
     def copied(self) -> SlotList:
         """Return the slots still free, to search in."""

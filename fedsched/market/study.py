@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.errors import unknown_name
 from fedsched.market.codes import CRITERIA, code_of
+from fedsched.market.flow import schedule_flow
 from fedsched.market.generator import Domain, Jobs
 from fedsched.market.methods import Method, schedule
 from fedsched.market.replay import replay
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.market.environment import Environment
+    from fedsched.market.flow import Flow
     from fedsched.market.requests import Request
     from fedsched.market.windows import Window
 
@@ -126,6 +128,68 @@ def cycles_of(
         if progress is not None:
             progress(c + 1, cycles)
     return {name: Cycles(criterion=wanted, **table) for name, table in tables.items()}
+
+
+def flows_of(
+    methods: Mapping[str, str | Method],
+    *,
+    domain: Domain | None = None,
+    jobs: Jobs | None = None,
+    cycles: int = 20,
+    period: float | None = None,
+    order: str = "oldest",
+    patience: int | None = None,
+    first: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Flow]:
+    """Return what becomes of the same made jobs under each method, over successive cycles of one made domain.
+
+    Parameters
+    ----------
+    methods
+        Names or instances, by the name that the answer bears.
+    domain, jobs
+        What is drawn; the paper's when not given. The domain's interval is what a cycle sees; its owners' local tasks
+        go on in the same way behind it.
+    cycles
+        How many; each has a batch of its own.
+    period
+        The time from one cycle to the next; the domain's interval when not given.
+    order, patience
+        See `schedule_flow`.
+    first
+        The seed of the domain and of the first batch.
+    progress
+        Called with cycles done and cycles in all, over all methods.
+    """
+    domain, jobs = domain or Domain(), jobs or Jobs()
+    if cycles < 1:
+        raise ValueError(f"cycles={cycles!r} must be at least 1.")
+    period = domain.interval if period is None else period
+    whole = replace(domain, interval=(cycles - 1) * period + domain.interval).environment(first)
+    batches = [
+        [replace(request, name=f"{c + 1}.{request.name}") for request in jobs.batch(first + c, domain=domain)]
+        for c in range(cycles)
+    ]
+    done = {}
+    for k, (name, method) in enumerate(methods.items()):
+
+        def note(cycle: int, _: int, before: int = k * cycles) -> None:
+            if progress is not None:
+                progress(before + cycle, cycles * len(methods))
+
+        done[name] = schedule_flow(
+            batches,
+            whole,
+            method=method,
+            period=period,
+            horizon=domain.interval,
+            order=order,
+            patience=patience,
+            seed=first,
+            progress=note,
+        )
+    return done
 
 
 @dataclass(frozen=True, slots=True)

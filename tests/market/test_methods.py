@@ -182,6 +182,40 @@ def test_bsf_lies_between_slicer_and_backfilling() -> None:
     assert half.backfilled.tolist() == [False] * 6 + [True] * 6
 
 
+@pytest.mark.parametrize("select", ["order", "cost", "performance"])
+def test_bsf_gives_the_slicer_the_jobs_that_it_is_told_to(select: str) -> None:
+    """The slicer gets the first, the dearest or the most critical jobs; the rest is backfilled in batch order."""
+    differs = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        domain = naive.random_domain(rng, 5)
+        asks = [naive.random_ask(rng, 5) for _ in range(6)]
+        chosen = naive.for_the_slicer(domain, asks, 3, select)
+        rest = [j for j in range(6) if j not in chosen]
+        differs += chosen != [0, 1, 2]
+        environment, batch = environment_of(domain), batch_of(asks)
+        plan = market.schedule(batch, environment, method=market.Bsf(first=3, select=select))
+        reordered = market.schedule([batch[j] for j in chosen + rest], environment, method=market.Bsf(first=3))
+        np.testing.assert_array_equal(plan.figures[chosen + rest], reordered.figures)
+        np.testing.assert_array_equal(plan.nodes[chosen + rest], reordered.nodes)
+        np.testing.assert_array_equal(plan.alternatives[chosen + rest], reordered.alternatives)
+        assert list(plan.batch) == batch
+        assert not plan.backfilled[chosen].any()
+        assert plan.backfilled[rest].tolist() == plan.scheduled[rest].tolist()
+    assert (differs > 30) == (select != "order")
+
+
+def test_a_limit_is_reported_of_the_jobs_that_were_selected() -> None:
+    """The report of a limit names the jobs by their places in the batch, not by their places in the slicer's part."""
+    batch, environment = cycle(6, jobs=4)
+    wide = [market.Request(nodes=m, length=100, name=str(m)) for m in (1, 5, 2, 6)]
+    method = market.Bsf(first=2, select="performance", slicer=market.Slicer(groups=1, limit=2.0))
+    assert market.schedule(wide, environment, method=method).limits[0].startswith("jobs 2, 4: the least possible")
+    assert market.schedule(batch, environment, method=market.Bsf(select="cost")).method == (
+        "bsf, half by slicer of 1 (aep), time, most expensive first"
+    )
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_poor_job_is_reported_and_the_others_are_scheduled(method: str) -> None:
     """A budget below the cheapest window leaves that job out, with the reason; all others have windows."""
@@ -246,6 +280,8 @@ def test_bad_input_is_refused() -> None:
         market.Slicer(limit=-1)
     with pytest.raises(ValueError, match="first=-1 must be at least 0"):
         market.Bsf(first=-1)
+    with pytest.raises(UnknownNameError, match="Did you mean 'performance'"):
+        market.Bsf(select="performanc")
     with pytest.raises(UnknownNameError, match="Did you mean 'aep'"):
         market.Slicer(search="aepp")
 
