@@ -122,10 +122,16 @@ class Federation:
         names = [cluster.name for cluster in self.clusters]
         if all(site in names for site in sites):
             return [names.index(site) for site in sites]
-        if all(site.isdecimal() and 1 <= int(site) <= len(names) for site in sites):
+        if self.knows_sites(sites):
             return [int(site) - 1 for site in sites]
         stranger = next(site for site in sites if site not in names)
         raise unknown_name("site (no cluster of the federation is named so)", stranger, names)
+
+    def knows_sites(self, sites: Sequence[str]) -> bool:
+        """Return whether each of a workload's sites is one of the clusters: see `clusters_of_sites`."""
+        names = [cluster.name for cluster in self.clusters]
+        numbered = all(site.isdecimal() and 1 <= int(site) <= len(names) for site in sites)
+        return numbered or all(site in names for site in sites)
 
     def groups_allowed(self, sites: Sequence[str], allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return jobs × groups: whether a job that may use these of a workload's sites may use a group."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from enum import IntFlag
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,13 +14,30 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 UNKNOWN = -1.0
+FROM_SLURM = ("Note", "from Slurm's sacct")  # in such a log's header: its queues are what Slurm calls partitions
+
+
+class Demand(IntFlag):
+    """What a job asks for beyond nodes and time: the bits of `LogColumns.demands`."""
+
+    GPU = 1
+    OTHER = 2
+    MEMORY = 4
+    ARRAY = 8
+    HETEROGENEOUS = 16
+    QOS = 32
+    RESERVATION = 64
+    FEATURES = 128
+    SUSPENDED = 256
+    DEPENDENCY = 512
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class LogColumns:
     """The columns of a log that the model does not use; -1 = unknown.
 
-    They are those of the Standard Workload Format, and the measured joules, for which that format has no place.
+    They are those of the Standard Workload Format, and two for which that format has no place: the measured joules, and
+    what else a job asks for (`Demand`).
     All are float64 (whole numbers below 2^53 are exact). A column that says the same for every job takes no memory.
     """
 
@@ -38,6 +56,7 @@ class LogColumns:
     preceding: NDArray[np.float64]
     think_time: NDArray[np.float64]
     energy: NDArray[np.float64]
+    demands: NDArray[np.float64]
 
     def __init__(self, jobs: int, columns: Mapping[str, ArrayLike] | None = None) -> None:
         given = dict(columns or {})
@@ -132,6 +151,7 @@ class CleaningReport:
             kept=self.kept,
             announced=self.announced,
             over_request_action=self.over_request_action,
+            dependencies=self.dependencies,  # those are not modelled: see `unmodelled`
         )
         return self != as_it_is
 
@@ -153,7 +173,6 @@ class CleaningReport:
             (self.unlimited_request, "with an unlimited request: the run time taken"),
             (self.over_request, f"ran past the request: {acts[self.over_request_action]}"),
             (self.rounded, "decimals cut from whole-number fields"),
-            (self.dependencies, "dependencies on other jobs ignored"),
             (self.held, "held before they might start: taken as submitted"),
             (self.renumbered, "without a number of their own: numbered anew"),
         ]

@@ -114,6 +114,13 @@ class Schedule:
         used = np.stack([self.counts[:, clusters == k].any(axis=1) for k in range(clusters.max() + 1)])
         return np.asarray(used.sum(axis=0) > 1)
 
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the jobs' log holds and the model or the federation does not, a few words each."""
+        from fedsched.unmodelled import unmodelled
+
+        return unmodelled(self.workload, self.federation)
+
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row of the jobs that have finished."""
         from fedsched.metrics import measured, metrics_of
@@ -232,6 +239,7 @@ class Schedule:
             "jobs": len(self),
             "complete": self.complete,
             "notes": list(self.notes),
+            "not_modelled": list(self.unmodelled),
             "start_hash": self.start_hash() if self.complete else None,
             "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
         }
@@ -290,6 +298,7 @@ class Schedule:
 
 def _table(schedule: Schedule, body: Callable[[list[tuple[str, str]]], str]) -> str:
     from fedsched.metrics import METRICS
+    from fedsched.unmodelled import sentence
 
     values = schedule.metrics().as_dict()
     rows = [
@@ -299,5 +308,6 @@ def _table(schedule: Schedule, body: Callable[[list[tuple[str, str]]], str]) -> 
     ]
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {len(schedule)} jobs on {schedule.federation.name}"
-    notes = "".join(f"\n  note: {note}" for note in schedule.notes)
+    said = [*schedule.notes, *([sentence(facts)] if (facts := schedule.unmodelled) else [])]
+    notes = "".join(f"\n  note: {note}" for note in said)
     return f"{head}{notes}\n{body(rows)}"

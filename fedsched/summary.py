@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.unmodelled import sentence
+
 if TYPE_CHECKING:
     from fedsched.workload import Workload
 
@@ -38,6 +40,8 @@ def summary(workload: Workload) -> str:
         )
     if w.cleaning is not None:
         lines.append(f"cleaning: {w.cleaning}")
+    if facts := w.unmodelled:
+        lines.append(sentence(facts))
     return "\n".join(lines)
 
 

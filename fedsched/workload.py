@@ -362,6 +362,13 @@ class Workload:
         period = float(np.ptp(self.submit)) if len(self) else 0.0
         return self.area / (size * period) if period > 0 else float("inf")
 
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the jobs' log holds and the model does not, a few words each: "5 partitions pooled"."""
+        from fedsched.unmodelled import unmodelled
+
+        return unmodelled(self)
+
     def __str__(self) -> str:
         from fedsched.summary import summary
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import cleaning_of, load_federation, load_workload, number_text, print_json, print_table
+from fedsched.cli.shared import load_federation, load_workload, number_text, print_json, print_table, reading_of
 
 if TYPE_CHECKING:
     from fedsched.bounds import LowerBounds
@@ -59,7 +59,7 @@ def command(
                 "workload": workload.name,
                 "federation": cluster.name,
                 "jobs": len(workload),
-                "cleaning": cleaning_of(workload),
+                **reading_of(workload, cluster),
                 "method": bounds.method,
                 "bounds": {name: value for name, value in _known(bounds).items() if value == value},
                 "penalty": bounds.penalty,

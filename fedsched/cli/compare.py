@@ -14,11 +14,11 @@ from fedsched.cli.shared import (
     INTERRUPTED,
     check_output,
     chosen_executor,
-    cleaning_of,
     load_federation,
     load_workload,
     print_json,
     progress_bar,
+    reading_of,
     written,
 )
 
@@ -215,7 +215,7 @@ def _read(instances: Sequence[Comparable]) -> list[dict[str, object]]:
     from fedsched.compare import Instance
 
     logs = [one for one in instances if isinstance(one, Instance)]
-    return [{"name": one.name, "jobs": len(one.workload), "cleaning": cleaning_of(one.workload)} for one in logs]
+    return [{"name": one.name, "jobs": len(one.workload), **reading_of(one.workload, one.federation)} for one in logs]
 
 
 def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> tuple[Friedman | str, Pairs | str]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import cleaning_of, load_federation_file, names_shipped, print_json, refuse
+from fedsched.cli.shared import load_federation_file, names_shipped, print_json, reading_of, refuse
 from fedsched.errors import OutputError, TraceError, unknown_name
 from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_federation, write_federation
 from fedsched.io.examples import example_file
+from fedsched.unmodelled import sentence
 
 if TYPE_CHECKING:
     from fedsched.workload import Workload
@@ -100,11 +101,13 @@ def command(
     if json:
         said = {"source": str(source), "target": str(target), "from": came_from, "to": into, "jobs": len(workload)}
         said["written"] = [str(target)]
-        print_json(said | {"sites": list(workload.sites), "cleaning": cleaning_of(workload), "lost": lost})
+        print_json(said | {"sites": list(workload.sites), **reading_of(workload), "lost": lost})
         return 0
     print(f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs")
     if workload.cleaning is not None:
         print(f"cleaning: {workload.cleaning}")
+    if facts := workload.unmodelled:
+        print(sentence(facts))
     if workload.sites:
         print(f"sites: {', '.join(workload.sites)}")
     print(f"lost: {', '.join(lost) or 'nothing'}")
@@ -219,6 +222,8 @@ def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
     from fedsched.log import LOG_COLUMNS, UNKNOWN, LogColumns
 
     lost, kept = [], workload
+    if workload.log is not None and (workload.log.demands > 0).any():
+        lost = ["log.demands"]  # the model makes nothing of them: no loss that --lossy must allow
     if (workload.compute_fraction != 1).any():
         lost, kept = [*lost, "compute_fraction"], replace(kept, compute_fraction=np.ones(len(workload)))
     if workload.task_bandwidth.any():

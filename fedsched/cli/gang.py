@@ -11,11 +11,11 @@ from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
     check_output,
-    cleaning_of,
     load_workload,
     number_text,
     print_json,
     print_table,
+    reading_of,
     refuse,
     written,
 )
@@ -145,7 +145,7 @@ def command(
         limit = math.inf if time_limit is None else time_limit
         schedule = simulate(workload, system, max_completions=completions, time_limit=limit, seed=seed)
         _draw(schedule, gantt)
-        about: dict[str, object] = {"cleaning": cleaning_of(workload), "written": written(gantt)}
+        about = reading_of(workload) | {"written": written(gantt)}
         return _print_run(what, schedule, about, warmup, json)
     preset = presets.named(what)
     names = [field.name for field in fields(preset)]  # type: ignore[arg-type]

@@ -7,11 +7,11 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
-    cleaning_of,
     load_federation_file,
     load_workload,
     print_json,
     print_table,
+    reading_of,
 )
 
 
@@ -84,7 +84,7 @@ def _workload(source: Path, *, as_json: bool) -> None:
                 "load": workload.load() if workload.nodes else None,
                 "sites": list(workload.sites),
                 "history": list(workload.history),
-                "cleaning": cleaning_of(workload),
+                **reading_of(workload),
             }
         )
     else:

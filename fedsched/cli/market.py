@@ -10,13 +10,13 @@ from fedsched.cli.shared import (
     CHART_FORMATS,
     NotTakenError,
     check_output,
-    cleaning_of,
     load_federation,
     load_workload,
     number_text,
     print_json,
     print_table,
     progress_bar,
+    reading_of,
     written,
 )
 
@@ -157,7 +157,7 @@ def command(
         write_windows(next(iter(last.values())), out)
     if json:
         plans = {name: _plan(plan) for name, plan in last.items()}
-        about = {"cleaning": None if log is None else cleaning_of(log), "written": written(out, gantt)}
+        about = ({"cleaning": None} if log is None else reading_of(log)) | {"written": written(out, gantt)}
         print_json({"cycles": cycles, "means": means, "last": plans} | about)
         return 0
     print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")

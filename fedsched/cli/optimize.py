@@ -16,10 +16,10 @@ from fedsched.cli.shared import (
     check_output,
     chosen_executor,
     chosen_plan,
-    cleaning_of,
     load_federation,
     load_workload,
     print_json,
+    reading_of,
     write_schedule,
     written,
 )
@@ -144,7 +144,7 @@ def command(
 def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, object]:
     """Return the summary of a result, and of how its log was read, as a machine reads it."""
     return {
-        "cleaning": cleaning_of(workload),
+        **reading_of(workload, result.federation),
         "method": result.method,
         "seed": result.seed,
         "objectives": list(result.objectives),

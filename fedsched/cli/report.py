@@ -11,11 +11,11 @@ from fedsched.cli.shared import (
     NotTakenError,
     check_input,
     check_output,
-    cleaning_of,
     load_federation,
     load_workload,
     print_json,
     progress_bar,
+    reading_of,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ def command(
     if json:
         plans = [{"label": entry.label, "kind": entry.kind, "drawn": entry.drawn} for entry in material.entries]
         written = {"report": str(out), "written": [str(out)]}
-        about = {"jobs": len(material.workload), "cleaning": cleaning_of(material.workload), "plans": plans}
+        reading = reading_of(material.workload, material.federation)
+        about = {"jobs": len(material.workload), **reading, "plans": plans}
         print_json(written | {"bytes": out.stat().st_size} | about)
     else:
         print(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")

@@ -61,9 +61,11 @@ def names_shipped(trace: Path | str) -> bool:
 def load_workload(trace: Path | str, head: int | None = None, *, announced: bool = True) -> Workload:
     """Return the workload in a file, or one that ships with the package, by name.
 
-    What reading left out or altered is said on stderr, unless the caller says it.
+    What reading left out or altered, and what the log holds beyond the model, is said on stderr, unless the caller says
+    it.
     """
     from fedsched.io import read, read_example
+    from fedsched.unmodelled import sentence
 
     if not names_shipped(trace):
         if not Path(trace).exists():
@@ -74,12 +76,18 @@ def load_workload(trace: Path | str, head: int | None = None, *, announced: bool
         workload = read_example(str(trace))
     if announced and workload.cleaning is not None and workload.cleaning.altered:
         print(f"fedsched: {trace}: {workload.cleaning}.", file=sys.stderr)
-    return workload if head is None else workload.head(head)
+    workload = workload if head is None else workload.head(head)
+    if announced and (facts := workload.unmodelled):
+        print(f"fedsched: {trace}: {sentence(facts)}.", file=sys.stderr)
+    return workload
 
 
-def cleaning_of(workload: Workload) -> dict[str, object] | None:
-    """Return what reading left out or altered, as --json says it; None where nothing was to be cleaned."""
-    return None if workload.cleaning is None else asdict(workload.cleaning)
+def reading_of(workload: Workload, federation: Federation | None = None) -> dict[str, object]:
+    """Return what reading left out or altered and what is not modelled, as --json says it."""
+    from fedsched.unmodelled import unmodelled
+
+    cleaning = None if workload.cleaning is None else asdict(workload.cleaning)
+    return {"cleaning": cleaning, "not_modelled": list(unmodelled(workload, federation))}
 
 
 def load_federation_file(path: Path | str) -> Federation:
@@ -102,12 +110,23 @@ def load_federation(federation: Path | str | None, nodes: int | None, workload: 
         raise FederationError("Give --federation or --nodes, not both.")
     if federation is not None:
         is_file = plain_suffix(federation) in FEDERATION_FORMATS or Path(federation).exists()
-        return load_federation_file(federation) if is_file else Federation.example(str(federation))
+        found = load_federation_file(federation) if is_file else Federation.example(str(federation))
+        return _said(found, workload)
     size = nodes if nodes is not None else workload.nodes if workload is not None else 0
     if not size and nodes is None:
         name = "The log" if workload is None else f"{workload.name}: the log"
         raise FederationError(f"{name} does not say how many nodes its machine has; give --nodes or --federation.")
-    return Federation.homogeneous(size)
+    return _said(Federation.homogeneous(size), workload)
+
+
+def _said(federation: Federation, workload: Workload | None) -> Federation:
+    # On stderr: what of the log this federation has no place for.
+    from fedsched.unmodelled import pooled_sites
+
+    if workload is not None:
+        for fact in pooled_sites(workload, federation):
+            print(f"fedsched: {workload.name} on {federation.name}: {fact}.", file=sys.stderr)
+    return federation
 
 
 def plain(value: object) -> object:

@@ -15,13 +15,13 @@ from fedsched.cli.shared import (
     PLAN_FORMATS,
     NotTakenError,
     check_output,
-    cleaning_of,
     load_federation,
     load_workload,
     number_text,
     print_json,
     print_table,
     progress_bar,
+    reading_of,
     write_schedule,
     written,
 )
@@ -134,7 +134,7 @@ def command(
         schedule.gantt(gantt)
     files = written(out, gantt, checkpoint)
     if json:
-        about = {"cleaning": cleaning_of(workload), "seconds": seconds}
+        about = reading_of(workload, cluster) | {"seconds": seconds}
         print_json(schedule.to_json() | about | {"written": files})
     else:
         _print_costs(schedule, seconds)

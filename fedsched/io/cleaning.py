@@ -30,8 +30,15 @@ Sites = Literal["auto", "partition"] | None
 
 # Some logs say "no limit" as the largest 32-bit number, or one more.
 UNLIMITED = 2**31 - 1
-# The field of the Standard Workload Format of each log column; energy has none.
-LOG_FIELDS = dict(zip(LOG_COLUMNS[:-1], (3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18), strict=True))
+# The field of the Standard Workload Format of each log column; energy and demands have none.
+BEYOND_SWF = ("energy", "demands")
+LOG_FIELDS = dict(
+    zip(
+        (name for name in LOG_COLUMNS if name not in BEYOND_SWF),
+        (3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18),
+        strict=True,
+    )
+)
 # A partition with fewer jobs is a stray entry, not a cluster of a federation.
 STRAY_SHARE = 1e-3
 SITES_NOTE = ("Note", "fedsched: the partitions are the sites of a federation")
@@ -202,8 +209,7 @@ class _Columns:
 
 def _log_columns(raw: RawLog, rows: NDArray[np.int64]) -> LogColumns:
     columns = {name: raw.table[field - 1, rows] for name, field in LOG_FIELDS.items()}
-    if "energy" in raw.columns:
-        columns["energy"] = raw.columns["energy"][rows]
+    columns |= {name: raw.columns[name][rows] for name in BEYOND_SWF if name in raw.columns}
     return LogColumns(len(rows), columns)
 
 
@@ -211,6 +217,8 @@ def _sites(
     raw: RawLog, rows: NDArray[np.int64], sites: Sites, path: str | PathLike[str]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """Return the sites that the partitions stand for, and the site of each row."""
+    if sites == "partition" and raw.partitions_are_queues:
+        return _sites_of_queues(raw, rows, path)
     partition = raw.table[15, rows]
     named = partition_names(raw.header)
     used, jobs = np.unique(partition[partition >= 0], return_counts=True)
@@ -226,9 +234,28 @@ def _sites(
     return names, np.where(partition >= 0, np.searchsorted(numbers, partition), NO_SITE)
 
 
-def partition_names(header: tuple[tuple[str, str], ...]) -> dict[float, str]:
-    """Return the names that a header gives to numbers of partitions; '' where it gives none."""
-    found = [re.match(r"(\d+)\s*(.*)", text) for label, text in header if label == "Partition"]
+def _sites_of_queues(
+    raw: RawLog, rows: NDArray[np.int64], path: str | PathLike[str]
+) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return Slurm's partitions as sites, those of several clusters apart: "north/batch"."""
+    queue, cluster = raw.table[14, rows], raw.table[15, rows]
+    known = queue >= 0
+    if not known.any():
+        raise TraceError(f"{path}: no job has a partition (column Partition); read it with sites=None.")
+    queues, clusters = partition_names(raw.header, "Queue"), partition_names(raw.header)
+    several = len(np.unique(cluster[known])) > 1
+    pairs, of_job = np.unique(np.stack([cluster[known] * several, queue[known]]), axis=1, return_inverse=True)
+    sites = tuple(
+        f"{clusters.get(of, f'{of:g}')}/{queues[number]}" if several else queues[number] for of, number in pairs.T
+    )
+    origin = np.full(len(rows), NO_SITE)
+    origin[known] = of_job.reshape(-1)
+    return sites, origin
+
+
+def partition_names(header: tuple[tuple[str, str], ...], label: str = "Partition") -> dict[float, str]:
+    """Return the names that a header gives to numbers of partitions, or queues; '' where it gives none."""
+    found = [re.match(r"(\d+)\s*(.*)", text) for name, text in header if name == label]
     return {float(match[1]): match[2].replace("|", "/").strip() for match in found if match}
 
 

@@ -15,6 +15,7 @@ from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
 from fedsched.io.files import SKIP, read_text
+from fedsched.io.sacct_demands import DEMANDS, demands_of
 from fedsched.io.sacct_values import (
     STATES,
     UNKNOWN,
@@ -28,7 +29,7 @@ from fedsched.io.sacct_values import (
     values_of,
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
-from fedsched.log import CleaningReport
+from fedsched.log import FROM_SLURM, CleaningReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
 Unit = Literal["cpus", "nodes"]
 COMMAND = (
     "sacct -a -X -D -P --noconvert --format="
-    "JobIDRaw,Cluster,Partition,User,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes"
+    "JobIDRaw,Cluster,Partition,User,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes,"
+    "JobID,ReqTRES,QOS,Reservation,Constraints,Suspended"
 )
 _CHUNK = 20_000
 
@@ -73,12 +75,15 @@ def read_sacct(
         A file of `sacct --parsable2` (or `--parsable`), with its line of column names. Needed are `Submit`, one of
         `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are
         also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
-        `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; others may be there.
+        `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`. What jobs ask for besides is counted, not
+        modelled: `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Constraints`,
+        `Licenses`, `Suspended`, `Dependency`. Others may be there.
     clean, nodes, over_request, statuses, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
         requeued runs cancelled ones (status 5).
     sites
-        "auto": the clusters are the jobs' sites where there are several; "partition": also where there is one.
+        "auto": the clusters are the jobs' sites where there are several; "partition": Slurm's partitions are, those of
+        several clusters apart ("north/batch"); None: there are no sites.
     unit
         Whether a job's tasks are its "cpus" or, on a machine that gives nodes whole, its "nodes".
     """
@@ -160,6 +165,7 @@ FIELDS_READ = {
 TIMES = ("submit", "eligible", "start", "end")
 NAMES = {"cluster": ("cluster",), "partition": ("partition",), "user": ("uid", "user"), "group": ("gid", "account")}
 KNOWN = {"jobidraw", "jobid", *TIMES, *(name for names in NAMES.values() for name in names)}
+KNOWN |= DEMANDS.keys()
 KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name in field.columns}
 
 
@@ -227,6 +233,8 @@ class _Parser:
                 if column in texts:
                     number = number_of if column in ("uid", "gid") else partial(_numbered, self.numbers[name])
                     table[name] = values_of(texts[column], number)
+        if not DEMANDS.keys().isdisjoint(texts):
+            table["demands"] = demands_of(texts, len(at))
         sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
         self.malformed += int(np.count_nonzero(~sound))
         self.parts.append({name: column[sound] for name, column in table.items()})
@@ -273,7 +281,7 @@ class _Parser:
         table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
         origin = float(kept["submit"].min())
         renumbered = self._fill(table, kept, origin)
-        energy = kept.get("energy")
+        extra: dict[str, Column] = {name: _known(kept[name]) for name in ("energy", "demands") if name in kept}
         held = 0
         if "eligible" in kept:
             held = int(np.count_nonzero(np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])))
@@ -281,10 +289,11 @@ class _Parser:
             table,
             self._header(origin),
             self.malformed,
-            columns={} if energy is None else {"energy": _known(energy)},
+            columns=extra,
             found=CleaningReport(
                 records=0, kept=0, steps=self.steps, unfinished=int(unfinished.sum()), held=held, renumbered=renumbered
             ),
+            partitions_are_queues=True,
         )
 
     def _fill(self, table: NDArray[np.float64], read: Mapping[str, Column], origin: float) -> int:
@@ -313,7 +322,7 @@ class _Parser:
 
     def _header(self, origin: float) -> tuple[tuple[str, str], ...]:
         begin = datetime.fromtimestamp(origin, UTC) if abs(origin) < 1e11 else datetime.fromtimestamp(0, UTC)
-        header = [("Note", "from Slurm's sacct"), ("StartTime", f"{begin:%Y-%m-%d %H:%M:%S} (as the dump says it)")]
+        header = [FROM_SLURM, ("StartTime", f"{begin:%Y-%m-%d %H:%M:%S} (as the dump says it)")]
         header += [("Queue", f"{number:g} {name}") for name, number in self.numbers["partition"].items() if number > 0]
         clusters = {name: number for name, number in self.numbers["cluster"].items() if number > 0}
         header += [("Partition", f"{number:g} {name}") for name, number in clusters.items()]

@@ -100,7 +100,7 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
     overruns come back as they are with over_request="keep".
 
     The format has no place for compute fractions, task bandwidths, allowed sites and joules: a workload that has them
-    is an error unless `lossy`.
+    is an error unless `lossy`. What else jobs ask for (`log.demands`), of which the model makes nothing, is left out.
     """
     unsaid = [
         (bool((workload.compute_fraction != 1).any()), "compute_fraction"),

@@ -45,7 +45,8 @@ class RawLog:
     """A log as it stands: `table[f]` is field f + 1 of every job line.
 
     `columns` holds what the eighteen fields have no place for, `found` what the reader left out or altered, `logged`
-    whether the fields that the model does not use say anything.
+    whether the fields that the model does not use say anything, `partitions_are_queues` that field 15 holds what the
+    log's machine calls partitions (field 16 then holds its clusters).
     """
 
     table: NDArray[np.float64]
@@ -55,6 +56,7 @@ class RawLog:
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
     found: CleaningReport = CleaningReport(records=0, kept=0)  # noqa: RUF009 it is frozen
     logged: bool = True
+    partitions_are_queues: bool = False
 
     @property
     def rows(self) -> int:

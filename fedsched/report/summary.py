@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.report.skeleton import Markup, table
 from fedsched.report.words import column, counted, duration, listed, measure, number, share, title
+from fedsched.unmodelled import unmodelled
 
 if TYPE_CHECKING:
     from fedsched.report.material import Material
@@ -146,6 +147,8 @@ def facts(material: Material) -> str:
         rows.append(("made by", ", ".join(workload.history)))
     if workload.cleaning is not None:
         rows.append(("cleaning", str(workload.cleaning)))
+    if unheld := unmodelled(workload, material.federation):
+        rows.append(("not modelled", "; ".join(unheld)))
     if result is not None:
         settings = result.settings
         islands = f", {result.islands} islands" if result.islands > 1 else ""

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.metrics import METRICS
 from fedsched.search.objectives import MAXIMISED
+from fedsched.unmodelled import sentence
 
 if TYPE_CHECKING:
     from fedsched.result.record import Result
@@ -92,6 +93,8 @@ def remarks(result: Result) -> list[str]:
         lines.append("clairvoyant: the plan knows future submits")
     if result.settings.knowledge == "runtime":
         lines.append("plans and baselines know the true run times")
+    if facts := result.unmodelled:
+        lines.append(sentence(facts))
     return lines
 
 

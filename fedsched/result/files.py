@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import FedschedError, TraceError, shortened
-from fedsched.log import CleaningReport
+from fedsched.log import UNKNOWN, CleaningReport, LogColumns
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
 from fedsched.workload import Workload
@@ -70,6 +70,8 @@ def as_data(result: Result) -> dict[str, Any]:
             "nodes": w.nodes,
             "cleaning": None if w.cleaning is None else asdict(w.cleaning),
             "history": list(w.history),
+            "header": [list(pair) for pair in w.header],
+            "log": None if w.log is None else _log_data(w.log),
         },
         "federation": federation_text(result.federation),
         "settings": asdict(result.settings),
@@ -106,6 +108,8 @@ def of_data(data: dict[str, Any]) -> Result:
         nodes=jobs["nodes"],
         cleaning=CleaningReport(**jobs["cleaning"]) if jobs.get("cleaning") else None,
         history=tuple(jobs["history"]),
+        header=[(label, text) for label, text in jobs.get("header", ())],
+        log=LogColumns(len(jobs["submit"]), jobs["log"]) if jobs.get("log") is not None else None,
     )
     federation = federation_of_data(tomllib.loads(data["federation"]), source="saved result", name="federation")
     objectives = tuple(data["objectives"])
@@ -135,6 +139,14 @@ def of_data(data: dict[str, Any]) -> Result:
         packages=data["packages"],
         islands=data["islands"],
     )
+
+
+def _log_data(log: LogColumns) -> dict[str, float | list[float]]:
+    """Return the columns that say anything; one number for those that say the same of every job."""
+    said = {name: values for name, values in log.items() if len(values) and (values != UNKNOWN).any()}
+    return {
+        name: float(values[0]) if (values == values[0]).all() else values.tolist() for name, values in said.items()
+    }
 
 
 def _plan_data(plan: PlannedQueue) -> dict[str, Any]:

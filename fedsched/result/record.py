@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.errors import unknown_name
 from fedsched.search.objectives import signs_of
+from fedsched.unmodelled import unmodelled
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -177,6 +178,11 @@ class Result:
                 (sign,) = signs_of((name,))
                 return float(sign * (1.0 - self.value(name) / theirs)) if theirs else 0.0
         raise unknown_name("baseline", policy, [baseline.policy for baseline in self.baselines])
+
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the jobs' log holds and the model or the federation does not, a few words each."""
+        return unmodelled(self.workload, self.federation)
 
     # ---- faces --------------------------------------------------------------------------------------------------
 

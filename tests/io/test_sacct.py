@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -177,11 +178,27 @@ def test_nodes_may_be_the_tasks(tmp_path: Path) -> None:
 
 
 def test_one_cluster_is_no_federation(tmp_path: Path) -> None:
-    """Tests that a single cluster gives no sites unless they are asked for, and several do unless they are refused."""
+    """Tests that a single cluster gives no sites, and several do unless they are refused."""
     one = dump(tmp_path / "a.sacct", tuple(row for row in ROWS if "|east|" in row))
     assert read(one).sites == ()
-    assert read(one, sites="partition").sites == ("east",)
     assert read(dump(tmp_path / "b.sacct"), sites=None).sites == ()
+
+
+def test_partitions_are_slurms_partitions(tmp_path: Path) -> None:
+    """Tests that sites="partition" makes Slurm's partitions the sites, those of several clusters apart."""
+    one = dump(tmp_path / "a.sacct", (*(row for row in ROWS if "|east|" in row), ROWS[1].replace("west", "east")))
+    jobs = read(one, sites="partition")
+    assert jobs.sites == ("batch", "long")
+    assert [jobs[i].origin for i in range(len(jobs))] == ["batch", "long", "batch"]
+    both = read(dump(tmp_path / "b.sacct", (*ROWS, ROWS[0].replace("11|east", "17|west"))), sites="partition")
+    assert both.sites == ("east/batch", "west/batch", "west/long")
+    assert {job.id: job.origin for job in both} == {
+        11: "east/batch", 12: "west/long", 13: "east/batch", 16: "west/long", 17: "west/batch",
+    }  # fmt: skip
+    write(replace(jobs, log=None), tmp_path / "c.swf")
+    assert read(tmp_path / "c.swf", sites="partition").sites == ("batch", "long")
+    with pytest.raises(TraceError, match=r"no job has a partition \(column Partition\)"):
+        read(dump(tmp_path / "d.sacct", columns=tuple(n for n in COLUMNS if n != "Partition")), sites="partition")
 
 
 def test_a_dump_makes_a_federation(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_dependencies_are_reported(tmp_path: Path) -> None:
     workload = fs.read(file_of(tmp_path, row(), row(f1=2, f17=1)))
     assert workload.cleaning is not None
     assert workload.cleaning.dependencies == 1
-    assert "1 dependencies on other jobs ignored" in str(workload)
+    assert "not modelled: 1 job after other jobs" in str(workload)
 
 
 def test_a_last_line_cut_off(tmp_path: Path) -> None:

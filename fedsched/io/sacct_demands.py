@@ -1,0 +1,75 @@
+"""What a job of Slurm's asks for beyond nodes and time, as bits: read so that it is not dropped in silence."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.io.sacct_values import WORDS, duration_of, values_of
+from fedsched.log import Demand
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+_NO_MEMORY = re.compile(r"0*(?:\.0*)?[KMGTP]?[cn]?", re.ASCII)
+
+
+def _resources(text: str) -> float:
+    """Return the bits of a list of resources: cpu=4,mem=8G,gres/gpu:a100=2,license/matlab=1; or, as GRES, gpu:2."""
+    found = Demand(0)
+    for resource in text.lower().split(","):
+        name, _, amount = resource.partition("=")
+        kind, _, of_kind = name.partition("/")
+        if not name or name in WORDS or amount.strip("0kmgtp") == "" != amount or kind in ("cpu", "node", "billing"):
+            continue
+        if (of_kind or kind).startswith("gpu"):
+            found |= Demand.GPU
+        elif kind == "mem":
+            found |= Demand.MEMORY
+        elif kind not in ("energy", "fs", "ic", "pages", "vmem"):  # what Slurm only measures
+            found |= Demand.OTHER
+    return float(found)
+
+
+def _said(demand: Demand, *usual: str) -> Callable[[str], float]:
+    """Return what reads a text that demands something unless it is empty or one of the usual words."""
+    return lambda text: 0.0 if text.strip().lower() in WORDS or text.strip().lower() in usual else float(demand)
+
+
+def _memory(text: str) -> float:
+    return 0.0 if text.lower() in WORDS or _NO_MEMORY.fullmatch(text) else float(Demand.MEMORY)
+
+
+def _suspended(text: str) -> float:
+    return float(Demand.SUSPENDED) if duration_of(text) > 0 else 0.0
+
+
+def _kind_of_job(text: str) -> float:
+    """Return the bits of a job's name: 17_3 is of an array, 17+1 a part of a heterogeneous job."""
+    return float(Demand.ARRAY * ("_" in text) | Demand.HETEROGENEOUS * ("+" in text))
+
+
+DEMANDS: dict[str, Callable[[str], float]] = {
+    "jobid": _kind_of_job,
+    **dict.fromkeys(("reqtres", "alloctres", "reqgres", "allocgres"), _resources),
+    "reqmem": _memory,
+    "qos": _said(Demand.QOS, "normal"),
+    "reservation": _said(Demand.RESERVATION),
+    "constraints": _said(Demand.FEATURES),
+    "licenses": _said(Demand.OTHER),
+    "suspended": _suspended,
+    "dependency": _said(Demand.DEPENDENCY),
+}
+
+
+def demands_of(texts: Mapping[str, list[str]], jobs: int) -> NDArray[np.float64]:
+    """Return the bits of every job, of all columns that say something about them."""
+    bits = np.zeros(jobs, dtype=np.int64)
+    for column, value in DEMANDS.items():
+        if column in texts:
+            bits |= values_of(texts[column], value).astype(np.int64)
+    return bits.astype(np.float64)

@@ -1,0 +1,85 @@
+"""What a log holds and the model does not, in facts of a few words each, counted over the jobs at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.log import FROM_SLURM, UNKNOWN, Demand
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.federation import Federation
+    from fedsched.workload import Workload
+
+# What jobs ask for beyond nodes and time, as the facts say it.
+DEMANDS = {
+    Demand.GPU: "with GPUs",
+    Demand.OTHER: "with other devices or licences",
+    Demand.ARRAY: "of arrays",
+    Demand.HETEROGENEOUS: "in heterogeneous jobs",
+    Demand.QOS: "of another quality of service than normal",
+    Demand.RESERVATION: "in reservations",
+    Demand.FEATURES: "for nodes of certain features",
+    Demand.SUSPENDED: "suspended on the way",
+    Demand.DEPENDENCY: "after other jobs",
+}
+FAILED, CANCELLED = 0.0, 5.0
+
+
+def unmodelled(workload: Workload, federation: Federation | None = None) -> tuple[str, ...]:
+    """Return what the jobs' log holds and the model, or this federation, does not: "312 jobs with GPUs".
+
+    Parameters
+    ----------
+    workload
+        The jobs; what a head or a sample of them lacks is not said.
+    federation
+        What they are to run on: whether it has a place for their sites.
+    """
+    facts = [] if federation is None else pooled_sites(workload, federation)
+    log = workload.log
+    if log is None or not len(workload):
+        return tuple(facts)
+    slurm = FROM_SLURM in workload.header
+    facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
+    facts += _pooled(workload.origin, log.queue, "partition" if slurm else "queue")
+    bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)
+    memory = (log.requested_memory > 0) | (log.used_memory > 0) | ((bits & Demand.MEMORY) != 0)
+    waits = (log.preceding > 0) | ((bits & Demand.DEPENDENCY) != 0)
+    facts += _jobs(memory, "with memory needs")
+    for demand, text in DEMANDS.items():
+        facts += _jobs(waits if demand is Demand.DEPENDENCY else (bits & demand) != 0, text)
+    cut = (log.status == FAILED) | (log.status == CANCELLED)
+    return (*facts, *_jobs(cut, "failed or cancelled (run as long as they did)"))
+
+
+def sentence(facts: tuple[str, ...]) -> str:
+    """Return the facts as one line."""
+    return f"not modelled: {'; '.join(facts)}"
+
+
+def _jobs(which: NDArray[np.bool_], text: str) -> list[str]:
+    count = int(np.count_nonzero(which))
+    return [f"{count:,} {'job' if count == 1 else 'jobs'} {text}"] if count else []
+
+
+def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -> list[str]:
+    """Return that several values of a column became one: within the jobs of a site, or of all without sites."""
+    known = column >= 0
+    if not known.any() or (column == column[0]).all():
+        return []
+    pairs = np.unique(np.stack([origin[known].astype(np.float64), column[known]]), axis=1)
+    count = pairs.shape[1]
+    return [f"{count:,} {noun}s pooled"] if count > len(np.unique(pairs[0])) else []
+
+
+def pooled_sites(workload: Workload, federation: Federation) -> list[str]:
+    """Return that the jobs' sites are no clusters of the federation, where they are not."""
+    used = len(np.unique(workload.origin[workload.origin >= 0]))
+    if used < 2 or federation.knows_sites(workload.sites):
+        return []
+    into = "one cluster" if len(federation.clusters) == 1 else f"{len(federation.clusters)} clusters of other names"
+    return [f"{used:,} sites pooled into {into}"]

@@ -1,0 +1,152 @@
+"""What a log holds and the model does not: said in one line, of the very jobs at hand, by everything that shows them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fedsched as fs
+from fedsched.result import Result
+from fedsched.unmodelled import sentence, unmodelled
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = (
+    "JobIDRaw|JobID|Cluster|Partition|User|Submit|Start|ElapsedRaw|TimelimitRaw|State|AllocCPUS|ReqTRES|ReqMem|QOS"
+    "|Reservation|Constraints|Suspended"
+)
+DAY = "2024-03-01T"
+GPU, LARGE = "billing=4,cpu=4,gres/gpu:a100=2,mem=8G,node=1", "cpu=4,gres/gpu=0,license/x=1,mem=0,node=1"
+DUMP = (
+    f"1|1|east|batch|ada|{DAY}10:00:00|{DAY}10:05:00|3600|120|COMPLETED|4|{GPU}|8G|normal|||00:00:00",
+    f"2|2_7|east|long|bob|{DAY}10:01:00|{DAY}10:09:00|60|10|FAILED|4|{LARGE}|0|high|||00:10:00",
+    f"3|3+1|east|gpu|bob|{DAY}10:02:00|{DAY}10:09:00|60|10|COMPLETED|4|cpu=4,gres/gpu=1||normal|r1|ib|00:00:00",
+    f"4|4|east|batch|bob|{DAY}10:03:00|{DAY}10:09:00|60|10|COMPLETED|4|cpu=4,node=1|0n|||(null)|INVALID",
+)
+
+
+def dump(path: Path, rows: tuple[str, ...] = DUMP) -> fs.Workload:
+    """Return the jobs of a dump of these rows."""
+    path.write_text("\n".join([HEAD, *rows]) + "\n")
+    return fs.read(path)
+
+
+def swf(path: Path, *rows: str) -> fs.Workload:
+    """Return the jobs of a log of these rows, none of whose partitions is a site."""
+    path.write_text("; MaxProcs: 8\n" + "\n".join(rows) + "\n")
+    return fs.read(path, sites=None)
+
+
+def test_what_slurms_jobs_ask_for_is_counted(tmp_path: Path) -> None:
+    """Tests that partitions, GPUs, memory and all else that a dump says of its jobs is counted, zeros and words not."""
+    assert dump(tmp_path / "a.sacct").unmodelled == (
+        "3 partitions pooled",
+        "1 job with memory needs",
+        "2 jobs with GPUs",
+        "1 job with other devices or licences",
+        "1 job of arrays",
+        "1 job in heterogeneous jobs",
+        "1 job of another quality of service than normal",
+        "1 job in reservations",
+        "1 job for nodes of certain features",
+        "1 job suspended on the way",
+        "1 job failed or cancelled (run as long as they did)",
+    )
+
+
+def test_what_an_archive_log_holds_is_counted(tmp_path: Path) -> None:
+    """Tests that pooled partitions and queues, memory, dependencies and failures of a log are counted."""
+    jobs = swf(
+        tmp_path / "a.swf",
+        "1 0 5 60 4 -1 -1 4 90 2048 1 1 1 -1 0 1 -1 -1",
+        "2 9 5 60 4 -1 77 4 90 -1 5 1 1 -1 1 2 1 10",
+        "3 9 5 60 4 -1 -1 4 90 -1 1 1 1 -1 1 2 -1 -1",
+    )
+    assert jobs.unmodelled == (
+        "2 partitions pooled",
+        "2 queues pooled",
+        "2 jobs with memory needs",
+        "1 job after other jobs",
+        "1 job failed or cancelled (run as long as they did)",
+    )
+    assert swf(tmp_path / "b.swf", "1 0 5 60 4 -1 -1 4 90 -1 1 1 1 -1 0 1 -1 -1").unmodelled == ()
+    assert fs.Workload.example().unmodelled == ()
+
+
+def test_partitions_that_are_sites_are_not_pooled(tmp_path: Path) -> None:
+    """Tests that what became a site is not said to be lost, until a single cluster takes all of them."""
+    rows = (*DUMP, DUMP[1].replace("2|2_7|east", "5|5|west"))
+    jobs = dump(tmp_path / "a.sacct", rows)
+    assert jobs.sites == ("east", "west")
+    assert jobs.unmodelled[0] == "4 partitions pooled"
+    apart = fs.read(tmp_path / "a.sacct", sites="partition")
+    assert not any("pooled" in fact for fact in apart.unmodelled)
+    assert unmodelled(apart, fs.Federation.homogeneous(8))[0] == "4 sites pooled into one cluster"
+    assert unmodelled(apart, fs.Federation.of(4, 4))[0] == "4 sites pooled into 2 clusters of other names"
+    assert not any("pooled" in fact for fact in unmodelled(jobs.rename_sites({"east": "C1", "west": "C2"}).take([3, 4]),
+                                                           fs.Federation.of(4, 4)))  # fmt: skip
+
+
+def test_the_line_is_of_the_jobs_at_hand(tmp_path: Path) -> None:
+    """Tests that a head, a sample and a merger say what they hold, not what the file does."""
+    jobs = dump(tmp_path / "a.sacct")
+    assert jobs.head(1).unmodelled == ("1 job with memory needs", "1 job with GPUs")
+    assert jobs.take([3]).unmodelled == ()
+    merged = fs.Workload.merge(jobs, jobs.head(1), sites=("a", "b"))
+    assert merged.unmodelled[:3] == ("4 partitions pooled", "2 jobs with memory needs", "3 jobs with GPUs")
+
+
+def test_files_keep_the_line(tmp_path: Path) -> None:
+    """Tests that a CSV copy and a saved result hold what is not modelled, and an SWF copy says that it loses it."""
+    jobs = dump(tmp_path / "a.sacct")
+    jobs.write(tmp_path / "a.csv")
+    assert fs.read(tmp_path / "a.csv") == jobs
+    assert fs.read(tmp_path / "a.csv").unmodelled == jobs.unmodelled
+    result = fs.optimize(jobs, fs.Federation.homogeneous(8), evaluations=20)
+    result.save(tmp_path / "r.json")
+    again = Result.load(tmp_path / "r.json")
+    assert again.unmodelled == result.unmodelled == jobs.unmodelled
+    assert sentence(jobs.unmodelled) in str(again)
+
+
+def test_schedules_and_results_say_it(tmp_path: Path) -> None:
+    """Tests that whatever is printed of a log with GPUs and partitions has the line, and nothing else has one."""
+    jobs, machine = dump(tmp_path / "a.sacct"), fs.Federation.homogeneous(8)
+    schedule = fs.simulate(jobs, machine)
+    said = sentence(jobs.unmodelled)
+    assert said in str(schedule)
+    assert said in schedule._repr_html_()
+    assert schedule.to_json()["not_modelled"] == list(jobs.unmodelled)
+    schedule.report(tmp_path / "r.html")
+    assert "; ".join(jobs.unmodelled) in (tmp_path / "r.html").read_text(encoding="utf-8")
+    plain = replace(jobs, log=None)
+    assert "not modelled" not in str(fs.simulate(plain, machine))
+    assert "not modelled" not in str(plain)
+
+
+@pytest.mark.parametrize("command", ["info", "simulate", "bounds", "report", "optimize", "compare", "convert"])
+def test_every_command_that_reads_a_log_says_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Tests that each command says in one line what the log holds and is not modelled."""
+    from fedsched.cli import main
+
+    dump(tmp_path / "a.sacct")
+    options = {
+        "info": [],
+        "simulate": ["--nodes", "8"],
+        "bounds": ["--nodes", "8"],
+        "report": ["--nodes", "8", "--out", str(tmp_path / "r.html")],
+        "optimize": ["--nodes", "8", "--evaluations", "20"],
+        "compare": ["--nodes", "8", "--method", "easy", "--evaluations", "20", "--seeds", "1"],
+        "convert": [str(tmp_path / "a.swf")],
+    }[command]
+    source = str(tmp_path / "a.sacct")
+    assert main([command, source, *options]) == 0
+    out, err = capsys.readouterr()
+    assert "not modelled: 3 partitions pooled; 1 job with memory needs; 2 jobs with GPUs;" in out + err
+    if command == "convert":
+        assert "lost: log.demands" in out
