@@ -52,7 +52,7 @@ def install() -> Path | None:
 
 def prepare(jobs: int) -> fs.Workload:
     """Return the first jobs of the shipped trace, as written for AccaSim: every job asks for one unit of memory."""
-    workload = read(ROOT / "traces" / "sample.swf.gz").head(jobs)
+    workload = read(ROOT / "traces" / "lublin-128.swf.gz").head(jobs)
     path = FOLDER / "jobs.swf"
     write(workload, path)
     lines = []

@@ -47,7 +47,7 @@ def main() -> None:
     rounds = 1 if smoke else 7
     report = Report("whole logs, one core")
     for policy in ("fcfs", "easy", "lookahead", "conservative"):
-        figures = measure(ROOT / "traces" / "sample.swf.gz", 128, policy, rounds)
+        figures = measure(ROOT / "traces" / "lublin-128.swf.gz", 128, policy, rounds)
         report.row(f"sample, {policy}: jobs a second", figures["rate"], "/s")
     if smoke:
         return

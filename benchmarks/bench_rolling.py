@@ -203,7 +203,7 @@ def main() -> None:
     options = arguments()
     OUT.mkdir(exist_ok=True)
     if options.smoke:
-        part = fs.read(ROOT / "traces" / "sample.swf.gz").head(120)
+        part = fs.read(ROOT / "traces" / "lublin-128.swf.gz").head(120)
         contest = Contest("sample", part, fs.Federation.homogeneous(part.nodes), competitors(40, "bounded_slowdown"))
         found = hold([contest], keep=False)
         verdicts(Report("\nrolling, smoke"), [contest], found)

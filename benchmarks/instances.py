@@ -50,7 +50,7 @@ def planted_instances(sizes: tuple[int, ...], seeds: tuple[int, ...] = (1,)) -> 
 def packages(sizes: tuple[int, ...], *, objectives: tuple[str, ...] = ("makespan",)) -> list[Instance]:
     """Return packages of the shipped trace, and of archive logs where they are at hand, on the example federation."""
     machine = fs.Federation.example()
-    logs = {"sample": fs.read(ROOT / "traces" / "sample.swf.gz")}
+    logs = {"sample": fs.read(ROOT / "traces" / "lublin-128.swf.gz")}
     for name, file in LOGS:
         if (path := optional_log(file)) is not None:
             logs[name] = fs.read(path)
@@ -69,7 +69,7 @@ def all_logs(names: Sequence[str] | None = None) -> dict[str, fs.Workload]:
     found = {}
     for name, file in (("sample", None), *LOGS, *MORE_LOGS):
         if names is None or name in names:
-            path = ROOT / "traces" / "sample.swf.gz" if file is None else optional_log(file)
+            path = ROOT / "traces" / "lublin-128.swf.gz" if file is None else optional_log(file)
             if path is not None:
                 found[name] = fs.read(path)
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.assumed import Assumed, are_assumed
 from fedsched.errors import FederationError, unknown_name
 
 if TYPE_CHECKING:
@@ -17,17 +18,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes whose power nobody gave.
-DEFAULT_BUSY_WATTS = 135.0
-DEFAULT_IDLE_WATTS = 93.7
+DEFAULT_BUSY_WATTS = Assumed(135.0)
+DEFAULT_IDLE_WATTS = Assumed(93.7)
+# And the other figures that stand in for ones nobody gave.
+DEFAULT_SPEED = Assumed(1.0)
+UNLIMITED = Assumed(math.inf)
 MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks stay exact
 
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """Identical nodes of one cluster; a node runs one task at a time."""
+    """Identical nodes of one cluster; a node runs one task at a time. What is left out is assumed, and said to be."""
 
     count: int
-    speed: float = 1.0
+    speed: float = DEFAULT_SPEED
     busy_watts: float = DEFAULT_BUSY_WATTS
     idle_watts: float = DEFAULT_IDLE_WATTS
     name: str = ""
@@ -55,7 +59,7 @@ class Cluster:
 
     name: str
     groups: tuple[NodeGroup, ...]
-    uplink: float = math.inf
+    uplink: float = UNLIMITED
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "groups", tuple(self.groups))
@@ -103,6 +107,11 @@ class Federation:
         return sum(cluster.nodes for cluster in self.clusters)
 
     @property
+    def watts_assumed(self) -> bool:
+        """Return whether nobody gave the watts of some nodes: energy then follows from assumed ones."""
+        return any(are_assumed(group.busy_watts, group.idle_watts) for group in self.groups)
+
+    @property
     def group_cluster(self) -> tuple[int, ...]:
         """Return the cluster index of every group, in the order of `groups`."""
         return tuple(k for k, cluster in enumerate(self.clusters) for _ in cluster.groups)
@@ -144,7 +153,7 @@ class Federation:
         cls,
         nodes: int,
         *,
-        speed: float = 1.0,
+        speed: float = DEFAULT_SPEED,
         busy_watts: float = DEFAULT_BUSY_WATTS,
         idle_watts: float = DEFAULT_IDLE_WATTS,
         name: str = "cluster",
@@ -154,9 +163,9 @@ class Federation:
         return cls((Cluster(name, (group,)),), name=name)
 
     @classmethod
-    def of(cls, *sizes: int, uplink: float = math.inf, name: str = "federation") -> Federation:
+    def of(cls, *sizes: int, uplink: float = UNLIMITED, name: str = "federation") -> Federation:
         """Return a federation of equal-speed clusters with the given node counts."""
-        clusters = [Cluster(f"C{k + 1}", (NodeGroup(size),), uplink) for k, size in enumerate(sizes)]
+        clusters = [Cluster(f"C{k + 1}", (NodeGroup(size, 1.0),), uplink) for k, size in enumerate(sizes)]
         return cls(tuple(clusters), name=name)
 
     @classmethod

@@ -49,10 +49,12 @@ def _someone_watches() -> bool:
 
 def status(run: Run, seconds: float | None) -> str:
     """Return how a search stands: best, gap, hypervolume, speed, time left."""
+    from fedsched.bounds.trivial import is_telling
+
     objectives = run.problem.objectives
     best = run.archive.best() * objectives.signs
     parts = [f"{name} {value:,.6g}" for name, value in zip(objectives.names, best, strict=True)]
-    if run.bounds[0] > 0:
+    if is_telling(objectives.names[0], float(run.bounds[0])):
         parts[0] += f" (gap {run.archive.best()[0] / run.bounds[0] - 1:.1%})"
     if len(objectives.names) > 1:
         parts.append(f"{len(run.archive)} plans, hypervolume {run.hypervolume():.4f}")

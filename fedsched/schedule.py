@@ -121,6 +121,13 @@ class Schedule:
 
         return unmodelled(self.workload, self.federation)
 
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Return what is assumed of the machine and of what jobs send, a few words each."""
+        from fedsched.assumed import assumptions
+
+        return assumptions(self.federation, self.workload)
+
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row of the jobs that have finished."""
         from fedsched.metrics import measured, metrics_of
@@ -240,6 +247,7 @@ class Schedule:
             "complete": self.complete,
             "notes": list(self.notes),
             "not_modelled": list(self.unmodelled),
+            "assumed": list(self.assumed),
             "start_hash": self.start_hash() if self.complete else None,
             "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
         }
@@ -297,17 +305,22 @@ class Schedule:
 
 
 def _table(schedule: Schedule, body: Callable[[list[tuple[str, str]]], str]) -> str:
+    from fedsched import assumed, unmodelled
     from fedsched.metrics import METRICS
-    from fedsched.unmodelled import sentence
 
     values = schedule.metrics().as_dict()
     rows = [
-        (metric.name, f"{values[metric.name]:,.6g} {metric.unit}".strip())
+        (
+            metric.name,
+            assumed.marked(f"{values[metric.name]:,.6g} {metric.unit}".strip(), metric.name, schedule.federation),
+        )
         for metric in METRICS
         if values[metric.name] == values[metric.name]
     ]
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {len(schedule)} jobs on {schedule.federation.name}"
-    said = [*schedule.notes, *([sentence(facts)] if (facts := schedule.unmodelled) else [])]
+    said = [*schedule.notes]
+    said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
+    said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
     notes = "".join(f"\n  note: {note}" for note in said)
     return f"{head}{notes}\n{body(rows)}"

@@ -77,7 +77,7 @@ def test_federations_have_their_sizes_and_sources(root: Path, name: str, cluster
 
 def test_the_samples_are_as_described(root: Path) -> None:
     """5,000 jobs for 128 nodes, and four sites that are the example's clusters, at load 0.8, without communication."""
-    sample = fs.read(root / "traces" / "sample.swf.gz")
+    sample = fs.read(root / "traces" / "lublin-128.swf.gz")
     federated = fs.read(root / "traces" / "federated.swf.gz")
     shipped = fs.Workload.example()
     assert (len(sample), sample.nodes, len(shipped)) == (5000, 128, 1000)
@@ -90,6 +90,13 @@ def test_the_samples_are_as_described(root: Path) -> None:
         assert workload.history
     for site, cluster in enumerate(fs.Federation.example().clusters):
         assert federated.tasks[federated.origin == site].max() <= cluster.nodes
+
+
+def test_no_two_logs_share_a_name(root: Path) -> None:
+    """What `fedsched info` calls a log by its name is not what it calls one by a file's name."""
+    names = [fs.read(path).name for path in (root / "traces").glob("*.swf.gz")]
+    assert sorted(names) == ["federated", "lublin-128"]
+    assert set(names).isdisjoint(example_names("workload"))
 
 
 def test_every_example_workload_fits_its_federation() -> None:

@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 
 from fedsched import Cluster, Federation, NodeGroup
+from fedsched.assumed import Assumed
 
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parent / "fedsched" / "data" / "federations"
@@ -63,6 +64,12 @@ FIGURE = (
 )
 
 
+def assumed(watts: tuple[float, float]) -> tuple[float, float]:
+    """Return watts that are taken for those of other servers than they were measured on."""
+    idle, busy = watts
+    return Assumed(idle), Assumed(busy)
+
+
 def one(name: str, count: int, speed: float, watts: tuple[float, float], uplink: float, *, group: str = "") -> Cluster:
     """Return a cluster of identical nodes."""
     idle, busy = watts
@@ -71,10 +78,11 @@ def one(name: str, count: int, speed: float, watts: tuple[float, float], uplink:
 
 def metacentrum_2009() -> Federation:
     """Return the home of the METACENTRUM-2009 log: cluster p is the log's partition p."""
-    per_cpu = (PENTIUM_D930[0] / 2, PENTIUM_D930[1] / 2)
+    per_cpu = assumed((PENTIUM_D930[0] / 2, PENTIUM_D930[1] / 2))
+    uplink = Assumed(GIGABIT)
     return Federation(
         tuple(
-            one(f"p{p}-{cpu.lower()}", cpus, round(ghz / 3.0, 3), per_cpu, GIGABIT, group=f"{cpu} {ghz} GHz")
+            one(f"p{p}-{cpu.lower()}", cpus, Assumed(round(ghz / 3.0, 3)), per_cpu, uplink, group=f"{cpu} {ghz} GHz")
             for p, cpu, ghz, cpus in METACENTRUM_2009
         ),
         name="metacentrum-2009",
@@ -93,7 +101,7 @@ def grid5000_2011() -> Federation:
     """Return nine clusters of Grid'5000 as SimGrid describes them."""
     return Federation(
         tuple(
-            one(name, nodes, round(gflops / 20.678, 3), watts, 10 * GIGABIT, group=site)
+            one(name, nodes, round(gflops / 20.678, 3), assumed(watts), 10 * GIGABIT, group=site)
             for site, name, nodes, gflops, watts in GRID5000_2011
         ),
         name="grid5000-2011",
@@ -109,7 +117,9 @@ def grid5000_2011() -> Federation:
 def das_2() -> Federation:
     """Return the five clusters of the Distributed ASCI Supercomputer 2."""
     return Federation(
-        tuple(one(name, nodes, 1.0, XEON_3040, GIGABIT, group="2 x Pentium III 1 GHz") for name, nodes in DAS_2),
+        tuple(
+            one(name, nodes, 1.0, assumed(XEON_3040), GIGABIT, group="2 x Pentium III 1 GHz") for name, nodes in DAS_2
+        ),
         name="das-2",
         description=(
             "DAS-2 (Netherlands): 5 clusters, 200 nodes of two 1 GHz Pentium III each; a node here is a server.\n"
@@ -122,10 +132,11 @@ def das_2() -> Federation:
 
 def grid5000_2026() -> Federation:
     """Return ten clusters of Grid'5000 of today."""
+    watts, uplink = {True: TAURUS, False: assumed(TAURUS)}, Assumed(10 * GIGABIT)
     return Federation(
         tuple(
-            one(name, nodes, round(gflops / 633.6, 3), TAURUS, 10 * GIGABIT, group=f"{site}, NIC {nic} Gbit/s")
-            for site, name, nodes, gflops, nic in GRID5000_2026
+            one(name, nodes, round(flops / 633.6, 3), watts[name == "taurus"], uplink, group=f"{site}, NIC {nic} Gbit/s")
+            for site, name, nodes, flops, nic in GRID5000_2026
         ),
         name="grid5000-2026",
         description=(
@@ -168,7 +179,7 @@ def example() -> Federation:
 
 def federations() -> list[tuple[Federation, bool]]:
     """Return every federation, and whether it ships inside the package too."""
-    free = math.inf
+    free, half = Assumed(math.inf), Assumed(4 / 3)
     return [
         (metacentrum_2009(), False),
         (grid5000_2011(), False),
@@ -177,7 +188,7 @@ def federations() -> list[tuple[Federation, bool]]:
         (figure("1-5", (4,), (free,), "Also assumed: one cluster of 4 nodes."), True),
         (figure("1-6", (4, 3), (free, free), "Also assumed: uplinks without a limit."), True),
         (
-            figure("1-7", (4, 3, 5), (free, 4 / 3, free), "Also assumed: cluster 2's uplink, half of the demand."),
+            figure("1-7", (4, 3, 5), (free, half, free), "Also assumed: cluster 2's uplink, half of the demand."),
             True,
         ),
         (example(), True),

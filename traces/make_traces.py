@@ -32,9 +32,9 @@ def log(jobs: int, nodes: int, *, seed: int, name: str) -> Workload:
     return replace(squeezed, submit=np.floor(squeezed.submit), name=name, nodes=nodes).sorted().renumbered()
 
 
-def sample(jobs: int = 5000) -> Workload:
+def one_cluster(jobs: int, name: str) -> Workload:
     """Return the log of a cluster of 128 nodes."""
-    return log(jobs, 128, seed=SEED, name="sample")
+    return log(jobs, 128, seed=SEED, name=name)
 
 
 def federated(jobs: int = 1200) -> Workload:
@@ -68,9 +68,9 @@ def write_all(folder: Path, shipped: Path) -> None:
     """Write every trace to a folder, and the small ones to a second one."""
     for target in (folder, shipped):
         target.mkdir(parents=True, exist_ok=True)
-    sample().write(folder / "sample.swf.gz")
+    one_cluster(5000, "lublin-128").write(folder / "lublin-128.swf.gz")
     federated().write(folder / "federated.swf.gz")
-    sample(1000).write(shipped / "sample.swf.gz")
+    one_cluster(1000, "sample").write(shipped / "sample.swf.gz")
     for name in FIGURES:
         figure(name).write(shipped / f"{name}.csv")
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.assumed import WATTS_MARK
 from fedsched.bounds import closed
 from fedsched.bounds.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down
+from fedsched.bounds.trivial import is_telling
 from fedsched.errors import TraceError, unknown_name
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ def lower_bounds(
     )
     if method == "auto":
         method = "lp" if len(workload) <= LP_JOBS else "lagrangian"
-    return _bounds_of(Prover(relaxation, method))
+    return replace(_bounds_of(Prover(relaxation, method)), watts_assumed=federation.watts_assumed)
 
 
 class Prover:
@@ -169,6 +171,7 @@ class LowerBounds:
     jobs: int
     method: str
     _prover: Prover = field(repr=False)
+    watts_assumed: bool = False
 
     def of(self, metric: str) -> float:
         """Return the bound on a column of the metric row; NaN where none is known."""
@@ -193,9 +196,9 @@ class LowerBounds:
         return known.get(metric, math.nan)
 
     def gap(self, metric: str, value: float) -> float:
-        """Return value/bound − 1: by how much the value may at most be improved; NaN where no bound is known."""
+        """Return value/bound − 1: by how much the value may at most be improved; NaN where no bound says anything."""
         bound = self.of(metric)
-        return value / bound - 1.0 if bound > 0 else math.nan
+        return value / bound - 1.0 if is_telling(metric, bound) else math.nan
 
     def front(self, points: int = 9) -> Floats:
         """Return rows (T, E): no schedule with makespan <= T needs less energy than E.
@@ -237,9 +240,10 @@ class LowerBounds:
         return self.energy_within(self.makespan) / self.energy - 1.0 if self.energy > 0 else 0.0
 
     def __str__(self) -> str:
+        assumed = f"; {WATTS_MARK}" if self.watts_assumed else ""
         rows = [
             ("makespan", self.makespan, "s", f"longest job {self.longest_job:,.6g}, area {self.area:,.6g}"),
-            ("energy", self.energy, "J", f"+{self.penalty:.1%} at the least makespan"),
+            ("energy", self.energy, "J", f"+{self.penalty:.1%} at the least makespan{assumed}"),
             ("flow", self.flow, "s", f"mean response {self.flow / self.jobs:,.6g}"),
         ]
         lines = [f"  {name:<9} >= {value:,.6g} {unit}  ({note})" for name, value, unit, note in rows]

@@ -10,6 +10,7 @@ from fedsched.cli.shared import load_federation, load_workload, number_text, pri
 
 if TYPE_CHECKING:
     from fedsched.bounds import LowerBounds
+    from fedsched.federation import Federation
 
 
 def command(
@@ -18,6 +19,8 @@ def command(
     *,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
+    uplink: options.Uplink = (),
+    communication: options.Communication = None,
     head: options.Head = None,
     submits: options.Submits = "keep",
     knowledge: options.Knowledge = "runtime",
@@ -43,8 +46,8 @@ def command(
 
     from fedsched.bounds import lower_bounds
 
-    workload = load_workload(trace, head)
-    cluster = load_federation(federation, nodes, workload)
+    workload = load_workload(trace, head, communication=communication)
+    cluster = load_federation(federation, nodes, workload, uplink=uplink)
     if submits == "now" and len(workload):
         workload = replace(workload, submit=workload.submit * 0 + workload.submit.min())
     begun = time.perf_counter()
@@ -61,39 +64,44 @@ def command(
                 "jobs": len(workload),
                 **reading_of(workload, cluster),
                 "method": bounds.method,
-                "bounds": {name: value for name, value in _known(bounds).items() if value == value},
+                "bounds": _telling(bounds),
                 "penalty": bounds.penalty,
                 "front": [{"makespan": makespan, "energy": energy} for makespan, energy in front],
                 "seconds": seconds,
             }
         )
         return 0
-    _print(bounds, front, str(cluster))
+    _print(bounds, front, cluster)
     print(f"{len(workload):,} jobs in {seconds:.2f} s")
     return 0
 
 
-def _known(bounds: LowerBounds) -> dict[str, float]:
+def _telling(bounds: LowerBounds) -> dict[str, float]:
+    """Return the bounds that say something: above what every schedule meets by definition."""
+    from fedsched.bounds.trivial import is_telling
     from fedsched.metrics import NAMES
 
-    return {name: bounds.of(name) for name in NAMES}
+    return {name: bounds.of(name) for name in NAMES if is_telling(name, bounds.of(name))}
 
 
-def _print(bounds: LowerBounds, front: list[list[float]], cluster: str) -> None:
+def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -> None:
+    from fedsched.assumed import marked
     from fedsched.bounds.lower import METHOD_NAMES
     from fedsched.metrics import METRICS
 
+    telling = _telling(bounds)
     rows = [
-        (metric.name, number_text(bounds.of(metric.name)), metric.unit, metric.meaning)
+        (metric.name, number_text(telling[metric.name]), marked(metric.unit, metric.name, cluster), metric.meaning)
         for metric in METRICS
-        if bounds.of(metric.name) == bounds.of(metric.name)
+        if metric.name in telling
     ]
     title = f"No schedule is below (by {METHOD_NAMES[bounds.method]}), {cluster}"
     print_table(title, ("metric", "at least", "unit", "meaning"), rows, align="lrll")
     if len(front) > 1:
         cells = [(number_text(makespan), number_text(energy)) for makespan, energy in front]
-        print_table("With a makespan up to … the energy is at least …", ("makespan, s", "energy, J"), cells)
+        heads = ("makespan, s", marked("energy, J", "energy", cluster))
+        print_table("With a makespan up to … the energy is at least …", heads, cells)
     meaning = (
         "makespan and energy want nearly the same plan" if bounds.penalty < 0.02 else "there is something to trade"
     )  # fmt: skip
-    print(f"Energy penalty at the least makespan: {bounds.penalty:.1%} ({meaning}).")
+    print(f"{marked('Energy penalty', 'energy', cluster)} at the least makespan: {bounds.penalty:.1%} ({meaning}).")

@@ -34,6 +34,8 @@ def command(
     *traces: options.Traces,
     federation: options.Federations = (),
     nodes: options.Nodes = None,
+    uplink: options.Uplink = (),
+    communication: options.Communication = None,
     head: options.Head = None,
     package: int | None = None,
     method: tuple[str, ...] = ("memetic", "ga", "easy", "fcfs"),
@@ -98,7 +100,9 @@ def command(
         raise unknown_name("method", against, method)
     simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
     budget = Budget(1 if simulated else evaluations, seconds)
-    instances = instances_of(traces, federation, nodes, head, package, objective)
+    instances = instances_of(
+        traces, federation, nodes, head, package, objective, uplink=uplink, communication=communication
+    )
     total = len(instances) * len(method) * seeds
     done = 0
     with progress_bar("compare", unit="runs") as bar, chosen_executor(executor, workers) as chosen:
@@ -145,6 +149,9 @@ def instances_of(
     head: int | None,
     package: int | None,
     objectives: tuple[str, ...],
+    *,
+    uplink: Sequence[str] = (),
+    communication: str | None = None,
 ) -> list[Comparable]:
     """Return an instance for every log, or package of it, and federation; and those of other simulators."""
     from fedsched.compare import GangInstance, Instance, MarketInstance
@@ -162,13 +169,13 @@ def instances_of(
     labels = _labels(traces)
     one = [(federations[0] if federations else None, "")]
     for trace, label in zip(traces, labels, strict=True):
-        workload = load_workload(trace, head)
+        workload = load_workload(trace, head, communication=communication)
         size = len(workload) if package is None else package
         if len(workload) < size:
             raise ValueError(f"{trace}: its {len(workload)} jobs do not fill one package of {package}.")
         parts = [workload.take(range(begin, begin + size)) for begin in range(0, len(workload) - size + 1, size)]
         for where, where_label in zip(federations, _labels(federations), strict=True) if federations[1:] else one:
-            machine = load_federation(where, nodes, workload)
+            machine = load_federation(where, nodes, workload, uplink=uplink)
             base = f"{label} on {where_label}" if where_label else label
             for k, part in enumerate(parts, 1):
                 name = f"{base} {size} #{k}" if len(parts) > 1 else f"{base} {size}"

@@ -45,30 +45,42 @@ def _is_file_of_federation(source: Path) -> bool:
 
 
 def _federation(source: Path, *, as_json: bool) -> None:
+    from fedsched.assumed import are_assumed, assumptions, sentence
     from fedsched.federation import Federation
 
     federation = load_federation_file(source) if _is_file_of_federation(source) else Federation.example(str(source))
-    rows = [
+    groups = [(cluster, group) for cluster in federation.clusters for group in cluster.groups]
+    figures = [
         {
-            "cluster": cluster.name,
             "uplink": cluster.uplink,
             "nodes": group.count,
             "speed": group.speed,
             "busy_watts": group.busy_watts,
             "idle_watts": group.idle_watts,
         }
-        for cluster in federation.clusters
-        for group in cluster.groups
+        for cluster, group in groups
     ]
+    facts = assumptions(federation)
     if as_json:
-        print_json({"name": federation.name, "description": federation.description, "groups": rows})
+        rows = [
+            {"cluster": cluster.name, **row, "assumed": [name for name, value in row.items() if are_assumed(value)]}
+            for (cluster, _), row in zip(groups, figures, strict=True)
+        ]
+        said = {"name": federation.name, "description": federation.description, "groups": rows}
+        print_json(said | {"assumed": list(facts)})
         return
     print(federation)
     if federation.description:
         print(federation.description.rstrip())
-    cells = [["—" if value == inf else f"{value:g}" if k else str(value) for k, value in enumerate(row.values())]
-             for row in rows]  # fmt: skip
+    cells = [
+        [cluster.name, *(("—" if value == inf else f"{value:g}") + "*" * are_assumed(value) for value in row.values())]
+        for (cluster, _), row in zip(groups, figures, strict=True)
+    ]
     print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells, align="l")
+    if any(are_assumed(*row.values()) for row in figures):
+        print("* = assumed: nobody gave it")
+    if facts:
+        print(sentence(facts))
 
 
 def _workload(source: Path, *, as_json: bool) -> None:

@@ -35,6 +35,8 @@ def command(
     *,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
+    uplink: options.Uplink = (),
+    communication: options.Communication = None,
     head: options.Head = None,
     objective: options.Objectives = (),
     method: str = "auto",
@@ -99,8 +101,8 @@ def command(
         check_input(path)
     if checkpoint is not None and checkpoint.exists():
         check_input(checkpoint)
-    workload = load_workload(trace, head)
-    cluster = load_federation(federation, nodes, workload)
+    workload = load_workload(trace, head, communication=communication)
+    cluster = load_federation(federation, nodes, workload, uplink=uplink)
     former = [Result.load(path) for path in initial]
     with chosen_executor(executor, workers) as chosen:
         result = optimize(
@@ -150,7 +152,7 @@ def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, o
         "objectives": list(result.objectives),
         "front": result.front.values.tolist(),
         "baselines": {baseline.policy: list(baseline.values) for baseline in result.baselines},
-        "lower_bounds": dict(result.lower_bounds),
+        "lower_bounds": {name: result.bound(name) for name in result.lower_bounds},
         "gaps": {name: result.gap(name) for name in result.objectives},
         "energy_penalty": result.energy_penalty,
         "evaluations": result.evaluations,

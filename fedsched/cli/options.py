@@ -27,6 +27,14 @@ Nodes = Annotated[
     int | None,
     Parameter(help="Instead of a federation: one cluster of so many equal nodes. Default: the log's machine."),
 ]
+Uplink = Annotated[
+    tuple[str, ...],
+    Parameter(help="Bytes a second of every cluster's uplink, e.g. 1.25G, or of one: NAME=1.25G. May be given again."),
+]
+Communication = Annotated[
+    str | None,
+    Parameter(help="Draw what jobs send, which logs do not tell: a task's median bytes a second, e.g. 10M."),
+]
 Head = Annotated[int | None, Parameter(help="Only the first so many jobs of each log.")]
 Submits = Annotated[
     Literal["now", "keep"],

@@ -19,7 +19,11 @@ from fedsched.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.federation import Federation
     from fedsched.report import Material
+    from fedsched.workload import Workload
 
 
 def command(
@@ -29,6 +33,8 @@ def command(
     out: Path,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
+    uplink: options.Uplink = (),
+    communication: options.Communication = None,
     head: options.Head = None,
     policy: tuple[str, ...] = (),
     title: str = "",
@@ -64,16 +70,20 @@ def command(
     check_output(out, (".html", ".htm"), what="a report")
     repeat = ""
     if _is_result(source):
-        if (federation, nodes, head, policy) != (None, None, None, ()):
+        if (federation, nodes, uplink, communication, head, policy) != (None, None, (), None, None, ()):
             raise NotTakenError(
-                ("federation", "nodes", "head", "policy"),
+                ("federation", "nodes", "uplink", "communication", "head", "policy"),
                 f"{source}: a saved result has its jobs and nodes; leave out what is for logs.",
             )
         check_input(source)
         material = of_result(Result.load(source))
     else:
-        material = _simulated(source, federation, nodes, head, policy or ("easy",))
-        repeat = _words(source, federation, nodes, head, policy or ("easy",), out)
+        workload = load_workload(source, head, communication=communication)
+        cluster = load_federation(federation, nodes, workload, uplink=uplink)
+        material = _simulated(workload, cluster, policy or ("easy",))
+        given = {"--federation": federation, "--nodes": nodes, "--head": head, "--communication": communication}
+        several = {"--uplink": uplink, "--policy": policy or ("easy",)}
+        repeat = _words(source, given, several, out)
     write(material, out, title=title, repeat=repeat, price_per_kwh=price, co2_per_kwh=co2)
     if json:
         plans = [{"label": entry.label, "kind": entry.kind, "drawn": entry.drawn} for entry in material.entries]
@@ -98,14 +108,10 @@ def _is_result(source: Path) -> bool:
     return not (isinstance(content, dict) and {"jobs", "profiles"} <= content.keys())
 
 
-def _simulated(
-    source: Path, federation: Path | None, nodes: int | None, head: int | None, policies: tuple[str, ...]
-) -> Material:
+def _simulated(workload: Workload, cluster: Federation, policies: tuple[str, ...]) -> Material:
     from fedsched.report import of_schedules
     from fedsched.simulate import simulate
 
-    workload = load_workload(source, head)
-    cluster = load_federation(federation, nodes, workload)
     schedules = []
     for policy in policies:
         with progress_bar(policy) as progress:
@@ -116,12 +122,10 @@ def _simulated(
     return of_schedules(schedules)
 
 
-def _words(
-    source: Path, federation: Path | None, nodes: int | None, head: int | None, policies: tuple[str, ...], out: Path
-) -> str:
+def _words(source: Path, given: Mapping[str, object], several: Mapping[str, tuple[str, ...]], out: Path) -> str:
     words = ["fedsched", "report", str(source)]
-    for option, value in (("--federation", federation), ("--nodes", nodes), ("--head", head)):
+    for option, value in given.items():
         words += [option, str(value)] if value is not None else []
-    for policy in policies:
-        words += ["--policy", policy]
+    for option, values in several.items():
+        words += [word for value in values for word in (option, value)]
     return shlex.join([*words, "--out", out.name])

@@ -6,8 +6,9 @@ import contextlib
 import json
 import math
 import os
+import re
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,8 +59,10 @@ def names_shipped(trace: Path | str) -> bool:
     return not Path(trace).suffix and not Path(trace).exists()
 
 
-def load_workload(trace: Path | str, head: int | None = None, *, announced: bool = True) -> Workload:
-    """Return the workload in a file, or one that ships with the package, by name.
+def load_workload(
+    trace: Path | str, head: int | None = None, *, communication: str | None = None, announced: bool = True
+) -> Workload:
+    """Return the workload in a file, or one that ships with the package, by name; what jobs send is drawn if asked for.
 
     What reading left out or altered, and what the log holds beyond the model, is said on stderr, unless the caller says
     it.
@@ -79,15 +82,19 @@ def load_workload(trace: Path | str, head: int | None = None, *, announced: bool
     workload = workload if head is None else workload.head(head)
     if announced and (facts := workload.unmodelled):
         print(f"fedsched: {trace}: {sentence(facts)}.", file=sys.stderr)
-    return workload
+    if communication is None:
+        return workload
+    return workload.with_communication(bandwidth=bytes_a_second(communication, "--communication"))
 
 
 def reading_of(workload: Workload, federation: Federation | None = None) -> dict[str, object]:
-    """Return what reading left out or altered and what is not modelled, as --json says it."""
+    """Return what reading left out or altered, what is not modelled and what is assumed, as --json says it."""
+    from fedsched.assumed import assumptions
     from fedsched.unmodelled import unmodelled
 
     cleaning = None if workload.cleaning is None else asdict(workload.cleaning)
-    return {"cleaning": cleaning, "not_modelled": list(unmodelled(workload, federation))}
+    said: dict[str, object] = {"cleaning": cleaning, "not_modelled": list(unmodelled(workload, federation))}
+    return said if federation is None else said | {"assumed": list(assumptions(federation, workload))}
 
 
 def load_federation_file(path: Path | str) -> Federation:
@@ -101,8 +108,41 @@ def load_federation_file(path: Path | str) -> Federation:
     return read_federation(path)
 
 
-def load_federation(federation: Path | str | None, nodes: int | None, workload: Workload | None = None) -> Federation:
-    """Return the federation in a file or by name; or one cluster of `nodes` nodes, by default the log's machine."""
+def bytes_a_second(text: str, option: str) -> float:
+    """Return the number that a text like 1.25G gives an option: bytes a second, k, M, G, T for thousands of them."""
+    found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?|inf)([kMGT]?)", text.strip(), re.ASCII)
+    if found is None:
+        raise ValueError(f"{option}={text!r} must be bytes a second, e.g. 125M or 1.25G (k, M, G, T).")
+    return float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
+
+
+def _with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
+    """Return the federation with these uplinks: bytes a second of all clusters, or name=bytes of one."""
+    names = [cluster.name for cluster in federation.clusters]
+    given = dict.fromkeys(names, "") | {name: one for one in uplink if "=" not in one for name in names}
+    for one in uplink:
+        name, sign, value = one.rpartition("=")
+        if sign and name not in names:
+            raise unknown_name("cluster of --uplink", name, names)
+        given |= {name: value} if sign else {}
+    clusters = [
+        replace(cluster, uplink=bytes_a_second(given[cluster.name], "--uplink")) if given[cluster.name] else cluster
+        for cluster in federation.clusters
+    ]
+    return replace(federation, clusters=tuple(clusters))
+
+
+def load_federation(
+    federation: Path | str | None,
+    nodes: int | None,
+    workload: Workload | None = None,
+    *,
+    uplink: Sequence[str] = (),
+) -> Federation:
+    """Return the federation in a file or by name; or one cluster of `nodes` nodes, by default the log's machine.
+
+    `uplink` has what is given in place of its own uplinks.
+    """
     from fedsched.federation import Federation
     from fedsched.io import FEDERATION_FORMATS, plain_suffix
 
@@ -111,22 +151,21 @@ def load_federation(federation: Path | str | None, nodes: int | None, workload: 
     if federation is not None:
         is_file = plain_suffix(federation) in FEDERATION_FORMATS or Path(federation).exists()
         found = load_federation_file(federation) if is_file else Federation.example(str(federation))
-        return _said(found, workload)
+        return _with_uplinks(found, uplink)
     size = nodes if nodes is not None else workload.nodes if workload is not None else 0
     if not size and nodes is None:
         name = "The log" if workload is None else f"{workload.name}: the log"
         raise FederationError(f"{name} does not say how many nodes its machine has; give --nodes or --federation.")
-    return _said(Federation.homogeneous(size), workload)
+    return _with_uplinks(Federation.homogeneous(size), uplink)
 
 
-def _said(federation: Federation, workload: Workload | None) -> Federation:
-    # On stderr: what of the log this federation has no place for.
+def facts_of(workload: Workload, federation: Federation) -> list[str]:
+    """Return what of the log's sites this federation has no place for, and what is assumed of both, a line each."""
+    from fedsched.assumed import assumptions, sentence
     from fedsched.unmodelled import pooled_sites
 
-    if workload is not None:
-        for fact in pooled_sites(workload, federation):
-            print(f"fedsched: {workload.name} on {federation.name}: {fact}.", file=sys.stderr)
-    return federation
+    facts = assumptions(federation, workload)
+    return pooled_sites(workload, federation) + ([sentence(facts)] if facts else [])
 
 
 def plain(value: object) -> object:

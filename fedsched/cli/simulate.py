@@ -15,6 +15,7 @@ from fedsched.cli.shared import (
     PLAN_FORMATS,
     NotTakenError,
     check_output,
+    facts_of,
     load_federation,
     load_workload,
     number_text,
@@ -41,6 +42,8 @@ def command(
     *,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
+    uplink: options.Uplink = (),
+    communication: options.Communication = None,
     policy: str = "easy",
     order: str | None = None,
     dispatch: str | None = None,
@@ -111,10 +114,10 @@ def command(
     else:
         _refuse(search._asdict(), f"goes with --policy {ROLLING}")
         rules = _rules(policy, order=order, dispatch=dispatch, backfill_order=backfill_order, placement=placement)
-    workload = load_workload(trace, head, announced=json)  # the table says it too
+    workload = load_workload(trace, head, communication=communication, announced=json)  # the table says it too
     if sample is not None:
         workload = workload.sample(sample, seed=seed)
-    cluster = load_federation(federation, nodes, workload)
+    cluster = load_federation(federation, nodes, workload, uplink=uplink)
     begun = time.perf_counter()
     with progress_bar("simulating") as progress:
         schedule = simulate(
@@ -212,15 +215,23 @@ def _rules(
 
 
 def _print_costs(schedule: Schedule, seconds: float) -> None:
+    from fedsched.assumed import marked
     from fedsched.metrics import METRICS
 
     values = schedule.metrics().as_dict()
     rows = [
-        (metric.name, number_text(values[metric.name]), metric.unit, metric.meaning)
+        (
+            metric.name,
+            number_text(values[metric.name]),
+            marked(metric.unit, metric.name, schedule.federation),
+            metric.meaning,
+        )
         for metric in METRICS
         if values[metric.name] == values[metric.name]
     ]
     print(schedule.workload)
+    for line in facts_of(schedule.workload, schedule.federation):
+        print(line)
     print_table(f"{schedule.policy}, {schedule.federation}", ("metric", "value", "unit", "meaning"), rows, align="lrll")
     if schedule.complete:
         print(f"{len(schedule):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash()}")

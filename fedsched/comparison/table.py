@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.bounds.trivial import is_telling
 from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
 from fedsched.errors import MissingExtraError
 from fedsched.result.faces import UNITS, number, share
@@ -140,7 +141,7 @@ def _reference(records: Sequence[RunRecord], measure: str) -> tuple[str, float]:
     if k == 0 and optimum:
         return "optimum", optimum
     proven = [record.bounds[k] for record in records if len(record.bounds) > k]
-    bounds = [bound for bound in proven if bound]
+    bounds = [bound for bound in proven if bound is not None and is_telling(objective, bound)]
     if not bounds:
         return "", float("nan")
     return "bound", (min if is_maximised(objective) else max)(bounds)

@@ -37,7 +37,8 @@ def _resources(text: str) -> float:
 
 def _said(demand: Demand, *usual: str) -> Callable[[str], float]:
     """Return what reads a text that demands something unless it is empty or one of the usual words."""
-    return lambda text: 0.0 if text.strip().lower() in WORDS or text.strip().lower() in usual else float(demand)
+    nothing = {*WORDS, "(null)", *usual}
+    return lambda text: 0.0 if text.strip().lower() in nothing else float(demand)
 
 
 def _memory(text: str) -> float:

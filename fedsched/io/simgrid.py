@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from fedsched.errors import FederationError, TraceError
-from fedsched.federation import DEFAULT_BUSY_WATTS, DEFAULT_IDLE_WATTS, Cluster, Federation, NodeGroup
+from fedsched.federation import DEFAULT_BUSY_WATTS, DEFAULT_IDLE_WATTS, UNLIMITED, Cluster, Federation, NodeGroup
 from fedsched.io.files import open_bytes
 
 if TYPE_CHECKING:
@@ -280,7 +280,7 @@ class _Platform:
                 if link not in self.links:
                     raise FederationError(f"{self.path}, line {line}: there is no link {link[:40]!r}.")
                 found.append(self.links[link])
-        return min(found, default=math.inf)
+        return min(found, default=UNLIMITED)
 
     def _computes(self, zone: str) -> bool:
         return any(zone in group.zones for group in self.groups.values() if group.kinds)

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedsched.assumed import Assumed, are_assumed
 from fedsched.errors import FederationError, TraceError, shortened
 from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io.atomic import atomic_text
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
     from cattrs import Converter
 
+# What of a table may be given and yet be assumed: its key `assumed` names them.
+_ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
+_ASSUMED = "assumed"
 # A list is named in the singular in the file: each [[cluster]] is one of them.
 _KEYS = {"clusters": "cluster", "groups": "group"}
 
@@ -29,7 +33,8 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
     Keys of the file: `name`, `description`, `[[cluster]]`; of a cluster: `name`, `uplink` (bytes/s),
-    `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`.
+    `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`. What is left out is assumed,
+    and so is what the key `assumed` of a cluster or a group names: `assumed = ["busy_watts", "idle_watts"]`.
     """
     try:
         text = read_text(path)
@@ -57,8 +62,12 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
         _check_keys(cluster, Cluster, where)
         for g, group in enumerate(cluster["group"]):
             _check_keys(group, NodeGroup, f"{where}, group {g + 1}")
+    clusters = [
+        _with_assumed(cluster, Cluster) | {"group": [_with_assumed(group, NodeGroup) for group in cluster["group"]]}
+        for cluster in data["cluster"]
+    ]
     try:
-        return _converter().structure({"name": name, **data}, Federation)
+        return _converter().structure({"name": name, **data, "cluster": clusters}, Federation)
     except BaseValidationError as error:
         reasons = "; ".join(f"{source}: {reason}" for reason in _reasons(error))
         raise FederationError(shortened(reasons, 1000)) from error
@@ -66,7 +75,7 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
 
 def _check_keys(data: object, noun: type, where: str) -> None:
     """Raise for a table with an unknown key or without a needed one."""
-    known = [_KEYS.get(field.name, field.name) for field in fields(noun)]
+    known = [_KEYS.get(field.name, field.name) for field in fields(noun)] + [_ASSUMED] * (noun in _ASSUMABLE)
     if not isinstance(data, Mapping):
         raise FederationError(f"{where}: {shortened(repr(data))} is not a table; it needs the keys {', '.join(known)}.")
     for key in data:
@@ -80,6 +89,20 @@ def _check_keys(data: object, noun: type, where: str) -> None:
             raise FederationError(f"{where}: the key {key!r} is missing.")
         if key in _KEYS.values() and not isinstance(data[key], list):
             raise FederationError(f"{where}: {key!r} must be a list of tables: write [[...]] in place of [...].")
+    if _ASSUMED in known:
+        named, may = data.get(_ASSUMED, []), _ASSUMABLE[noun]
+        if not isinstance(named, list) or not all(one in may for one in named):
+            raise FederationError(f"{where}: assumed={shortened(repr(named))} must be a list of {', '.join(may)}.")
+
+
+def _with_assumed(data: Mapping[str, Any], noun: type) -> dict[str, Any]:
+    """Return a table's values, those that its key `assumed` names as assumed ones."""
+    named = data.get(_ASSUMED, ())
+    return {
+        key: Assumed(value) if key in named and type(value) in (int, float) else value
+        for key, value in data.items()
+        if key != _ASSUMED
+    }
 
 
 @cache
@@ -108,7 +131,7 @@ def _whole(value: object, _: type) -> int:
 def _real(value: object, _: type) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{shortened(repr(value))} must be a number")
-    return float(value)
+    return value if isinstance(value, Assumed) else float(value)
 
 
 def _text(value: object, _: type) -> str:
@@ -151,12 +174,19 @@ def federation_text(federation: Federation) -> str:
         lines.append(f"description = {_paragraph(federation.description)}")
     for cluster in federation.clusters:
         lines += ["", "[[cluster]]", f"name = {_quoted(cluster.name)}", f"uplink = {float(cluster.uplink)!r}"]
+        lines += _assumed_line(cluster)
         for group in cluster.groups:
             lines += ["", "[[cluster.group]]"]
             lines += [f"name = {_quoted(group.name)}"] if group.name else []
             lines += [f"count = {int(group.count)}"]
             lines += [f"{key} = {float(getattr(group, key))!r}" for key in ("speed", "busy_watts", "idle_watts")]
+            lines += _assumed_line(group)
     return "\n".join(lines) + "\n"
+
+
+def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:
+    named = [_quoted(key) for key in _ASSUMABLE[type(noun)] if are_assumed(getattr(noun, key))]
+    return [f"{_ASSUMED} = [{', '.join(named)}]"] if named else []
 
 
 def _quoted(text: str) -> str:

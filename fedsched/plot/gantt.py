@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched import assumed
 from fedsched.plot import saving
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _title(schedule: Schedule, unit: float, name: str) -> str:
     crossing = f" ({metrics.coallocated:,.0f} on more than one cluster)" if metrics.coallocated else ""
     return (
         f"{schedule.policy}: {jobs}{crossing}, {metrics.makespan / unit:.3g} {name}, "
-        f"{energy_text(metrics.energy)}, {metrics.utilisation:.0%} busy"
+        f"{assumed.marked(energy_text(metrics.energy), 'energy', schedule.federation)}, {metrics.utilisation:.0%} busy"
     )
 
 

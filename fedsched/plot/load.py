@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedsched.assumed import marked
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, link_load, steps_of, time_unit
 
@@ -58,7 +59,8 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
                      linewidth=0.3, labels=[cluster.name for cluster in clusters])  # fmt: skip
     ax.axhline(idle.sum() / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
     ax.set_ylim(0, None)
-    style.dress(ax, x=f"time since the first submission, {name}", y=f"power, {watt_name}")
+    label = marked(f"power, {watt_name}", "energy", schedule.federation)
+    style.dress(ax, x=f"time since the first submission, {name}", y=label)
     if len(clusters) <= 10:
         ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     return ax

@@ -28,9 +28,10 @@ def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
     name = result.objectives[0]
     sign = result.front.signs[0]
     runs = [([m.evaluations for m in result.history], [sign * m.best[0] for m in result.history])]
-    bound = result.lower_bounds.get(name, float("nan"))
-    convergence.draw({result.method: runs}, value=name, bound=bound if bound > 0 else None, maximised=sign < 0,
+    bound = result.bound(name)
+    convergence.draw({result.method: runs}, value=name, bound=bound if bound == bound else None, maximised=sign < 0,
                      ax=panels["progress"])  # fmt: skip
+    panels["progress"].set_ylabel(style.label_of(name, result.federation))
     gantt.draw(result.knee() if schedule is None else schedule, panels["gantt"])
     return figure
 
@@ -59,6 +60,8 @@ def _draw_front(result: Result, ax: Any) -> None:
     first, second = result.objectives
     pareto.draw({result.method: result.front.values}, objectives=(first, second), baselines=near, bound=bound,
                 maximised=(maximised[0], maximised[1]), ax=ax)  # fmt: skip
+    ax.set_xlabel(style.label_of(first, result.federation))
+    ax.set_ylabel(style.label_of(second, result.federation))
     ax.locator_params(axis="x", nbins=5)
 
 
@@ -69,11 +72,11 @@ def _draw_values(result: Result, ax: Any) -> None:
     rows = sorted([*rows, (result.method, result.value(name))], key=lambda row: -row[1] * result.front.signs[0])
     colours = [style.LINES[0] if label == result.method else "#bbbbbb" for label, _ in rows]
     ax.barh([label for label, _ in rows], [value for _, value in rows], color=colours)
-    bound = result.lower_bounds.get(name, float("nan"))
-    if bound > 0:
+    bound = result.bound(name)
+    if bound == bound:
         ax.axvline(bound, color="black", linestyle="--", linewidth=1, label="lower bound")
         ax.legend(fontsize=7)
     values = [value for _, value in rows]
     if min(values) > 0 and max(values) > CROWDED * min(values):
         ax.set_xscale("log")
-    style.dress(ax, x=style.label_of(name), y="", title="")
+    style.dress(ax, x=style.label_of(name, result.federation), y="", title="")

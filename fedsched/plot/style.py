@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.assumed import marked
 from fedsched.plot.gantt import COLOURS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.federation import Federation
 
 # The dark half of Okabe and Ito's colours ahead: lines and points stand on white paper.
 LINES = (COLOURS[4], COLOURS[5], COLOURS[2], COLOURS[6], COLOURS[0], COLOURS[1], "#000000", COLOURS[7])
@@ -57,10 +60,11 @@ def pairs(name: str, values: ArrayLike) -> NDArray[np.float64]:
     return rows
 
 
-def label_of(objective: str) -> str:
-    """Return an objective's name with its unit, where it is a metric column."""
+def label_of(objective: str, federation: Federation | None = None) -> str:
+    """Return an objective's name with its unit, where it is a metric column, and whether watts are assumed in it."""
     from fedsched.metrics import METRICS
 
     unit = next((metric.unit for metric in METRICS if metric.name == objective), "")
     name = objective.replace("_", " ")
-    return f"{name}, {unit}" if unit else name
+    label = f"{name}, {unit}" if unit else name
+    return label if federation is None else marked(label, objective, federation)

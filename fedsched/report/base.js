@@ -49,7 +49,9 @@ function measure(name, value) {
   if (unit === "J") return energy(value);
   return SHARES.has(name) ? share(value) : number(value);
 }
-const titled = (name) => name.replaceAll("_", " ");
+// An energy that follows from watts that nobody gave says so wherever it is named.
+const markOf = (name) => (METRIC.has(name) && METRIC.get(name).mark ? ` (${METRIC.get(name).mark})` : "");
+const titled = (name) => name.replaceAll("_", " ") + markOf(name);
 
 // ---- packed arrays ----
 const KINDS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f8: Float64Array };

@@ -42,7 +42,7 @@ function drawEnergy() {
   byId("energy-said").textContent = comparison(price, co2);
   const total = (sum.busyEnergy + sum.idleEnergy) / KWH;
   byId("energy-cards").replaceChildren(
-    card("Energy", energy(total * KWH), `${share(sum.idleEnergy / (total * KWH))} of it by idle nodes`),
+    card(`Energy${markOf("energy")}`, energy(total * KWH), `${share(sum.idleEnergy / (total * KWH))} of it by idle nodes`),
     card("Price", money(total, price), price === null ? "enter a price per kWh above" : `at ${price} per kWh`),
     card("CO₂", weight(total, co2), co2 === null ? "enter kg CO₂ per kWh above" : `at ${co2} kg per kWh`),
   );

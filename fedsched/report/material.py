@@ -90,7 +90,9 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
                 f"report: the schedule {schedule.policy!r} has another workload or federation than "
                 f"{first.policy!r}; give schedules of the same jobs on the same nodes."
             )
-    objectives = ("mean_wait", "energy") if len(schedules) > 1 else ()
+    # What the picture's axes begin with; energy is no headline where nobody gave the watts.
+    second = "bounded_slowdown" if first.federation.watts_assumed else "energy"
+    objectives = ("mean_wait", second) if len(schedules) > 1 else ()
     entries = []
     for label, schedule in zip(_labels(schedules), schedules, strict=True):
         values = schedule.metrics(users=False).as_dict()

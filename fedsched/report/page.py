@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.assumed import mark, marked, watts_sentence
 from fedsched.metrics import METRICS
 from fedsched.report import repeating, summary
 from fedsched.report.material import metrics_of
@@ -71,7 +72,7 @@ def page(
         "summary": ("Summary", _summary(material)),
         "front": ("Plans", _front(material)),
         "schedule": ("Schedule", _schedule(material)),
-        "energy": ("Energy", _energy(price_per_kwh, co2_per_kwh)),
+        "energy": ("Energy", _energy(material, price_per_kwh, co2_per_kwh)),
         "progress": ("Search", _progress(material)),
         "repeat": ("Repeat it", _repeat(material, repeat)),
     }
@@ -99,7 +100,15 @@ def _data(material: Material) -> dict[str, object]:
     tick = tick_of(material.schedules)
     both = result is not None and result.objectives == ("makespan", "energy")
     return {
-        "metrics": [{"name": metric.name, "unit": metric.unit, "meaning": metric.meaning} for metric in METRICS],
+        "metrics": [
+            {
+                "name": metric.name,
+                "unit": metric.unit,
+                "meaning": metric.meaning,
+                "mark": mark(metric.name, material.federation),
+            }
+            for metric in METRICS
+        ],
         "maximised": sorted(MAXIMISED),
         "objectives": material.objectives,
         "clusters": [
@@ -118,10 +127,14 @@ def _data(material: Material) -> dict[str, object]:
         "entries": [_entry(entry, tick) for entry in material.entries],
         "chosen": material.chosen,
         "knee": material.chosen if result is not None and len(result.front) > 2 else -1,
-        "bounds": result.lower_bounds if result else {},
+        "bounds": _bounds(result) if result is not None else {},
         "boundFront": result.bound_front if both and result else [],
         "history": _history(result) if result is not None else [],
     }
+
+
+def _bounds(result: Result) -> dict[str, float]:
+    return {name: bound for name in result.objectives if (bound := result.bound(name)) == bound}
 
 
 def _history(result: Result) -> list[tuple[int, float, list[float], float]]:
@@ -208,11 +221,16 @@ def _plans_table(material: Material) -> str:
     names = [*material.objectives, *(name for name in COLUMNS if name not in material.objectives)]
     known = [(i, entry) for i, entry in enumerate(material.entries) if entry.schedule is not None]
     metrics = [metrics_of(entry) | dict(zip(material.objectives, entry.values, strict=True)) for _, entry in known]
-    columns = [column(name, [row[name] for row in metrics]) for name in names]
+    columns = [_column(material, name, [row[name] for row in metrics]) for name in names]
     labels = [_button(i, entry.label) if entry.drawn else entry.label for i, entry in known]
     rows = list(zip(labels, *(texts for _, texts in columns), strict=True))
     caption = "A name shows its schedule below"
     return table(caption, ["", *(heading for heading, _ in columns)], rows)
+
+
+def _column(material: Material, name: str, values: list[float]) -> tuple[str, list[str]]:
+    heading, texts = column(name, values)
+    return marked(heading, name, material.federation), texts
 
 
 def _button(index: int, label: str) -> Markup:
@@ -230,10 +248,9 @@ def _schedule(material: Material) -> str:
     return filled("schedule.html", plans=options, hidden=hidden)
 
 
-def _energy(price: float | None, co2: float | None) -> str:
-    return filled("energy.html", **{
-        name: "" if value is None else f"{value:g}" for name, value in (("price", price), ("co2", co2))
-    })  # fmt: skip
+def _energy(material: Material, price: float | None, co2: float | None) -> str:
+    given = {name: "" if value is None else f"{value:g}" for name, value in (("price", price), ("co2", co2))}
+    return filled("energy.html", assumed=escape(watts_sentence(material.federation)), **given)
 
 
 def _progress(material: Material) -> str:

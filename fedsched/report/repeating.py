@@ -230,7 +230,7 @@ def _federation_code(federation: Federation) -> str:
     shipped = _shipped_federation(federation)
     if shipped:
         return "fs.Federation.example()" if shipped == "example" else f"fs.Federation.example({shipped!r})"
-    if federation == Federation.homogeneous(federation.nodes, name=federation.name):
+    if federation.watts_assumed and federation == Federation.homogeneous(federation.nodes, name=federation.name):
         return f"fs.Federation.homogeneous({federation.nodes})"
     return 'fs.read_federation("federation.toml")  # its text is below'
 

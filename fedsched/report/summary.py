@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.assumed import are_assumed, assumptions, marked
 from fedsched.report.skeleton import Markup, table
 from fedsched.report.words import column, counted, duration, listed, measure, number, share, title
 from fedsched.unmodelled import unmodelled
@@ -62,13 +63,15 @@ def cards(material: Material) -> str:
     result = material.result
     if result is not None:
         found = [_objective_card(result, name) for name in result.objectives]
-        if result.energy_penalty == result.energy_penalty:
+        if result.energy_penalty == result.energy_penalty and not result.federation.watts_assumed:
             found.append(_penalty_card(result))
     elif len(material.entries) > 1:
         return ""
     else:
         row = material.schedules[0].metrics(users=False).as_dict()
-        names = ("makespan", "energy", "mean_wait", "bounded_slowdown")
+        # Watts that nobody gave make no headline; the tables have their energy, marked.
+        energy = () if material.federation.watts_assumed else ("energy",)
+        names = ("makespan", *energy, "mean_wait", "bounded_slowdown")
         found = [_card(title(name), measure(name, row[name]), []) for name in names]
     return f'<div class="cards">{"".join(found)}</div>'
 
@@ -90,7 +93,7 @@ def _objective_card(result: Result, name: str) -> str:
         lines.append(("optimal", "as the bound proves"))
     elif gap == gap:
         lines.append((f"≤ {share(gap)}", "above the optimum: proven"))
-    return _card(f"best {title(name)}", measure(name, result.value(name)), lines)
+    return _card(marked(f"best {title(name)}", name, result.federation), measure(name, result.value(name)), lines)
 
 
 def _penalty_card(result: Result) -> str:
@@ -109,8 +112,9 @@ def gains(result: Result) -> str:
     labels += [baseline.policy for baseline in baselines]
     head, columns = [""], [labels]
     for k, name in enumerate(result.objectives):
-        values = [result.lower_bounds.get(name, np.nan)] * bounded + [result.value(name)]
+        values = [result.bound(name)] * bounded + [result.value(name)]
         heading, texts = column(name, values + [baseline.values[k] for baseline in baselines])
+        heading = marked(heading, name, result.federation)
         gap = result.gap(name)
         proven = "" if gap != gap else f"gap ≤ {share(gap)}" if gap > ROUNDING else "no gap"
         beside = [proven] * bounded + [""]
@@ -147,8 +151,10 @@ def facts(material: Material) -> str:
         rows.append(("made by", ", ".join(workload.history)))
     if workload.cleaning is not None:
         rows.append(("cleaning", str(workload.cleaning)))
-    if unheld := unmodelled(workload, material.federation):
-        rows.append(("not modelled", "; ".join(unheld)))
+    if facts := unmodelled(workload, material.federation):
+        rows.append(("not modelled", "; ".join(facts)))
+    if facts := assumptions(material.federation, workload):
+        rows.append(("assumed", "; ".join(facts)))
     if result is not None:
         settings = result.settings
         islands = f", {result.islands} islands" if result.islands > 1 else ""
@@ -177,10 +183,11 @@ def machine(material: Material) -> str:
         uplink = f"{number(cluster.uplink * 8 / 1e9)} Gbit/s" if np.isfinite(cluster.uplink) else "unlimited"
         for k, group in enumerate(cluster.groups):
             name = cluster.name if len(cluster.groups) == 1 else f"{cluster.name} {group.name or k + 1}"
-            watts = f"{number(group.busy_watts)} W", f"{number(group.idle_watts)} W"
+            watts = [f"{number(one)} W{' *' * are_assumed(one)}" for one in (group.busy_watts, group.idle_watts)]
             rows.append((name, f"{group.count:,}", number(group.speed), *watts, uplink))
     head = ("cluster", "nodes", "speed", "busy node", "idle node", "uplink")
-    return table(f"On what: {material.federation.nodes:,} nodes", head, rows)
+    said = "; * = assumed" if material.federation.watts_assumed else ""
+    return table(f"On what: {material.federation.nodes:,} nodes{said}", head, rows)
 
 
 def diagnosis(result: Result) -> str:
@@ -190,5 +197,6 @@ def diagnosis(result: Result) -> str:
     spans = []
     for k, name in enumerate(result.objectives):
         low, high = result.front.values[:, k].min(), result.front.values[:, k].max()
-        spans.append(f"{title(name)} differs by {share(high / low - 1.0) if low > 0 else number(high - low)}")
+        span = share(high / low - 1.0) if low > 0 else number(high - low)
+        spans.append(f"{marked(title(name), name, result.federation)} differs by {span}")
     return f"Over the whole front {listed(spans)}."

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched import assumed, unmodelled
 from fedsched.metrics import METRICS
 from fedsched.search.objectives import MAXIMISED
-from fedsched.unmodelled import sentence
 
 if TYPE_CHECKING:
     from fedsched.result.record import Result
@@ -57,7 +57,7 @@ def title(result: Result) -> str:
 def table(result: Result) -> list[tuple[str, ...]]:
     """Return the rows of the summary, the header first."""
     names = result.objectives
-    rows = [("", *(f"{name} {UNITS[name]}".strip() for name in names))]
+    rows = [("", *(assumed.marked(f"{name} {UNITS[name]}".strip(), name, result.federation) for name in names))]
     front = result.front
     chosen = np.unique(np.linspace(0, len(front) - 1, min(len(front), SHOWN)).round().astype(int))
     for i in chosen.tolist():
@@ -67,8 +67,8 @@ def table(result: Result) -> list[tuple[str, ...]]:
         rows.append((what, *(number(value) for value in front.values[i])))
     for baseline in result.baselines:
         rows.append((baseline.policy, *(number(value) for value in baseline.values)))
-    if any(result.lower_bounds.get(name, np.nan) > 0 for name in names):
-        rows.append(("lower bound", *(number(result.lower_bounds.get(name, np.nan)) for name in names)))
+    if any(result.bound(name) == result.bound(name) for name in names):
+        rows.append(("lower bound", *(number(result.bound(name)) for name in names)))
         rows.append(("gap of the best", *(share(result.gap(name)) for name in names)))
     return rows
 
@@ -88,13 +88,16 @@ def remarks(result: Result) -> list[str]:
     if result.energy_penalty == result.energy_penalty:
         nearly = result.energy_penalty < NEARLY_ONE
         why = "idle power dominates, so both want the same plan" if nearly else "there is something to trade"
-        lines.append(f"the least makespan costs at least {share(result.energy_penalty)} energy: {why}")
+        energy = assumed.marked("energy", "energy", result.federation)
+        lines.append(f"the least makespan costs at least {share(result.energy_penalty)} {energy}: {why}")
     if result.settings.submits == "keep":
         lines.append("clairvoyant: the plan knows future submits")
     if result.settings.knowledge == "runtime":
         lines.append("plans and baselines know the true run times")
     if facts := result.unmodelled:
-        lines.append(sentence(facts))
+        lines.append(unmodelled.sentence(facts))
+    if facts := result.assumed:
+        lines.append(assumed.sentence(facts))
     return lines
 
 

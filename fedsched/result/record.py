@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.assumed import assumptions
+from fedsched.bounds.trivial import is_telling
 from fedsched.errors import unknown_name
 from fedsched.search.objectives import signs_of
 from fedsched.unmodelled import unmodelled
@@ -163,11 +165,15 @@ class Result:
         name = objective or self.objectives[0]
         return float(self.front.values[self.front.best_index(name), self.objectives.index(name)])
 
+    def bound(self, objective: str | None = None) -> float:
+        """Return what no plan is below by an objective, by default the first; NaN where no bound says anything."""
+        name = objective or self.objectives[0]
+        known = self.lower_bounds.get(name, np.nan)
+        return known if is_telling(name, known) else float("nan")
+
     def gap(self, objective: str | None = None) -> float:
         """Return value/bound − 1: by how much, at most, the best plan misses the optimum. NaN without a bound."""
-        name = objective or self.objectives[0]
-        bound = self.lower_bounds.get(name, np.nan)
-        return self.value(name) / bound - 1.0 if bound > 0 else float("nan")
+        return self.value(objective) / self.bound(objective) - 1.0
 
     def gain(self, policy: str, objective: str | None = None) -> float:
         """Return by what share the best plan is better than a baseline: below its value, or above a maximised one."""
@@ -183,6 +189,11 @@ class Result:
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the jobs' log holds and the model or the federation does not, a few words each."""
         return unmodelled(self.workload, self.federation)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """Return what is assumed of the machine and of what jobs send, a few words each."""
+        return assumptions(self.federation, self.workload)
 
     # ---- faces --------------------------------------------------------------------------------------------------
 

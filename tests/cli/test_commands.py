@@ -301,7 +301,7 @@ def test_what_was_done_is_kept(call: Callable[..., Any], tmp_path: Path) -> None
 @pytest.mark.usefixtures("interrupted")
 def test_part_of_a_schedule_is_no_verdict(call: Callable[..., Any]) -> None:
     """Tests that `verify` under Ctrl-C ends with status 130 and does not judge the schedule it was in."""
-    status, out, err = call("verify", ROOT / "traces" / "sample.swf.gz", "--json")
+    status, out, err = call("verify", ROOT / "traces" / "lublin-128.swf.gz", "--json")
     assert status == 130
     assert json.loads(out) == []
     assert "interrupted; 0 schedules" in err
@@ -322,7 +322,7 @@ def test_no_report_on_part_of_a_run(call: Callable[..., Any], tmp_path: Path, mo
 
 def test_info_on_a_log(call: Callable[..., Any]) -> None:
     """Tests that a log's page says its jobs, machine, load and cleaning, as text and as JSON."""
-    path = ROOT / "traces" / "sample.swf.gz"
+    path = ROOT / "traces" / "lublin-128.swf.gz"
     status, out, _ = call("info", path)
     workload = fs.read(path)
     assert status == 0
