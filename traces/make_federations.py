@@ -135,8 +135,8 @@ def grid5000_2026() -> Federation:
     watts, uplink = {True: TAURUS, False: assumed(TAURUS)}, Assumed(10 * GIGABIT)
     return Federation(
         tuple(
-            one(name, nodes, round(flops / 633.6, 3), watts[name == "taurus"], uplink, group=f"{site}, NIC {nic} Gbit/s")
-            for site, name, nodes, flops, nic in GRID5000_2026
+            one(name, nodes, round(flops / 633.6, 3), watts[name == "taurus"], uplink, group=f"{at}, NIC {nic} Gbit/s")
+            for at, name, nodes, flops, nic in GRID5000_2026
         ),
         name="grid5000-2026",
         description=(

@@ -6,7 +6,14 @@ import time
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import load_federation, load_workload, number_text, print_json, print_table, reading_of
+from fedsched.cli.shared import (
+    load_federation,
+    load_workload,
+    number_text,
+    print_json,
+    print_table,
+    reading_of,
+)
 
 if TYPE_CHECKING:
     from fedsched.bounds import LowerBounds

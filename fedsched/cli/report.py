@@ -11,6 +11,7 @@ from fedsched.cli.shared import (
     NotTakenError,
     check_input,
     check_output,
+    facts_of,
     load_federation,
     load_workload,
     print_json,
@@ -93,6 +94,8 @@ def command(
         print_json(written | {"bytes": out.stat().st_size} | about)
     else:
         print(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
+        for line in facts_of(material.workload, material.federation):
+            print(line)
     return 0
 
 
