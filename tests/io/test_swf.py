@@ -526,13 +526,3 @@ def test_an_archive_log_goes_there_and_back(traces_dir: Path, tmp_path: Path) ->
     if not path.is_file():
         pytest.skip("SDSC-SP2-1998 is not there")
     check_raised_trip(fs.read(path), tmp_path / "again.swf.gz")
-
-
-def test_two_hundred_thousand_jobs_load_in_well_under_a_second(traces_dir: Path) -> None:
-    """HPC2N takes less than a second of processor time."""
-    path = traces_dir / "HPC2N-2002-2.2-cln.swf.gz"
-    if not path.is_file():
-        pytest.skip("HPC2N-2002 is not there")
-    begin = time.process_time()
-    fs.read(path)
-    assert time.process_time() - begin < 1.0
