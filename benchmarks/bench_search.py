@@ -60,8 +60,8 @@ def two_objectives(jobs: int, count: int) -> list[Instance]:
     """Return packages for makespan and energy: of logs, and contended ones with a real choice between the two."""
     both = ("makespan", "energy")
     machine = hungry_federation(idle=0.05, hungry=2.5)
-    log, parts = thesis_packages(count, jobs)
-    contended = [Instance(f"{log[:5]} contended #{k}", part, machine, both) for k, part in enumerate(parts, 1)]
+    [(log, parts)] = thesis_packages(count, jobs, ("HPC2N",)).items()
+    contended = [Instance(f"{log} contended #{k}", part, machine, both) for k, part in enumerate(parts, 1)]
     return contended + packages((jobs,), objectives=both)
 
 

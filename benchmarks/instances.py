@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FOUR_SPEEDS = ((32, 1.0), (16, 1.5), (24, 0.7), (16, 2.0))
 LOGS = (("HPC2N", "HPC2N-2002-2.2-cln.swf.gz"), ("KTH", "kth-clean-28481.swf.gz"))
-
+THESIS_LOGS = ("HPC2N", "KTH", "METACENTRUM")
 MORE_LOGS = (
     ("NASA", "NASA-iPSC-1993-3.1-cln.swf.gz"),
     ("METACENTRUM", "METACENTRUM-2009-2.swf.gz"),
@@ -98,14 +98,17 @@ def hungry_federation(*, idle: float, hungry: float) -> fs.Federation:
     return fs.Federation(tuple(clusters), name=f"idle {idle:.0%}, power by speed^{hungry:g}")
 
 
-def thesis_packages(count: int, jobs: int) -> tuple[str, list[fs.Workload]]:
-    """Return a log's name and successive packages of it, with communication as in the thesis."""
-    path = optional_log(dict(LOGS)["HPC2N"])
-    log = lublin(jobs=5000, nodes=128, seed=1) if path is None else fs.read(path)
-    log = log.filter((log.tasks <= 128) & (log.runtime >= 60))
-    parts = []
-    for k in range(count):
-        begin = 1000 * (k + 1)
-        part = log.take(np.arange(begin, begin + jobs))
-        parts.append(replace(part, compute_fraction=np.full(jobs, 0.7), task_bandwidth=np.full(jobs, 2e6)))
-    return log.name, parts
+def thesis_packages(count: int, jobs: int, names: Sequence[str] = THESIS_LOGS) -> dict[str, list[fs.Workload]]:
+    """Return successive packages of each log at hand, by its name, with communication as in the thesis.
+
+    The archive's HPC2N, KTH-SP2 and METACENTRUM: the papers say "three real logs" and name the first. Where none is at
+    hand, one of the Lublin-Feitelson model.
+    """
+    logs = all_logs(names) or {"Lublin": lublin(jobs=max(5000, 1000 * count + jobs), nodes=128, seed=1)}
+    sigma, bandwidth = np.full(jobs, 0.7), np.full(jobs, 2e6)
+    found = {}
+    for name, log in logs.items():
+        fits = log.filter((log.tasks <= 128) & (log.runtime >= 60))
+        parts = [fits.take(range(begin, begin + jobs)) for begin in range(1000, 1000 * count + 1, 1000)]
+        found[name] = [replace(part, compute_fraction=sigma, task_bandwidth=bandwidth) for part in parts]
+    return found
