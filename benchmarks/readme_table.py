@@ -100,7 +100,7 @@ ROWS = (
         "{bench_executors.mpi_comparison:2}",
     ),
     Row(
-        "claims of the federated-cluster thesis, on five packages of HPC2N",
+        "claims of the federated-cluster thesis, on five packages each of HPC2N, KTH-SP2 and METACENTRUM",
         "{bench_thesis.reached:whole} of {bench_thesis.aimed:whole} checks hold",
     ),
     Row(
