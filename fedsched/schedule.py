@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.federation import Federation
-    from fedsched.metrics import Metrics
+    from fedsched.metrics import Metric, Metrics
     from fedsched.nodes import Intervals
     from fedsched.workload import Workload
 
@@ -248,9 +248,17 @@ class Schedule:
             "notes": list(self.notes),
             "not_modelled": list(self.unmodelled),
             "assumed": list(self.assumed),
+            "recorded": self._recorded(),
             "start_hash": self.start_hash() if self.complete else None,
             "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
         }
+
+    def _recorded(self) -> dict[str, object] | None:
+        # What the log says of its jobs' waits, and what the schedule says of the same jobs.
+        from fedsched.recorded import recorded, simulated_beside
+
+        found = recorded(self.workload)
+        return None if found is None else {**asdict(found), "simulated": simulated_beside(self)}
 
     @classmethod
     def read(cls, path: str | PathLike[str], workload: Workload, federation: Federation, **options: Any) -> Schedule:
@@ -307,19 +315,26 @@ class Schedule:
 def _table(schedule: Schedule, body: Callable[[list[tuple[str, str]]], str]) -> str:
     from fedsched import assumed, unmodelled
     from fedsched.metrics import METRICS
+    from fedsched.recorded import of_some, recorded
 
-    values = schedule.metrics().as_dict()
+    values, found = schedule.metrics().as_dict(), recorded(schedule.workload)
+    log = {} if found is None else found.figures()
+
+    def text(metric: Metric, of: dict[str, float]) -> str:
+        return f"{of[metric.name]:,.6g} {metric.unit}".strip()
+
+    def beside(metric: Metric) -> str:
+        return f"  (recorded: {text(metric, log)})" if metric.name in log else ""
+
     rows = [
-        (
-            metric.name,
-            assumed.marked(f"{values[metric.name]:,.6g} {metric.unit}".strip(), metric.name, schedule.federation),
-        )
+        (metric.name, assumed.marked(text(metric, values), metric.name, schedule.federation) + beside(metric))
         for metric in METRICS
         if values[metric.name] == values[metric.name]
     ]
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {len(schedule)} jobs on {schedule.federation.name}"
     said = [*schedule.notes]
+    said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
     notes = "".join(f"\n  note: {note}" for note in said)

@@ -38,6 +38,8 @@ def summary(workload: Workload) -> str:
             f"communication: mean compute fraction {w.compute_fraction.mean():.2f}, "
             f"median task bandwidth {np.median(sends):.3g} bytes/s"
         )
+    if (found := w.recorded) is not None:
+        lines.append(f"recorded: {found}")
     if w.cleaning is not None:
         lines.append(f"cleaning: {w.cleaning}")
     if facts := w.unmodelled:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.log import CleaningReport, LogColumns
+    from fedsched.recorded import Recorded
 
 NO_SITE = -1
 UNKNOWN_USER = -1
@@ -368,6 +369,13 @@ class Workload:
         from fedsched.unmodelled import unmodelled
 
         return unmodelled(self)
+
+    @property
+    def recorded(self) -> Recorded | None:
+        """Return the waits and slowdowns that the log itself records for these jobs; None where it records no start."""
+        from fedsched.recorded import recorded
+
+        return recorded(self)
 
     def __str__(self) -> str:
         from fedsched.summary import summary

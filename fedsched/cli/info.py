@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from math import inf
 from pathlib import Path  # noqa: TC003 the command line reads the types
 
@@ -97,6 +98,7 @@ def _workload(source: Path, *, as_json: bool) -> None:
                 "sites": list(workload.sites),
                 "history": list(workload.history),
                 **reading_of(workload),
+                "recorded": None if (found := workload.recorded) is None else asdict(found),
             }
         )
     else:

@@ -217,12 +217,15 @@ def _rules(
 def _print_costs(schedule: Schedule, seconds: float) -> None:
     from fedsched.assumed import marked
     from fedsched.metrics import METRICS
+    from fedsched.recorded import of_some
 
-    values = schedule.metrics().as_dict()
+    values, found = schedule.metrics().as_dict(), schedule.workload.recorded
+    log = {} if found is None else found.figures()
     rows = [
         (
             metric.name,
             number_text(values[metric.name]),
+            *([number_text(log[metric.name]) if metric.name in log else ""] if log else []),
             marked(metric.unit, metric.name, schedule.federation),
             metric.meaning,
         )
@@ -232,7 +235,10 @@ def _print_costs(schedule: Schedule, seconds: float) -> None:
     print(schedule.workload)
     for line in facts_of(schedule.workload, schedule.federation):
         print(line)
-    print_table(f"{schedule.policy}, {schedule.federation}", ("metric", "value", "unit", "meaning"), rows, align="lrll")
+    heads = ("metric", *(("simulated", "recorded") if log else ("value",)), "unit", "meaning")
+    print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align="lrrll" if log else "lrll")
+    if partly := of_some(schedule):
+        print(partly)
     if schedule.complete:
         print(f"{len(schedule):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash()}")
     else:

@@ -221,8 +221,14 @@ def _plans_table(material: Material) -> str:
     names = [*material.objectives, *(name for name in COLUMNS if name not in material.objectives)]
     known = [(i, entry) for i, entry in enumerate(material.entries) if entry.schedule is not None]
     metrics = [metrics_of(entry) | dict(zip(material.objectives, entry.values, strict=True)) for _, entry in known]
+    # The log's own waits stand beside simulated ones of the same submits, not beside those of a package.
+    log = material.workload.recorded if material.result is None else None
+    if log is not None:
+        metrics.append(dict.fromkeys(names, float("nan")) | log.figures())
     columns = [_column(material, name, [row[name] for row in metrics]) for name in names]
     labels = [_button(i, entry.label) if entry.drawn else entry.label for i, entry in known]
+    if log is not None:
+        labels.append(f"as the log records {log.coverage}")
     rows = list(zip(labels, *(texts for _, texts in columns), strict=True))
     caption = "A name shows its schedule below"
     return table(caption, ["", *(heading for heading, _ in columns)], rows)

@@ -13,6 +13,7 @@ from fedsched.report.words import column, counted, duration, listed, measure, nu
 from fedsched.unmodelled import unmodelled
 
 if TYPE_CHECKING:
+    from fedsched.recorded import Recorded
     from fedsched.report.material import Material
     from fedsched.result import Result
 
@@ -72,8 +73,14 @@ def cards(material: Material) -> str:
         # Watts that nobody gave make no headline; the tables have their energy, marked.
         energy = () if material.federation.watts_assumed else ("energy",)
         names = ("makespan", *energy, "mean_wait", "bounded_slowdown")
-        found = [_card(title(name), measure(name, row[name]), []) for name in names]
+        log = material.workload.recorded
+        said = {} if log is None else {name: [_as_recorded(log, name, one)] for name, one in log.figures().items()}
+        found = [_card(title(name), measure(name, row[name]), said.get(name, [])) for name in names]
     return f'<div class="cards">{"".join(found)}</div>'
+
+
+def _as_recorded(log: Recorded, name: str, value: float) -> tuple[str, str]:
+    return measure(name, value), f"as the log records {log.coverage}"
 
 
 def _card(name: str, figure: str, lines: list[tuple[str, str]]) -> str:
@@ -151,6 +158,8 @@ def facts(material: Material) -> str:
         rows.append(("made by", ", ".join(workload.history)))
     if workload.cleaning is not None:
         rows.append(("cleaning", str(workload.cleaning)))
+    if (log := workload.recorded) is not None:
+        rows.append(("recorded", str(log)))
     if facts := unmodelled(workload, material.federation):
         rows.append(("not modelled", "; ".join(facts)))
     if facts := assumptions(material.federation, workload):

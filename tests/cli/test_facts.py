@@ -93,3 +93,18 @@ def test_a_wrong_uplink_is_told(call: Callable[..., Any], words: tuple[str, ...]
     status, _, err = call("simulate", "figure-1-6", "--federation", "figure-1-6", *words)
     assert status == 2
     assert message in err
+
+
+def test_recorded_waits_stand_beside_simulated_ones(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that info, simulate and report say what waits the log itself records, over the jobs at hand."""
+    (tmp_path / "a.sacct").write_text(DUMP)
+    assert json.loads(call("info", tmp_path / "a.sacct", "--json")[1])["recorded"]["mean_wait"] == 400
+    out = call("simulate", tmp_path / "a.sacct", "--nodes", 8)[1]
+    row = next(line for line in out.splitlines() if "mean_wait" in line)
+    assert row.split()[:3] == ["mean_wait", "0", "400"]
+    assert "recorded: mean wait 6.7 min" in out
+    said = json.loads(call("simulate", tmp_path / "a.sacct", "--nodes", 8, "--head", 1, "--json")[1])["recorded"]
+    assert (said["mean_wait"], said["simulated"]["mean_wait"]) == (300, 0)
+    policies = ("--policy", "easy", "--policy", "fcfs")
+    call("report", tmp_path / "a.sacct", "--nodes", 8, *policies, "--out", tmp_path / "r.html")
+    assert "as the log records all jobs" in (tmp_path / "r.html").read_text(encoding="utf-8")
