@@ -5,12 +5,17 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from fedsched.text import one_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 class FedschedError(Exception):
-    """Base of every error that fedsched raises on purpose."""
+    """Base of every error that fedsched raises on purpose; it prints on one line, whatever it quotes."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class TraceError(FedschedError):

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.assumed import Assumed, are_assumed
 from fedsched.errors import FederationError, unknown_name
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -190,9 +191,9 @@ class Federation:
 
     def __str__(self) -> str:
         parts = _sizes(self.clusters)
-        return f"{self.name}: {len(self.clusters)} clusters, {self.nodes} nodes ({parts})"
+        return f"{one_line(self.name)}: {len(self.clusters)} clusters, {self.nodes} nodes ({parts})"
 
 
 def _sizes(clusters: Sequence[Cluster]) -> str:
-    shown = ", ".join(f"{cluster.name} {cluster.nodes}" for cluster in clusters[:6])
+    shown = ", ".join(f"{one_line(cluster.name)} {cluster.nodes}" for cluster in clusters[:6])
     return shown if len(clusters) <= 6 else f"{shown}, …"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fedsched.errors import unknown_name
 from fedsched.lists import HEURISTICS, assign
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +87,7 @@ class Rules:
     def __str__(self) -> str:
         orders = [order if isinstance(order, str) else "permutation" for order in (self.order, self.backfill_order)]
         backfill = f"-{orders[1]}" if self.backfill_order is not None else ""
-        return f"{self.name or f'{orders[0]}-{self.dispatch}{backfill}'} on {self.placement}"
+        return one_line(f"{self.name or f'{orders[0]}-{self.dispatch}{backfill}'} on {self.placement}")
 
 
 @runtime_checkable

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import ScheduleError
+from fedsched.text import html, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
     import pandas as pd
@@ -303,16 +303,18 @@ class Schedule:
         write(of_schedules([self]), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
 
     def __str__(self) -> str:
-        return _table(self, lambda rows: "\n".join(f"  {name:<18} {value}" for name, value in rows))
+        head, rows = _table(self)
+        return "\n".join([*map(one_line, head), *(f"  {name:<18} {value}" for name, value in rows)])
 
     def _repr_html_(self) -> str:
-        def body(rows: list[tuple[str, str]]) -> str:
-            return "<table>" + "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows) + "</table>"
+        head, rows = _table(self)
+        notes = "".join(f"<p>{html(one_line(line).strip())}</p>" for line in head)
+        cells = "".join(f"<tr><th>{html(name)}</th><td>{html(value)}</td></tr>" for name, value in rows)
+        return f"<div>{notes}<table>{cells}</table></div>"
 
-        return f"<div>{_table(self, body)}</div>"
 
-
-def _table(schedule: Schedule, body: Callable[[list[tuple[str, str]]], str]) -> str:
+def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the lines above a schedule's metrics, and the metrics with their units."""
     from fedsched import assumed, unmodelled
     from fedsched.metrics import METRICS
     from fedsched.recorded import of_some, recorded
@@ -337,5 +339,4 @@ def _table(schedule: Schedule, body: Callable[[list[tuple[str, str]]], str]) -> 
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
-    notes = "".join(f"\n  note: {note}" for note in said)
-    return f"{head}{notes}\n{body(rows)}"
+    return [head, *(f"  note: {note}" for note in said)], rows

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.text import one_line
 from fedsched.unmodelled import sentence
 
 if TYPE_CHECKING:
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
 def summary(workload: Workload) -> str:
     """Return size, period, load, job sizes, estimates, sites and cleaning report, a line each."""
-    w = workload
+    w, name = workload, one_line(workload.name)
     if not len(w):
-        return f"{w.name}: no jobs"
-    lines = [f"{w.name}: {len(w):,} jobs submitted in {duration(float(np.ptp(w.submit)))}"]
+        return f"{name}: no jobs"
+    lines = [f"{name}: {len(w):,} jobs submitted in {duration(float(np.ptp(w.submit)))}"]
     if w.nodes and np.ptp(w.submit) > 0:
         lines.append(f"machine: {w.nodes:,} nodes, offered load {w.load():.2f}")
     lines.append(
@@ -27,7 +28,7 @@ def summary(workload: Workload) -> str:
     lines.append(_estimates(w))
     if w.sites:
         counts = np.bincount(w.origin[w.origin >= 0], minlength=len(w.sites))
-        shown = [f"{site} {count:,}" for site, count in zip(w.sites[:8], counts[:8], strict=True)]
+        shown = [f"{one_line(site)} {count:,}" for site, count in zip(w.sites[:8], counts[:8], strict=True)]
         more = len(w.sites) - len(shown)
         lines.append(f"sites: {', '.join(shown)}" + (f" and {more} more" if more else ""))
     if w.allowed is not None:
@@ -43,7 +44,7 @@ def summary(workload: Workload) -> str:
     if w.cleaning is not None:
         lines.append(f"cleaning: {w.cleaning}")
     if facts := w.unmodelled:
-        lines.append(sentence(facts))
+        lines.append(one_line(sentence(facts)))
     return "\n".join(lines)
 
 

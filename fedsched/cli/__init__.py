@@ -8,7 +8,7 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
-from fedsched.cli.shared import FAILED, INTERRUPTED
+from fedsched.cli.shared import FAILED, INTERRUPTED, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ def describe(error: BaseException) -> str:
 
 
 def _complain(text: str, status: int = FAILED) -> int:
-    print(f"fedsched: {' '.join(text.split())}", file=sys.stderr)
+    say(f"fedsched: {' '.join(text.split())}", err=True)
     return status
 
 

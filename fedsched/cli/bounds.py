@@ -13,6 +13,7 @@ from fedsched.cli.shared import (
     print_json,
     print_table,
     reading_of,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def command(
         )
         return 0
     _print(bounds, front, cluster)
-    print(f"{len(workload):,} jobs in {seconds:.2f} s")
+    say(f"{len(workload):,} jobs in {seconds:.2f} s")
     return 0
 
 
@@ -111,4 +112,4 @@ def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -
     meaning = (
         "makespan and energy want nearly the same plan" if bounds.penalty < 0.02 else "there is something to trade"
     )  # fmt: skip
-    print(f"{marked('Energy penalty', 'energy', cluster)} at the least makespan: {bounds.penalty:.1%} ({meaning}).")
+    say(f"{marked('Energy penalty', 'energy', cluster)} at the least makespan: {bounds.penalty:.1%} ({meaning}).")

@@ -19,6 +19,7 @@ from fedsched.cli.shared import (
     print_json,
     progress_bar,
     reading_of,
+    say,
     written,
 )
 
@@ -127,18 +128,18 @@ def command(
             )
         except KeyboardInterrupt:
             kept = f"{done} of {total} runs are in {out}; the same command goes on" if out else "nothing was kept"
-            print(f"fedsched: interrupted; {kept}.", file=sys.stderr)
+            say(f"fedsched: interrupted; {kept}.", err=True)
             return INTERRUPTED
     if report is not None:
         found.report(report, by=by, repeat=f"fedsched {shlex.join(_arguments())}", alpha=alpha)
     if json:
         print_json(as_json(found, against, by, alpha, written(out, report)) | {"instances": _read(instances)})
     else:
-        print(summary(found, against, by, alpha))
+        say(summary(found, against, by, alpha))
         if report is not None:
-            print(f"Report: {report}")
+            say(f"Report: {report}")
     for record in found.failed:
-        print(f"fedsched: {record} failed: {record.error}", file=sys.stderr)
+        say(f"fedsched: {record} failed: {record.error}", err=True)
     return CHECK_FAILED if found.failed else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import print_json
+from fedsched.cli.shared import print_json, say
 
 
 def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, json: options.Json = False) -> int:
@@ -37,7 +37,7 @@ def command(shell: Literal["bash", "zsh", "fish"], /, *, install: bool = False, 
     if json:
         print_json({"shell": shell, "script": script, "written": [str(path)] if path else []})
     elif path is not None:
-        print(f"written to {path}; a new {shell} completes fedsched.")
+        say(f"written to {path}; a new {shell} completes fedsched.")
     else:
-        print(script)
+        say(script)
     return 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedsched.cli.shared import say
 from fedsched.errors import ConfigError, UnknownNameError, unknown_name
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Settings:
     def _say(self, what: str, options: Mapping[str, Any]) -> None:
         if options:
             words = ", ".join(f"{key} = {_toml(value)}" for key, value in options.items())
-            print(f"fedsched: from {self.path}{what}: {words}", file=sys.stderr)
+            say(f"fedsched: from {self.path}{what}: {words}", err=True)
 
 
 def read(path: Path, app: App) -> Settings:

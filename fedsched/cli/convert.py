@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import load_federation_file, names_shipped, print_json, reading_of, refuse
+from fedsched.cli.shared import load_federation_file, names_shipped, print_json, reading_of, refuse, say
 from fedsched.errors import OutputError, TraceError, unknown_name
 from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_federation, write_federation
 from fedsched.io.examples import example_file
@@ -103,14 +103,14 @@ def command(
         said["written"] = [str(target)]
         print_json(said | {"sites": list(workload.sites), **reading_of(workload), "lost": lost})
         return 0
-    print(f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs")
+    say(f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs")
     if workload.cleaning is not None:
-        print(f"cleaning: {workload.cleaning}")
+        say(f"cleaning: {workload.cleaning}")
     if facts := workload.unmodelled:
-        print(sentence(facts))
+        say(sentence(facts))
     if workload.sites:
-        print(f"sites: {', '.join(workload.sites)}")
-    print(f"lost: {', '.join(lost) or 'nothing'}")
+        say(f"sites: {', '.join(workload.sites)}")
+    say(f"lost: {', '.join(lost) or 'nothing'}")
     return 0
 
 
@@ -162,7 +162,7 @@ def _federation(source: Path, target: Path, kind: str, unit: Literal["cpus", "no
         said = {"source": str(source), "target": str(target), "from": kind, "to": "toml", "written": [str(target)]}
         print_json(said | about)
     else:
-        print(f"{source} ({kind}) -> {target} (toml)\n{found}\n{found.description}".rstrip())
+        say(f"{source} ({kind}) -> {target} (toml)\n{found}\n{found.description}".rstrip())
     return 0
 
 

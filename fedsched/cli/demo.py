@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import number_text, print_json, print_table, progress_bar
+from fedsched.cli.shared import number_text, print_json, print_table, progress_bar, say
 
 if TYPE_CHECKING:
     from fedsched.schedule import Schedule
@@ -59,7 +59,7 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
         print_json({"written": [str(page)], "schedules": [schedule.to_json() for schedule in schedules]})
         return 0
     print_table(f"{workload.name} on {federation}", ("policy", *SHOWN), _rows(schedules), align="l")
-    print(f"Report: {page}")
+    say(f"Report: {page}")
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import CHECK_FAILED, print_json, print_table
+from fedsched.cli.shared import CHECK_FAILED, print_json, print_table, say
 
 
 def command(*, json: options.Json = False) -> int:
@@ -25,5 +25,5 @@ def command(*, json: options.Json = False) -> int:
     else:
         rows = [(check.name, check.verdict, check.found, check.cure) for check in found]
         print_table("fedsched doctor", ("what", "verdict", "found", "cure"), rows, align="llll")
-        print(f"{len(found)} checks, {len(failed) or 'none'} failed.")
+        say(f"{len(found)} checks, {len(failed) or 'none'} failed.")
     return CHECK_FAILED if failed else 0

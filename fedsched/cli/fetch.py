@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import print_json, print_table, written
+from fedsched.cli.shared import print_json, print_table, say, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +67,7 @@ def command(
             }
         )
     else:
-        print(got)
+        say(got)
     return 0
 
 

@@ -17,6 +17,7 @@ from fedsched.cli.shared import (
     print_table,
     reading_of,
     refuse,
+    say,
     written,
 )
 
@@ -196,7 +197,7 @@ def _print_run(what: str, schedule: GangSchedule, about: Mapping[str, object], w
     table = [(name, *(number_text(rows[jobs][name]) for jobs in classes)) for name in rows["all"]]
     print_table(what, ("metric", *classes), table, align="lrrr")
     for note in (_words(schedule.system), *schedule.notes):
-        print(f"note: {note}")
+        say(f"note: {note}")
     return 0
 
 
@@ -219,8 +220,8 @@ def _print_replications(
     rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
     print_table(f"{what}, {replications} runs, 95 % intervals", ("metric", *answer), rows, align="lrrr")
     if about["arrivals"]:
-        print(f"note: the jobs arrive as those of {about['arrivals']} do, stretched to the experiment's load")
+        say(f"note: the jobs arrive as those of {about['arrivals']} do, stretched to the experiment's load")
     left = 1.0 - answer["all"]["completed_share"].mean
     if left > 0.0:
-        print(f"note: the runs ended at their limit with {left:.1%} of the jobs unfinished, which no mean above counts")
+        say(f"note: the runs ended at their limit with {left:.1%} of the jobs unfinished, which no mean above counts")
     return 0

@@ -54,7 +54,7 @@ def command(
     fedsched generate lublin --jobs 5000 --nodes 256 --load 0.8 --estimates tsafrir --out made.swf.gz
     """
     from fedsched import generate
-    from fedsched.cli.shared import check_output, load_federation, print_json, refuse
+    from fedsched.cli.shared import check_output, load_federation, print_json, refuse, say
     from fedsched.io import write
 
     check_output(out, (".swf", ".csv"), what="a workload")
@@ -77,8 +77,8 @@ def command(
     if json:
         print_json({"jobs": len(workload), "nodes": workload.nodes, "best_makespan": optimum, "written": [str(out)]})
         return 0
-    print(workload)
+    say(workload)
     if optimum is not None:
-        print(f"best makespan: {optimum:g} s")
-    print(f"written to {out}")
+        say(f"best makespan: {optimum:g} s")
+    say(f"written to {out}")
     return 0

@@ -13,6 +13,7 @@ from fedsched.cli.shared import (
     print_json,
     print_table,
     reading_of,
+    say,
 )
 
 
@@ -70,18 +71,18 @@ def _federation(source: Path, *, as_json: bool) -> None:
         said = {"name": federation.name, "description": federation.description, "groups": rows}
         print_json(said | {"assumed": list(facts)})
         return
-    print(federation)
+    say(federation)
     if federation.description:
-        print(federation.description.rstrip())
+        say(federation.description.rstrip())
     cells = [
         [cluster.name, *(("—" if value == inf else f"{value:g}") + "*" * are_assumed(value) for value in row.values())]
         for (cluster, _), row in zip(groups, figures, strict=True)
     ]
     print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells, align="l")
     if any(are_assumed(*row.values()) for row in figures):
-        print("* = assumed: nobody gave it")
+        say("* = assumed: nobody gave it")
     if facts:
-        print(sentence(facts))
+        say(sentence(facts))
 
 
 def _workload(source: Path, *, as_json: bool) -> None:
@@ -102,4 +103,4 @@ def _workload(source: Path, *, as_json: bool) -> None:
             }
         )
     else:
-        print(workload)
+        say(workload)

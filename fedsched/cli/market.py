@@ -17,6 +17,7 @@ from fedsched.cli.shared import (
     print_table,
     progress_bar,
     reading_of,
+    say,
     written,
 )
 
@@ -160,7 +161,7 @@ def command(
         about = ({"cleaning": None} if log is None else reading_of(log)) | {"written": written(out, gantt)}
         print_json({"cycles": cycles, "means": means, "last": plans} | about)
         return 0
-    print(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
+    say(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
     rows.append(("failures", *(number_text(means[of]["failures"]) for of in means), "cycles that left a job without"))
     print_table("market", ("metric", *means, "meaning"), rows, align="l" + "r" * len(means) + "l")
@@ -169,7 +170,7 @@ def command(
             _print_windows(name, plan)
         without = (f"job {plan.batch[j].name}: {why}" for j, why in plan.unscheduled().items())
         for line in (*plan.limits, *without):
-            print(f"{name}{'' if cycles == 1 else ', last cycle'}: {line}")
+            say(f"{name}{'' if cycles == 1 else ', last cycle'}: {line}")
     return 0
 
 

@@ -20,6 +20,7 @@ from fedsched.cli.shared import (
     load_workload,
     print_json,
     reading_of,
+    say,
     write_schedule,
     written,
 )
@@ -136,9 +137,9 @@ def command(
     if json:
         print_json(as_json(result, workload, written(out, gantt, save, checkpoint)))
     else:
-        print(result)
+        say(result)
     if result.stop_reason == driver.INTERRUPTED:
-        print("fedsched: interrupted; the best until then is above.", file=sys.stderr)
+        say("fedsched: interrupted; the best until then is above.", err=True)
         return INTERRUPTED
     return 0
 

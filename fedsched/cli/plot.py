@@ -15,6 +15,7 @@ from fedsched.cli.shared import (
     check_output,
     chosen_plan,
     print_json,
+    say,
 )
 
 
@@ -64,5 +65,5 @@ def command(
     if json:
         print_json({"drawn": what, "written": [str(out)]})
     else:
-        print(f"written to {out}")
+        say(f"written to {out}")
     return 0

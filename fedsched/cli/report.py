@@ -17,6 +17,7 @@ from fedsched.cli.shared import (
     print_json,
     progress_bar,
     reading_of,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -93,9 +94,9 @@ def command(
         about = {"jobs": len(material.workload), **reading, "plans": plans}
         print_json(written | {"bytes": out.stat().st_size} | about)
     else:
-        print(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
+        say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
         for line in facts_of(material.workload, material.federation):
-            print(line)
+            say(line)
     return 0
 
 

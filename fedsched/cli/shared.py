@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, OutputError, TraceError, unknown_name
+from fedsched.text import one_line, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,6 +37,11 @@ class NotTakenError(ValueError):
     def __init__(self, options: Iterable[str], message: str) -> None:
         super().__init__(message)
         self.options = frozenset(option.replace("_", "-") for option in options)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print text: the one place where commands do, so that nothing foreign in it acts on the terminal."""
+    print(terminal(text), file=sys.stderr if err else sys.stdout)
 
 
 def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None:
@@ -78,10 +84,10 @@ def load_workload(
     else:
         workload = read_example(str(trace))
     if announced and workload.cleaning is not None and workload.cleaning.altered:
-        print(f"fedsched: {trace}: {workload.cleaning}.", file=sys.stderr)
+        say(f"fedsched: {trace}: {workload.cleaning}.", err=True)
     workload = workload if head is None else workload.head(head)
     if announced and (facts := workload.unmodelled):
-        print(f"fedsched: {trace}: {sentence(facts)}.", file=sys.stderr)
+        say(f"fedsched: {trace}: {sentence(facts)}.", err=True)
     if communication is None:
         return workload
     return workload.with_communication(bandwidth=bytes_a_second(communication, "--communication"))
@@ -183,7 +189,8 @@ def plain(value: object) -> object:
 
 def print_json(value: object) -> None:
     """Print a value as JSON; what is no finite number is null."""
-    print(json.dumps(plain(value), indent=2, allow_nan=False))
+    # JSON escapes every sign beyond ASCII, and every control but one.
+    say(json.dumps(plain(value), indent=2, allow_nan=False).replace("\x7f", "\\u007f"))
 
 
 def number_text(value: float) -> str:
@@ -199,11 +206,11 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=one_line(title), title_justify="left", box=box.SIMPLE_HEAD)
     for column, side in zip(columns, align.ljust(len(columns), "r"), strict=True):
-        table.add_column(column, justify="left" if side == "l" else "right", overflow="fold")
+        table.add_column(one_line(column), justify="left" if side == "l" else "right", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(one_line, row))
     width = None if sys.stdout.isatty() else 160
     # No markup: a file may be named [a], and "fedsched[notebook]" is to be read as it stands.
     Console(width=width, markup=False, emoji=False).print(table)
@@ -222,7 +229,7 @@ def chosen_executor(name: str | None, workers: int) -> Iterator[Executor | None]
     with executor_named(name or "processes", workers) as executor:
         yield executor
         if isinstance(executor, Processes) and executor.deaths:
-            print(f"fedsched: worker processes that died and were replaced: {executor.deaths}.", file=sys.stderr)
+            say(f"fedsched: worker processes that died and were replaced: {executor.deaths}.", err=True)
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
@@ -23,6 +22,7 @@ from fedsched.cli.shared import (
     print_table,
     progress_bar,
     reading_of,
+    say,
     write_schedule,
     written,
 )
@@ -144,7 +144,7 @@ def command(
     if schedule.complete:
         return 0
     kept = f" and in {', '.join(files)}" if files else ""
-    print(f"fedsched: {'; '.join(schedule.notes)}. What was done until then is above{kept}.", file=sys.stderr)
+    say(f"fedsched: {'; '.join(schedule.notes)}. What was done until then is above{kept}.", err=True)
     return INTERRUPTED
 
 
@@ -232,15 +232,15 @@ def _print_costs(schedule: Schedule, seconds: float) -> None:
         for metric in METRICS
         if values[metric.name] == values[metric.name]
     ]
-    print(schedule.workload)
+    say(schedule.workload)
     for line in facts_of(schedule.workload, schedule.federation):
-        print(line)
+        say(line)
     heads = ("metric", *(("simulated", "recorded") if log else ("value",)), "unit", "meaning")
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align="lrrll" if log else "lrll")
     if partly := of_some(schedule):
-        print(partly)
+        say(partly)
     if schedule.complete:
-        print(f"{len(schedule):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash()}")
+        say(f"{len(schedule):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash()}")
     else:
         finished = int((schedule.finish == schedule.finish).sum())
-        print(f"{finished:,} of {len(schedule):,} jobs finished in {seconds:.2f} s; the metrics are of those alone")
+        say(f"{finished:,} of {len(schedule):,} jobs finished in {seconds:.2f} s; the metrics are of those alone")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, print_json, print_table, progress_bar
+from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, print_json, print_table, progress_bar, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +54,7 @@ def command(trace: Path | None = None, /, *, nodes: int | None = None, json: opt
     elif outcomes:
         _print_outcomes(outcomes)
     if interrupted:
-        print(f"fedsched: interrupted; {len(outcomes)} schedules were checked until then.", file=sys.stderr)
+        say(f"fedsched: interrupted; {len(outcomes)} schedules were checked until then.", err=True)
         return INTERRUPTED
     return 0 if all(outcome.passed for outcome in outcomes) else CHECK_FAILED
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedsched.search.objectives import MAXIMISED
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -44,7 +45,7 @@ class RunRecord:
     drawn: bool = False  # each seed is a problem of its own
 
     def __str__(self) -> str:
-        return f"the run of {self.method} on {self.instance}, seed {self.seed}"
+        return one_line(f"the run of {self.method} on {self.instance}, seed {self.seed}")
 
     @property
     def key(self) -> tuple[object, ...]:

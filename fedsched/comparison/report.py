@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import re
 from collections import Counter
@@ -13,6 +12,7 @@ from fedsched.comparison.scores import is_maximised, measures_of
 from fedsched.comparison.statistics import check_alpha, probability
 from fedsched.io.atomic import atomic_text
 from fedsched.report.skeleton import document
+from fedsched.text import html as escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -41,7 +41,7 @@ def page(comparison: Comparison, *, title: str = "", repeat: str = "", by: Block
     parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
     parts.append(_repeat(comparison, repeat))
     body = "\n".join(parts)
-    header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{html.escape(heading)}</h1></header>'
+    header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{escape(heading)}</h1></header>'
     return document(heading, f'{header}\n<main class="comparison">{body}</main>', pictures=True)
 
 
@@ -73,15 +73,15 @@ def _failures(comparison: Comparison) -> str:
 def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> str:
     from fedsched.comparison.fronts import INDICATORS
 
-    name = html.escape(measure)
+    name = escape(measure)
     about = INDICATORS[measure].about if measure in INDICATORS else ""
     return "\n".join(
         [
             f"<h2>{name.replace('_', ' ')}</h2>",
-            f"<p>{html.escape(about)}; {'more' if is_maximised(measure) else 'less'} is better.</p>" if about else "",
+            f"<p>{escape(about)}; {'more' if is_maximised(measure) else 'less'} is better.</p>" if about else "",
             comparison.table(measure)._repr_html_(),
             "<h3>Ranks</h3>",
-            _attempt(lambda: f"<p>{html.escape(str(comparison.friedman(measure, by=by)))}.</p>"),
+            _attempt(lambda: f"<p>{escape(str(comparison.friedman(measure, by=by)))}.</p>"),
             _attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),
             "<h3>Pairs</h3>",
             _attempt(lambda: _pairs(comparison.pairs(measure, by=by, alpha=alpha), by)),
@@ -96,7 +96,7 @@ def _attempt(part: Callable[[], str]) -> str:
     try:
         return part()
     except ValueError as error:
-        return f"<p>Not shown: {html.escape(str(error))}</p>"
+        return f"<p>Not shown: {escape(str(error))}</p>"
 
 
 def _pairs(found: Pairs, by: Blocks) -> str:
@@ -127,11 +127,11 @@ def _repeat(comparison: Comparison, repeat: str) -> str:
     versions = [text for text in dict.fromkeys(_versions(record) for record in records) if text]
     mixed = "<p>The runs were made by more than one version; compare with care.</p>" if len(versions) > 1 else ""
     same = "the same runs" if records[0].seconds_allowed is None else "runs alike, as far as seconds can be repeated"
-    made = html.escape("; ".join(versions)) or "unknown versions"
+    made = escape("; ".join(versions)) or "unknown versions"
     fingerprints = {record.instance: record.fingerprint for record in records}
     return "\n".join(
         [
-            f"<h2>How to repeat it</h2>\n<pre>{html.escape(repeat or _code(comparison))}</pre>",
+            f"<h2>How to repeat it</h2>\n<pre>{escape(repeat or _code(comparison))}</pre>",
             f"<p>Same versions, seeds and evaluations give {same}. Made with {made}.</p>",
             mixed,
             _table("Instances", ("instance", "fingerprint"), list(fingerprints.items())),
@@ -157,10 +157,10 @@ def _code(comparison: Comparison) -> str:
 
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    heads = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     top = f"<thead><tr>{heads}</tr></thead>" if any(head) else ""
-    return f"<table><caption>{html.escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
+    return f"<table><caption>{escape(caption)}</caption>{top}<tbody>{body}</tbody></table>"
 
 
 def svg(ax: Any, label: str) -> str:
@@ -172,4 +172,4 @@ def svg(ax: Any, label: str) -> str:
     with mpl.rc_context({"svg.hashsalt": label, "svg.fonttype": "none"}):
         ax.figure.savefig(text, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     drawn = re.sub(r' id="[A-Za-z0-9.]+_\d+"', "", text.getvalue())
-    return drawn[drawn.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"', 1)
+    return drawn[drawn.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{escape(label)}"', 1)

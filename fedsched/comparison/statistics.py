@@ -15,6 +15,7 @@ import numpy as np
 
 from fedsched.comparison.scores import levelled, rows_of
 from fedsched.errors import TooFewRunsError, unknown_name
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,7 +78,7 @@ class Pair:
     def __str__(self) -> str:
         what = {"ahead": "ahead of", "behind": "behind"}.get(self.verdict)
         said = f"{self.first} {what} {self.second}" if what else f"{self.first} and {self.second}: no difference shown"
-        return (
+        return one_line(
             f"{said} (better {self.wins}, equal {self.ties}, worse {self.losses}; "
             f"{probability(self.adjusted)} after Holm; A12 = {self.a12:.2f}, {self.size})"
         )
@@ -94,7 +95,7 @@ class Pairs:
 
     def __str__(self) -> str:
         pairs = f"{len(self.pairs)} pair{'s' * (len(self.pairs) > 1)}"
-        head = f"{self.measure}: Wilcoxon over {self.blocks} blocks, {pairs}, alpha = {self.alpha:g}"
+        head = f"{one_line(self.measure)}: Wilcoxon over {self.blocks} blocks, {pairs}, alpha = {self.alpha:g}"
         return "\n".join([head, *(f"  {pair}" for pair in self.pairs)])
 
     def verdict(self, first: str, second: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,8 @@ from fedsched.bounds.trivial import is_telling
 from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
 from fedsched.errors import MissingExtraError
 from fedsched.result.faces import UNITS, number, share
+from fedsched.text import html as escape
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,7 @@ class Table:
     rows: tuple[Row, ...]
 
     def __str__(self) -> str:
-        lines = [HEADS, *(row.cells() for row in self.rows)]
+        lines = [HEADS, *(tuple(map(one_line, row.cells())) for row in self.rows)]
         widths = [max(len(line[k]) for line in lines) for k in range(len(HEADS))]
         left = (0, 1, len(HEADS) - 1)
 
@@ -63,17 +64,18 @@ class Table:
             sides = [str.ljust if k in left else str.rjust for k in range(len(HEADS))]
             return "  ".join(side(c, w) for side, c, w in zip(sides, cells, widths, strict=True)).rstrip()
 
-        return "\n".join([f"{self.title()}; * = best median of the instance", *(text(line) for line in lines)])
+        head = f"{one_line(self.title())}; * = best median of the instance"
+        return "\n".join([head, *(text(line) for line in lines)])
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
         body = "".join(
             f"<tr{' class=best' if row.best else ''}>"
-            + "".join(f"<td>{html.escape(cell.strip())}</td>" for cell in row.cells())
+            + "".join(f"<td>{escape(cell.strip())}</td>" for cell in row.cells())
             + "</tr>"
             for row in self.rows
         )
-        caption = html.escape(f"{self.title()}; * = best median of the instance")
+        caption = escape(f"{self.title()}; * = best median of the instance")
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def title(self) -> str:

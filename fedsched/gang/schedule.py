@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.errors import ScheduleError, unknown_name
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -249,4 +250,4 @@ class GangSchedule:
     def __str__(self) -> str:
         where = f"approach {self.system.approach}" if self.system.grid == "multi_site" else self.system.discipline
         done = f"{int(self.completed.sum())} of {len(self)} jobs done by {self.end:g}"
-        return "; ".join((f"GangSchedule: {where}, {done}", *self.notes))
+        return one_line("; ".join((f"GangSchedule: {where}, {done}", *self.notes)))

@@ -51,9 +51,12 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def atomic_text(path: str | PathLike[str]) -> Iterator[TextIO]:
-    """Return a UTF-8 text stream whose lines end in a line feed alone, otherwise as `atomic_bytes`."""
+    """Return a UTF-8 text stream whose lines end in a line feed alone, otherwise as `atomic_bytes`.
+
+    Half a surrogate pair, which UTF-8 has no place for (a file's name may hold one), is spelled out.
+    """
     with atomic_bytes(path) as stream:
-        text = TextIOWrapper(stream, encoding="utf-8", newline="")
+        text = TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
         yield text
         text.flush()
         text.detach()

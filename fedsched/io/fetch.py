@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from fedsched.errors import FetchError, unknown_name
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,7 +82,7 @@ class Fetched:
 
     def __str__(self) -> str:
         how = f"{self.downloaded:,} bytes downloaded" if self.downloaded else "it was there already"
-        return f"{self.path}: {self.bytes:,} bytes, {how}\nsha256 {self.sha256}: {self.checked}"
+        return f"{one_line(self.path)}: {self.bytes:,} bytes, {how}\nsha256 {self.sha256}: {self.checked}"
 
 
 def fetch(

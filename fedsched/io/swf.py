@@ -118,7 +118,7 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
     columns = _columns(workload, numbers)
     with atomic_text(path) as out:
         for line in _header_lines(workload, numbers):
-            out.write(f"; {line}".rstrip() + "\n")
+            out.write("; " + " ".join(re.split(r"[\r\n]+", line)).rstrip() + "\n")  # a name may hold a line's end
         for first in range(0, len(workload), 8192):
             texts = [number_texts(column[first : first + 8192]) for column in columns]
             out.writelines(" ".join(row) + "\n" for row in zip(*texts, strict=True))

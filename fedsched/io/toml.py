@@ -192,6 +192,7 @@ def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:
 def _quoted(text: str) -> str:
     """Return a text as a TOML string on one line."""
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    text = text.encode("utf-8", "backslashreplace").decode()  # no halves of surrogate pairs in TOML
     return '"' + "".join(named.get(c) or (f"\\u{ord(c):04x}" if _control(c) else c) for c in text) + '"'
 
 

@@ -318,9 +318,7 @@ def _sold(environment: Environment, jobs: Sequence[Request], figures: Floats, no
 
 def _seen(environment: Environment, busy: Timetable, sold: Spans, begin: float, end: float) -> Environment:
     """Return what a cycle has: the nodes, and their slots between two times."""
-    node, start, stop = (
-        np.concatenate(pair) for pair in zip((busy.node, busy.start, busy.end), sold, strict=True)
-    )
+    node, start, stop = (np.concatenate(pair) for pair in zip((busy.node, busy.start, busy.end), sold, strict=True))
     order = np.lexsort((start, node))
     node, start, stop = node[order], start[order], stop[order]
     # A window may end, by rounding, behind the begin of what follows it on the node.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.plot import style
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ def draw(
         ax.fill(band[:, 0], band[:, 1], color=colour, alpha=0.2, linewidth=0)
         line = _steps(middle, corner)
         ax.plot(line[:, 0], line[:, 1], color=colour, linestyle=style.DASHES[k % len(style.DASHES)], linewidth=1.5,
-                label=f"{name} ({len(runs[name])} runs)")  # fmt: skip
+                label=f"{drawn(name)} ({len(runs[name])} runs)")  # fmt: skip
     style.dress(ax, x=style.label_of(objectives[0]), y=style.label_of(objectives[1]), title=title)
     style.legend(ax, len(found))
     return ax

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.plot import style
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +60,7 @@ def draw(
         low, middle, high = np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=0)
         ax.fill_between(grid, low, high, step="post", color=colour, alpha=0.2, linewidth=0)
         ax.plot(grid, middle, drawstyle="steps-post", color=colour, linestyle=style.DASHES[k % len(style.DASHES)],
-                linewidth=1.5, label=f"{name} ({len(values)} seeds)" if len(values) > 1 else name)  # fmt: skip
+                linewidth=1.5, label=drawn(name) + (f" ({len(values)} seeds)" if len(values) > 1 else ""))  # fmt: skip
     if bound is not None:
         ax.axhline(bound, color="black", linewidth=1, linestyle=(0, (1, 1)), label="lower bound")
     if logarithmic:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.plot import saving, style
 from fedsched.plot.gantt import COLOURS
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +48,7 @@ def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -
             colours.append(COLOURS[window.job % len(COLOURS)])
         if len(windows) <= LABELLED:
             middle = window.start + window.lengths[0] / 2
-            name = plan.batch[window.job].name or str(window.job)
+            name = drawn(plan.batch[window.job].name or str(window.job))
             ax.text(middle, window.nodes[0], name, ha="center", va="center", fontsize=6)
     ax.add_collection(PolyCollection(bars, facecolors=colours, edgecolors="black", linewidths=0.4))
     others = [_corners(*span) for window in outlines for span in window.slots]

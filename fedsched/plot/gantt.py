@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched import assumed
 from fedsched.plot import saving
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -130,7 +131,7 @@ def _split_at_clusters(intervals: Any, offsets: list[tuple[int, int]]) -> Any:
 def _dress(ax: Any, schedule: Schedule, offsets: list[tuple[int, int]], unit: float, name: str) -> None:
     clusters = schedule.federation.clusters
     middles = [lane + cluster.nodes / 2 for (_, lane), cluster in zip(offsets, clusters, strict=True)]
-    ax.set_yticks(middles, [f"{cluster.name}\n{cluster.nodes} nodes" for cluster in clusters], fontsize=8)
+    ax.set_yticks(middles, [f"{drawn(cluster.name)}\n{cluster.nodes} nodes" for cluster in clusters], fontsize=8)
     for (_, lane), cluster in zip(offsets, clusters, strict=True):
         ax.axhspan(lane, lane + cluster.nodes, color="#f2f2f2", zorder=0, linewidth=0)
     ax.set_ylim(offsets[-1][1] + clusters[-1].nodes, 0)
@@ -147,10 +148,10 @@ def _title(schedule: Schedule, unit: float, name: str) -> str:
     done = int((~np.isnan(schedule.finish)).sum())
     jobs = f"{done:,} jobs" if done == len(schedule) else f"{done:,} of {len(schedule):,} jobs"
     if not done:
-        return f"{schedule.policy}: {jobs}"
+        return f"{drawn(schedule.policy)}: {jobs}"
     crossing = f" ({metrics.coallocated:,.0f} on more than one cluster)" if metrics.coallocated else ""
     return (
-        f"{schedule.policy}: {jobs}{crossing}, {metrics.makespan / unit:.3g} {name}, "
+        f"{drawn(schedule.policy)}: {jobs}{crossing}, {metrics.makespan / unit:.3g} {name}, "
         f"{assumed.marked(energy_text(metrics.energy), 'energy', schedule.federation)}, {metrics.utilisation:.0%} busy"
     )
 
@@ -222,7 +223,7 @@ def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> N
         times, load = link_load(schedule, k, unit)
         cluster = schedule.federation.clusters[k]
         ax.step(times, load / cluster.uplink, where="post", color=COLOURS[(4 + k) % len(COLOURS)],
-                linestyle=styles[k % len(styles)], linewidth=1, label=cluster.name)  # fmt: skip
+                linestyle=styles[k % len(styles)], linewidth=1, label=drawn(cluster.name))  # fmt: skip
     ax.axhline(1.0, color="black", linewidth=0.8)
     ax.set_ylabel("link load", fontsize=8)
     ax.tick_params(labelsize=8)

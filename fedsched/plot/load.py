@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.assumed import marked
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, link_load, steps_of, time_unit
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,14 +50,14 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
     times = np.zeros(1)
     for k in range(len(clusters)):
         here = cluster_of == k
-        times, drawn = steps_of(schedule, schedule.counts[:, here] @ extra[here], unit)
-        layers.append(drawn + idle[here].sum())
+        times, taken = steps_of(schedule, schedule.counts[:, here] @ extra[here], unit)
+        layers.append(taken + idle[here].sum())
     peak = max(float(np.sum(layers, axis=0).max(initial=0.0)), float(idle.sum()))
     watts, watt_name = (1e3, "kW") if peak >= 2e3 else (1.0, "W")
     if times.size:
         colours = [COLOURS[k % len(COLOURS)] for k in range(len(clusters))]
         ax.stackplot(times, [layer / watts for layer in layers], step="post", colors=colours, edgecolor="white",
-                     linewidth=0.3, labels=[cluster.name for cluster in clusters])  # fmt: skip
+                     linewidth=0.3, labels=[drawn(cluster.name) for cluster in clusters])  # fmt: skip
     ax.axhline(idle.sum() / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
     ax.set_ylim(0, None)
     label = marked(f"power, {watt_name}", "energy", schedule.federation)
@@ -83,7 +84,7 @@ def saturated(schedule: Schedule, ax: Any = None) -> Any:
         bars = [(begin / unit, (end - begin) / unit) for begin, end in zip(row.begin, row.end, strict=True)]
         ax.broken_barh(bars, (k - 0.35, 0.7), facecolors=COLOURS[5], edgecolor="none")
     total = max(schedule.makespan, np.finfo(float).tiny)
-    labels = [f"{row.cluster}\n{row.seconds / total:.0%} of the time" for row in rows]
+    labels = [f"{drawn(row.cluster)}\n{row.seconds / total:.0%} of the time" for row in rows]
     ax.set_yticks(range(len(rows)), labels, fontsize=8)
     ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     ax.set_xlim(0, total / unit)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched import text
 from fedsched.plot import style
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def draw(
             ax.plot(rows[:, 0], rows[:, 1], linestyle="", marker=marker, markersize=3, color=colour, alpha=0.25)
         dash = style.DASHES[k % len(style.DASHES)]
         ax.plot(best[:, 0], best[:, 1], drawstyle="steps-post", linestyle=dash, linewidth=1, color=colour,
-                marker=marker, markersize=5, markeredgecolor="white", markeredgewidth=0.5, label=name)  # fmt: skip
+                marker=marker, markersize=5, markeredgecolor="white", markeredgewidth=0.5,
+                label=text.drawn(name))  # fmt: skip
         drawn += 1
         if knee and k == 0 and len(best) >= 3:
             _mark_knee(ax, best[knee_of(best * signs)])
@@ -66,7 +68,7 @@ def draw(
         rows = style.pairs(f"baselines[{name!r}]", values)
         colour, marker = style.LINES[(k + 1) % len(style.LINES)], style.MARKERS[-1 - k % len(style.MARKERS)]
         ax.plot(rows[:, 0], rows[:, 1], linestyle="", marker=marker, markersize=7, markerfacecolor="none",
-                markeredgecolor=colour, label=name)  # fmt: skip
+                markeredgecolor=colour, label=text.drawn(name))  # fmt: skip
         drawn += 1
     if bound is not None:
         drawn += _shade_impossible(ax, style.pairs("bound", bound))

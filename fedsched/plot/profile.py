@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.plot import style
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +45,7 @@ def draw(
         inside = at <= end
         at, share = np.append(at[inside], end), np.append(share[inside], share[inside][-1])
         ax.plot(at, share, drawstyle="steps-post", color=style.LINES[k % len(style.LINES)],
-                linestyle=style.DASHES[k % len(style.DASHES)], linewidth=1.5, label=name)  # fmt: skip
+                linestyle=style.DASHES[k % len(style.DASHES)], linewidth=1.5, label=drawn(name))  # fmt: skip
     if end > 10.0:
         ax.set_xscale("log")
     ax.set_xlim(1.0, end)

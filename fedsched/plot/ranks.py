@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.plot import style
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ def draw(ranks: Mapping[str, float], *, difference: float, alpha: float = 0.05, 
         ax.plot([ranks[name], ranks[name], end], [0, level, level], color=colour, linewidth=1, solid_joinstyle="miter")
         ax.plot([ranks[name]], [0], marker="o", markersize=4, color=colour)
         gap = -0.02 * most if at_left else 0.02 * most
-        text = f"{name}  ({ranks[name]:.2f})" if at_left else f"({ranks[name]:.2f})  {name}"
+        text = f"{drawn(name)}  ({ranks[name]:.2f})" if at_left else f"({ranks[name]:.2f})  {drawn(name)}"
         ax.text(end + gap, level, text, ha="right" if at_left else "left", va="center", fontsize=9)
     for k, (begin, stop) in enumerate(bars):
         x = [ranks[order[begin]] - 0.02, ranks[order[stop]] + 0.02]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fedsched.plot import convergence, gantt, pareto, style
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from fedsched.result import Result
@@ -71,7 +72,7 @@ def _draw_values(result: Result, ax: Any) -> None:
     rows = [(baseline.policy, baseline.values[0]) for baseline in result.baselines]
     rows = sorted([*rows, (result.method, result.value(name))], key=lambda row: -row[1] * result.front.signs[0])
     colours = [style.LINES[0] if label == result.method else "#bbbbbb" for label, _ in rows]
-    ax.barh([label for label, _ in rows], [value for _, value in rows], color=colours)
+    ax.barh([drawn(label) for label, _ in rows], [value for _, value in rows], color=colours)
     bound = result.bound(name)
     if bound == bound:
         ax.axvline(bound, color="black", linestyle="--", linewidth=1, label="lower bound")

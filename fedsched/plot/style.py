@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.assumed import marked
 from fedsched.plot.gantt import COLOURS
+from fedsched.text import drawn
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -65,6 +66,6 @@ def label_of(objective: str, federation: Federation | None = None) -> str:
     from fedsched.metrics import METRICS
 
     unit = next((metric.unit for metric in METRICS if metric.name == objective), "")
-    name = objective.replace("_", " ")
+    name = drawn(objective.replace("_", " "))
     label = f"{name}, {unit}" if unit else name
     return label if federation is None else marked(label, objective, federation)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from fedsched.report.material import metrics_of
 from fedsched.report.packing import jobs_of, plan_of, tick_of
 from fedsched.report.skeleton import Markup, data_block, document, filled, script, table
 from fedsched.report.words import column, measure, title
+from fedsched.text import html as escape
 
 if TYPE_CHECKING:
     from os import PathLike

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import math
 from importlib.resources import files
@@ -12,6 +11,9 @@ from string import Template
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from fedsched.text import html as escape
+from fedsched.text import terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -58,7 +60,7 @@ def document(title: str, body: str, *, code: str = "", pictures: bool = False) -
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{html.escape(title)}</title>
+<title>{escape(title)}</title>
 <style>{style}</style></head>
 <body>
 {body}
@@ -80,7 +82,7 @@ def data_block(value: object) -> str:
 
 
 def finite(value: object) -> object:
-    """Return a value with null in place of what JSON has no number for."""
+    """Return a value with null in place of what JSON has no number for, and texts that only show."""
     match value:
         case dict():
             return {str(key): finite(one) for key, one in value.items()}
@@ -90,6 +92,8 @@ def finite(value: object) -> object:
             return finite(value.tolist())
         case float() if not math.isfinite(value):
             return None
+        case str():
+            return terminal(value)
         case _:
             return value
 
@@ -116,7 +120,7 @@ def table(
     """
 
     def cell(text: str) -> str:
-        return text if isinstance(text, Markup) else html.escape(text)
+        return text if isinstance(text, Markup) else escape(text)
 
     def line(k: int, row: Sequence[str]) -> str:
         first, *others = row
@@ -124,10 +128,10 @@ def table(
         marks = ' class="marked"' if k == marked else ""
         return f'<tr{marks}><th scope="row">{cell(first)}</th>{cells}</tr>'
 
-    heads = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
+    heads = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
     body = "".join(line(k, row) for k, row in enumerate(rows))
     kind = ' class="numbers"' if numbers else ""
-    label = html.escape(caption)
+    label = escape(caption)
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table{kind}>'
         f"<caption>{label}</caption><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from fedsched.assumed import are_assumed, assumptions, marked
 from fedsched.report.skeleton import Markup, table
 from fedsched.report.words import column, counted, duration, listed, measure, number, share, title
+from fedsched.text import html as escape
 from fedsched.unmodelled import unmodelled
 
 if TYPE_CHECKING:

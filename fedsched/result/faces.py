@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,8 @@ import numpy as np
 from fedsched import assumed, unmodelled
 from fedsched.metrics import METRICS
 from fedsched.search.objectives import MAXIMISED
+from fedsched.text import html as escape
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from fedsched.result.record import Result
@@ -21,7 +22,7 @@ NEARLY_ONE = 0.02  # an energy penalty below this share leaves next to nothing t
 
 def text(result: Result) -> str:
     """Return the summary: what was searched, the table of plans and baselines, bounds and gaps, the diagnosis."""
-    header, *body = table(result)
+    header, *body = (tuple(map(one_line, row)) for row in table(result))
     widths = [max(len(row[i]) for row in (header, *body)) for i in range(len(header))]
 
     def line(row: tuple[str, ...]) -> str:
@@ -29,7 +30,7 @@ def text(result: Result) -> str:
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
         return "  " + "  ".join(cells).rstrip()
 
-    return "\n".join([title(result), *(line(row) for row in (header, *body)), *remarks(result)])
+    return "\n".join([title(result), *(line(row) for row in (header, *body)), *map(one_line, remarks(result))])
 
 
 def html(result: Result) -> str:
@@ -48,7 +49,7 @@ def title(result: Result) -> str:
     """Return one line: the method, the problem, the budget."""
     jobs = len(result.workload)
     packages = f" in {result.packages} packages" if result.packages else ""
-    return (
+    return one_line(
         f"{result.method}, seed {result.seed}: {jobs:,} jobs of {result.workload.name}{packages} on "
         f"{result.federation}; {result.evaluations:,} evaluations in {result.seconds:.1f} s ({result.stop_reason})"
     )

@@ -144,9 +144,7 @@ def of_data(data: dict[str, Any]) -> Result:
 def _log_data(log: LogColumns) -> dict[str, float | list[float]]:
     """Return the columns that say anything; one number for those that say the same of every job."""
     said = {name: values for name, values in log.items() if len(values) and (values != UNKNOWN).any()}
-    return {
-        name: float(values[0]) if (values == values[0]).all() else values.tolist() for name, values in said.items()
-    }
+    return {name: float(values[0]) if (values == values[0]).all() else values.tolist() for name, values in said.items()}
 
 
 def _plan_data(plan: PlannedQueue) -> dict[str, Any]:

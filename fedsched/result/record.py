@@ -11,6 +11,7 @@ from fedsched.assumed import assumptions
 from fedsched.bounds.trivial import is_telling
 from fedsched.errors import unknown_name
 from fedsched.search.objectives import signs_of
+from fedsched.text import one_line
 from fedsched.unmodelled import unmodelled
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class PlannedQueue:
     def __str__(self) -> str:
         if self.schedule is not None:
             return "a plan of packages"
-        return self.policy or f"a plan ({self.dispatch} on {self.placement})"
+        return one_line(self.policy) or f"a plan ({self.dispatch} on {self.placement})"
 
 
 @dataclass(frozen=True, slots=True)

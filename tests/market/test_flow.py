@@ -29,9 +29,7 @@ def over(domain: naive.Domain, end: float) -> market.Environment:
     made = environment_of(domain)
     inside = made.slots.start < end
     return market.Environment(
-        slots=market.Slots(
-            made.slots.node[inside], made.slots.start[inside], np.minimum(made.slots.end[inside], end)
-        ),
+        slots=market.Slots(made.slots.node[inside], made.slots.start[inside], np.minimum(made.slots.end[inside], end)),
         performance=made.performance,
         price=made.price,
         watts=made.watts,

@@ -1,0 +1,50 @@
+"""Foreign text on its way to an eye: names of sites and files, headers, what an error quotes.
+
+Whatever came from a file or a user passes one of these functions on its way out, so that it is seen, never obeyed: by
+a terminal, a browser, an XML parser, or the layout of a picture. Signs that act are spelled out, as Python spells them.
+"""
+
+from __future__ import annotations
+
+import html as _html
+import re
+
+# Controls (C0 and C1), what turns, hides or joins text, line and paragraph separators, halves of surrogate pairs, and
+# code points that are no characters, which XML forbids. Zero-width joiners are letters' business and stay.
+_NO_CHARACTERS = "".join(f"{chr(plane + 0xFFFE)}{chr(plane + 0xFFFF)}" for plane in range(0, 0x110000, 0x10000))
+_ACTS = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    f"\ud800-\udfff\ufdd0-\ufdef\U000e0000-\U000e0fff{_NO_CHARACTERS}"
+)
+_IN_LINES = re.compile(f"[{_ACTS}]")
+_IN_A_LINE = re.compile(f"[\t\n{_ACTS}]")
+LONGEST_NAME = 48  # of a picture's
+
+
+def one_line(text: object) -> str:
+    """Return a name, or what else belongs on one line, with everything that a terminal would act on spelled out."""
+    return _spelled(_IN_A_LINE, str(text))
+
+
+def terminal(text: object) -> str:
+    """Return text for a terminal: its lines and tabs stay, everything else that a terminal would act on is spelled."""
+    return _spelled(_IN_LINES, str(text))
+
+
+def html(text: object) -> str:
+    """Return text for a place in HTML, between tags or in the quotes of an attribute; its lines stay."""
+    return _html.escape(terminal(text))
+
+
+def drawn(name: object) -> str:
+    """Return a name for a picture: no mathematics, nothing that XML forbids, and not longer than a label may be."""
+    text = one_line(name)
+    text = text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+    # Between two dollars matplotlib sets formulas, and it keeps labels that begin with _ out of legends.
+    return f"{' ' * text.startswith('_')}{text}".replace("$", r"\$")
+
+
+def _spelled(acts: re.Pattern[str], text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return acts.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
