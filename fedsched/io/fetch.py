@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
+import os
 import re
 import urllib.error
 import urllib.parse
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from fedsched.errors import FetchError, unknown_name
+from fedsched.io import guarded
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -133,16 +135,20 @@ def fetch(
         return Fetched(target, address, found, target.stat().st_size, 0, checked, recorded)
     part = target.with_name(f".{file}.part")
     try:
-        received = _download(address, part, timeout, progress)
-        found = _digest(part)
-        try:
-            _check_content(part, address)
-            if wanted is not None:
-                _compare(part, found, wanted, whose, "the download was deleted")
-        except FetchError:
-            part.unlink()
-            _validator(part).unlink(missing_ok=True)
-            raise
+        with _Download(address, part) as download:
+            received = download.run(timeout, progress)
+            # What is checked is the open file, whatever may stand at its name by now.
+            found = _digest_of(download.file)
+            try:
+                _check_content(download.file, address)
+                if wanted is not None:
+                    _compare(part, found, wanted, whose, "the download was deleted")
+            except FetchError:
+                part.unlink()
+                _validator(part).unlink(missing_ok=True)
+                raise
+            if os.fstat(download.file.fileno()).st_ino != part.lstat().st_ino:
+                raise FetchError(f"{part}: another program put another file there; fetch into a folder of your own.")
         checked = f"as {whose}" if wanted else _record(target, found, "trusted at this first download and recorded")
         part.replace(target)
         _validator(part).unlink(missing_ok=True)
@@ -164,8 +170,12 @@ def _address(name: str, url: str | None) -> tuple[str, str]:
     if parts.scheme not in ("http", "https") or not parts.netloc or not url.isascii() or re.search(r"\s", url):
         raise ValueError(f"url={url!r} must be an http or https address, without blanks.")
     file = name or Path(urllib.parse.unquote(parts.path)).name
-    if file in ("", ".", "..") or "/" in file or "\\" in file or "\0" in file:
-        raise ValueError(f"name={file!r} must be a plain file name; give the folder apart.")
+    # A line's end forges entries of a checksum file, a dash is an option to the next program, a dot hides the file.
+    if not file or file[0] in ".-" or not file.isprintable() or "/" in file or "\\" in file:
+        raise ValueError(
+            f"name={file!r} must be a plain file name: printable, without / or \\, and beginning with neither a dash "
+            "nor a dot; give the folder apart."
+        )
     return url, file
 
 
@@ -180,8 +190,8 @@ def _wanted(target: Path, sha256: str | None) -> tuple[str | None, str]:
     """Return the checksum that the file must have, and who says so."""
     if sha256 is not None:
         return sha256.lower(), "given"
-    with suppress(FileNotFoundError):
-        text = _sidecar(target).read_text(encoding="utf-8", errors="replace")
+    text = guarded.read_small(_sidecar(target), "a checksum's file")
+    if text is not None:
         match = re.match(r"([0-9a-fA-F]{64})\b", text)
         if match is None:
             raise FetchError(f"{_sidecar(target)}: it holds no checksum; delete it to trust the next download.")
@@ -190,13 +200,18 @@ def _wanted(target: Path, sha256: str | None) -> tuple[str | None, str]:
 
 
 def _record(target: Path, found: str, how: str) -> str:
-    _sidecar(target).write_text(f"{found}  {target.name}\n", encoding="utf-8")
+    guarded.put(_sidecar(target), f"{found}  {target.name}\n")
     return f"{how} in {_sidecar(target).name} (the archive publishes none)"
 
 
 def _digest(path: Path) -> str:
     with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        return _digest_of(stream)
+
+
+def _digest_of(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _compare(path: Path, found: str, wanted: str, whose: str, cure: str) -> None:
@@ -204,10 +219,10 @@ def _compare(path: Path, found: str, wanted: str, whose: str, cure: str) -> None
         raise FetchError(f"{path}: its sha256 is {found}, not {wanted} as {whose}; {cure}.")
 
 
-def _check_content(part: Path, url: str) -> None:
+def _check_content(stream: IO[bytes], url: str) -> None:
     """Raise where a server sent a page in place of a log."""
-    with part.open("rb") as stream:
-        begin = stream.read(256).lstrip().lower()
+    stream.seek(0)
+    begin = stream.read(256).lstrip().lower()
     if not begin:
         raise FetchError(f"Cannot fetch {url}: the server sent an empty file; check the address.")
     if begin.startswith((b"<!doctype", b"<html", b"<?xml")):
@@ -222,44 +237,87 @@ def _validator(part: Path) -> Path:
     return part.with_name(f"{part.name}.json")
 
 
-def _download(url: str, part: Path, timeout: float, progress: Callable[[int, int], None] | None) -> int:
-    """Return how many bytes came; afterwards the whole file lies in `part`."""
-    have, mark = _resumable(url, part)
-    headers = {"User-Agent": "fedsched", "Accept-Encoding": "identity"}
-    if have:
-        headers |= {"Range": f"bytes={have}-", "If-Range": mark}
-    try:
-        with _open(url, headers, timeout) as response:
-            resumed = have > 0 and response.status == 206 and _range_begin(response) == have
-            if response.status == 206 and not resumed:
-                part.unlink(missing_ok=True)
-                raise FetchError(f"Cannot fetch {url}: the server sent another part than asked for; run it again.")
-            # A server that ignores the range, or has another version now, sends everything from the beginning.
-            have = have if resumed else 0
-            length = response.headers.get("Content-Length") or ""
-            total = have + int(length) if length.isdigit() else 0
-            _note_validator(url, part, response)
-            received = 0
-            with part.open("ab" if resumed else "wb") as out:
-                while block := _next_block(response, url, out):
-                    out.write(block)
+class _Download:
+    """A partial file, and what is known of it: which version of which address its bytes are of."""
+
+    def __init__(self, url: str, part: Path) -> None:
+        self.url, self.part = url, part
+        kept = guarded.reopen(part)
+        self.have, self.mark = (0, "") if kept is None else _resumable(url, part, os.fstat(kept.fileno()).st_size)
+        if kept is not None and not self.have:
+            kept.close()
+        self.file = kept if kept is not None and self.have else guarded.create(part)
+
+    def __enter__(self) -> _Download:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.file.close()
+        if self.part.is_file() and not self.part.stat().st_size:
+            self.part.unlink()
+
+    def run(self, timeout: float, progress: Callable[[int, int], None] | None) -> int:
+        """Return how many bytes came; afterwards the whole file lies there."""
+        url, have = self.url, self.have
+        headers = {"User-Agent": "fedsched", "Accept-Encoding": "identity"}
+        if have:
+            headers |= {"Range": f"bytes={have}-", "If-Range": self.mark}
+        try:
+            with _open(url, headers, timeout) as response:
+                resumed = have > 0 and response.status == 206 and _range_begin(response) == have
+                if response.status == 206 and not resumed:
+                    self._begin_anew()
+                    raise FetchError(f"Cannot fetch {url}: the server sent another part than asked for; run it again.")
+                # A server that ignores the range, or has another version now, sends everything from the beginning.
+                if not resumed:
+                    self._begin_anew()
+                have = self.have
+                length = response.headers.get("Content-Length") or ""
+                total = have + int(length) if length.isdigit() else 0
+                _note_validator(url, self.part, response)
+                received = 0
+                self.file.seek(have)
+                while block := self._next_block(response):
+                    self.file.write(block)
                     received += len(block)
                     if progress is not None:
                         progress(have + received, total)
-    except urllib.error.HTTPError as error:
-        error.close()
-        if error.code == 416 and have:  # what is here is not the beginning of what is there
-            part.unlink(missing_ok=True)
-            return _download(url, part, timeout, progress)
-        raise FetchError(
-            f"Cannot fetch {url}: the server says {error.code} {error.reason}; check the address, or give another "
-            "with --url."
-        ) from None
-    except (urllib.error.URLError, http.client.HTTPException) as error:
-        raise _broken(url, part, error) from None
-    if total and have + received != total:
-        raise _broken(url, part, f"the connection ended after {have + received:,} of {total:,} bytes")
-    return received
+                self.file.flush()
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code == 416 and have:  # what is here is not the beginning of what is there
+                self._begin_anew()
+                return self.run(timeout, progress)
+            raise FetchError(
+                f"Cannot fetch {url}: the server says {error.code} {error.reason}; check the address, or give another "
+                "with --url."
+            ) from None
+        except (urllib.error.URLError, http.client.HTTPException) as error:
+            raise self._broken(error) from None
+        if total and have + received != total:
+            raise self._broken(f"the connection ended after {have + received:,} of {total:,} bytes")
+        return received
+
+    def _begin_anew(self) -> None:
+        self.file.truncate(0)
+        self.have, self.mark = 0, ""
+
+    def _next_block(self, response: Response) -> bytes:
+        try:
+            return response.read(_CHUNK)
+        except (OSError, http.client.HTTPException) as error:
+            raise self._broken(error) from None
+
+    def _broken(self, why: object) -> FetchError:
+        self.file.flush()
+        reason = getattr(why, "reason", why)
+        said = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
+        size = os.fstat(self.file.fileno()).st_size
+        if size:
+            cure = f"run it again to go on after the {size:,} bytes that are here"
+        else:
+            cure = "check the network and its proxy, or download the file elsewhere and put it into the folder"
+        return FetchError(f"Cannot fetch {self.url}: {' '.join(said.split())}; {cure}.")
 
 
 def _open(url: str, headers: dict[str, str], timeout: float) -> Response:
@@ -271,32 +329,13 @@ def _open(url: str, headers: dict[str, str], timeout: float) -> Response:
         raise urllib.error.URLError(error) from None
 
 
-def _next_block(response: Response, url: str, out: IO[bytes]) -> bytes:
-    try:
-        return response.read(_CHUNK)
-    except (OSError, http.client.HTTPException) as error:
-        out.flush()
-        raise _broken(url, Path(out.name), error) from None
-
-
-def _broken(url: str, part: Path, why: object) -> FetchError:
-    reason = getattr(why, "reason", why)
-    said = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
-    size = part.stat().st_size if part.exists() else 0
-    if size:
-        cure = f"run it again to go on after the {size:,} bytes that are here"
-    else:
-        cure = "check the network and its proxy, or download the file elsewhere and put it into the folder"
-    return FetchError(f"Cannot fetch {url}: {' '.join(said.split())}; {cure}.")
-
-
-def _resumable(url: str, part: Path) -> tuple[int, str]:
+def _resumable(url: str, part: Path, size: int) -> tuple[int, str]:
     """Return how many bytes are here of which version; 0 where nobody knows what they are of."""
-    with suppress(OSError, ValueError, AttributeError):
-        noted: Any = json.loads(_validator(part).read_text(encoding="utf-8"))
+    with suppress(OSError, ValueError, TypeError, AttributeError, FetchError):
+        noted: Any = json.loads(guarded.read_small(_validator(part), "a download's note") or "null")
         mark = noted.get("mark")
         if noted.get("url") == url and isinstance(mark, str) and mark.isascii() and mark.isprintable() and mark:
-            return part.stat().st_size, mark
+            return size, mark
     return 0, ""
 
 
@@ -304,7 +343,7 @@ def _note_validator(url: str, part: Path, response: Response) -> None:
     """Note the version, where the server tells one that a later call can ask for."""
     tag = response.headers.get("ETag") or ""
     mark = tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified") or ""
-    _validator(part).write_text(json.dumps({"url": url, "mark": mark}), encoding="utf-8")
+    guarded.put(_validator(part), json.dumps({"url": url, "mark": mark}))
 
 
 def _range_begin(response: Response) -> int:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import socket
 import threading
+import urllib.parse
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -282,6 +283,42 @@ def test_a_file_without_a_record_gets_one(served: Served, tmp_path: Path) -> Non
     assert first.recorded.is_file()
     assert fetch("", url=served.url, folder=tmp_path).recorded is None
     assert "recorded in" in fetch("", url=served.url, folder=tmp_path).checked
+
+
+@pytest.mark.parametrize("planted", [".some.swf.gz.part", ".some.swf.gz.part.json", "some.swf.gz.sha256"])
+@pytest.mark.parametrize("hard", [False, True])
+def test_a_planted_link_is_not_followed(served: Served, tmp_path: Path, planted: str, hard: bool) -> None:
+    """Tests that nobody who can write to the folder makes a download write into, or read, another file of the user."""
+    (tmp_path / "folder").mkdir()
+    victim, link = tmp_path / "victim", tmp_path / "folder" / planted
+    victim.write_text("mine")
+    if hard:
+        link.hardlink_to(victim)
+    else:
+        link.symlink_to(victim)
+    note = tmp_path / "folder" / ".some.swf.gz.part.json"
+    if note != link:
+        note.write_text(json.dumps({"url": served.url, "mark": '"1"'}))
+    if planted.endswith(".sha256"):
+        with pytest.raises(FetchError, match=r"it is a link|it holds no checksum"):
+            fetch("some.swf.gz", folder=tmp_path / "folder", url=served.url)
+    else:
+        got = fetch("some.swf.gz", folder=tmp_path / "folder", url=served.url)
+        assert got.path.read_bytes() == CONTENT
+        assert not any(path.is_symlink() for path in (tmp_path / "folder").iterdir())
+    assert victim.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["-rf", ".bashrc", "a\nb.swf", "a\x1b[2J.swf", "a\u202efws.gz", "a/b", "a\\b", "a\0b"])
+def test_names_that_do_more_than_name_are_refused(tmp_path: Path, name: str) -> None:
+    """Tests that neither a user nor an address gives a file a name that acts on checksums, programs or terminals."""
+    with pytest.raises(ValueError, match="must be a plain file name"):
+        fetch(name, folder=tmp_path, url="http://127.0.0.1:9/x.swf")
+    if "/" not in name:
+        address = "http://127.0.0.1:9/" + urllib.parse.quote(name)
+        with pytest.raises(ValueError, match="must be a plain file name"):
+            fetch("", folder=tmp_path, url=address)
+    assert not list(tmp_path.iterdir())
 
 
 def test_known_logs_have_addresses_of_the_archive() -> None:
