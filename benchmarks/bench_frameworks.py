@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+import copy
 import time
 
 import numpy as np
@@ -62,8 +62,8 @@ def walking(evaluations: int) -> tuple[float, float]:
     seeds = structured_seeds(problem, limit=50)
     run = Run(problem, 1, [MaxEvaluations(evaluations)], reference, seeds, np.zeros(2))
     drive(run, method := Memetic(run))
-    walkers = pickle.dumps(method.walkers)
-    shown = pickle.loads(walkers)
+    walkers = method.walkers
+    shown = copy.deepcopy(walkers)
     trials = 40  # few, so that the batch entry reads warm rows as the walk does
     tried = np.zeros((len(shown) * trials, problem.layout.length), dtype=np.int64)
     for k, walker in enumerate(shown.walkers):
@@ -72,7 +72,7 @@ def walking(evaluations: int) -> tuple[float, float]:
             tried[k * trials + i] = walker.trial
     walked, evaluated = [], []
     for _ in range(20):
-        timed = pickle.loads(walkers)
+        timed = copy.deepcopy(walkers)
         begun = time.perf_counter()
         for k in range(len(timed)):
             timed.walk_one(run, k, trials, 0)

@@ -198,7 +198,7 @@ def optimize(
     )
     problem = problem_of(search, workload, cluster, running=running)
     how = info.name if search.alone else f"{info.name} × {islands}"
-    saved = Checkpoint(checkpoint, problem, f"{how}, package={package}", seed)
+    saved = Checkpoint(checkpoint, problem, f"{how}, package={package}", seed, islands=islands)
     with watched(callback, seconds, show=progress) as watch:
         search = replace(search, callback=watch)
         if package is not None:
@@ -225,7 +225,8 @@ def search_once(search: Search, problem: SearchProblem, saved: Checkpoint, *, in
     )
     run.archive.add(values, policies=names)
     with _living_on(search) as executor:
-        method = saved.resume(run) or _method(run, search)
+        method = _method(run, search)
+        saved.resume(run, method)
         if isinstance(method, Archipelago):
             method.executor = executor
         run.begin_clock()

@@ -2,27 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.baselines import baseline_schedules, values_of
+from fedsched.engine.codes import Dispatch, Placement
 from fedsched.optimize import Search, bound_on, bounds_of, problem_of, search_once, versions, warm_up
 from fedsched.policies import Rules
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.schedule import Schedule
 from fedsched.search.driver import ended_early
+from fedsched.search.genome import unpacked
+from fedsched.search.resting import saved_plans, saved_values
+from fedsched.search.run import history_of, history_state
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.engine.arrays import Ints
-    from fedsched.federation import Federation
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.checkpoint import Checkpoint
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
     from fedsched.simulate import RunningJobs
-    from fedsched.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ended:
+    """What the search of one package gave."""
+
+    row: Ints | None  # the best plan; None where it was cut short before its first
+    value: float  # the plan's, minimised
+    history: Sequence[Moment]
+    evaluations: int
+    seconds: float
+    stop_reason: str
+
+    @classmethod
+    def by(cls, result: Result, problem: SearchProblem) -> Ended:
+        """Return what a search has found."""
+        front, row, value = result.front, None, float("inf")
+        if len(front):
+            (plan, *_), value = front.plans, float(front.minimised()[0, 0])
+            rules = int(Dispatch[plan.dispatch.upper()]), int(Placement[plan.placement.upper()])
+            row = problem.row(np.arange(problem.layout.jobs) if plan.order is None else plan.order, plan.caps, rules)
+        return cls(row, value, result.history, result.evaluations, result.seconds, result.stop_reason)
+
+    @classmethod
+    def of(cls, saved: Saved, problem: SearchProblem) -> Ended:
+        """Return what a checkpoint holds of it."""
+        (row,) = saved_plans(saved, "row", problem, 1)
+        return cls(
+            row=row,
+            value=float(saved_values(saved, "value", problem, 1)[0, 0]),
+            history=history_of(saved.part("history"), 1),
+            evaluations=saved.whole("evaluations"),
+            seconds=saved.number("seconds"),
+            stop_reason=saved.text("stop_reason"),
+        )
+
+    def state(self) -> dict[str, Plain]:
+        """Return it as a checkpoint holds it."""
+        rows = [] if self.row is None else [self.row]
+        return {
+            "row": np.array(rows, dtype=np.int64),
+            "value": np.array([[self.value]]),
+            "history": history_state(self.history, 1),
+            "evaluations": self.evaluations,
+            "seconds": self.seconds,
+            "stop_reason": self.stop_reason,
+        }
 
 
 def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint) -> Result:
@@ -43,7 +95,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     jobs = len(workload)
     start, finish = np.full(jobs, np.nan), np.full(jobs, np.nan)
     counts = np.zeros((jobs, len(cluster.groups)), dtype=np.int64)
-    done: list[Result] = []
+    done: list[Ended] = []
     history: list[Moment] = []
     now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
     if running is not None:
@@ -57,22 +109,26 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
         problem = problem_of(inner, part, cluster, running=running)
         known = number <= len(saved.packages)
-        result = saved.packages[number - 1] if known else search_once(inner, problem, saved)
-        history += _later(result.history, done)
-        done.append(result)
-        if not len(result.front):
-            break  # cut short before its first plan
-        best = result.best()
-        start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
-        early = ended_early(result.stop_reason)
         if known:
-            saved.check(problem.objectives, result.front.values * problem.objectives.signs, values_of(problem, [best]))
+            with saved.reading():
+                ended = Ended.of(saved.packages[number - 1], problem)
+        else:
+            ended = Ended.by(search_once(inner, problem, saved), problem)
+        history += _later(ended.history, done)
+        done.append(ended)
+        if ended.row is None:
+            break  # cut short before its first plan
+        best = problem.schedule(ended.row)
+        start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
+        early = ended_early(ended.stop_reason)
+        if known:
+            saved.check(problem.objectives, np.array([[ended.value]]), values_of(problem, [best]))
         elif not early:
-            saved.end_package(result)
+            saved.end_package(ended.state())
         if early or number == len(packages):
             break
         now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
-        running, still = _state_at(now, result, part, cluster, running, rows)
+        running, still = _state_at(now, problem, ended.row, rows)
     schedule = Schedule(
         workload=workload,
         federation=cluster,
@@ -117,32 +173,29 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     )
 
 
-def _later(history: tuple[Moment, ...], done: list[Result]) -> list[Moment]:
+def _later(history: Sequence[Moment], done: list[Ended]) -> list[Moment]:
     # A package's history, counted on from those before it.
-    evaluations = sum(result.evaluations for result in done)
-    seconds = sum(result.seconds for result in done)
+    evaluations = sum(ended.evaluations for ended in done)
+    seconds = sum(ended.seconds for ended in done)
     return [
         replace(moment, evaluations=evaluations + moment.evaluations, seconds=seconds + moment.seconds)
         for moment in history
     ]
 
 
-def _state_at(
-    time: float, result: Result, part: Workload, cluster: Federation, running: RunningJobs | None, rows: Ints
-) -> tuple[RunningJobs, Ints]:
-    """Return what the package's best plan has running at a time, as the first rows of the next package."""
-    plan = result.front.plans[result.front.best_index(result.objectives[0])]
-    settings = result.settings
+def _state_at(time: float, problem: SearchProblem, row: Ints, rows: Ints) -> tuple[RunningJobs, Ints]:
+    """Return what a package's plan has running at a time, as the first rows of the next package."""
+    order, caps, dispatch, placement = unpacked(problem.layout, row)
     run = prepare(
-        part,
-        cluster,
-        Rules(order="fcfs" if plan.order is None else plan.order, dispatch=plan.dispatch, placement=plan.placement),
-        caps=plan.caps,
-        knowledge=settings.knowledge,
-        saturation=settings.saturation,
-        kill_at_estimate=settings.kill_at_estimate,
-        t0=settings.t0,
-        running=running,
+        problem.workload,
+        problem.federation,
+        Rules(order=order, dispatch=Dispatch(dispatch).name.lower(), placement=Placement(placement).name.lower()),
+        caps=caps,
+        knowledge=problem.knowledge,
+        saturation=problem.saturation,
+        kill_at_estimate=problem.kill_at_estimate,
+        t0=problem.problem.t0,
+        running=problem.running,
     )
     state = run.advance(until=time).running()
     return replace(state, time=time, rows=np.arange(len(state.rows))), rows[state.rows]

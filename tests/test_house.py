@@ -9,10 +9,14 @@ import sys
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fedsched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -161,6 +165,55 @@ def test_library_never_prints() -> None:
             continue
         calls = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
         assert not [n for n in calls if isinstance(n.func, ast.Name) and n.func.id == "print"], path
+
+
+RUNS_WHAT_IT_READS = {
+    "pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "yaml", "jsonpickle",
+    "torch", "runpy", "code", "codeop", "imp",
+}  # fmt: skip
+
+
+def opened(tree: ast.AST) -> Iterator[str]:
+    """Return what of a module could run what it reads, by its text."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                found = {name.name.partition(".")[0] for name in names} & RUNS_WHAT_IT_READS
+                yield from sorted(f"import {name}" for name in found)
+            case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in RUNS_WHAT_IT_READS:
+                yield f"from {module}"
+            case ast.Call(func=ast.Name(id="eval" | "exec" | "compile" | "__import__" as name)):
+                yield name
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="pickle"), attr="loads" | "load" | "Unpickler")):
+                yield ast.unparse(node)
+            case ast.keyword(arg="allow_pickle", value=ast.Constant(value=False)):
+                pass
+            case ast.keyword(arg="allow_pickle"):
+                yield "allow_pickle"
+            case ast.Call(func=ast.Attribute(attr="load" | "fromfile", value=ast.Name(id="np" | "numpy"))):
+                yield "np.load"
+
+
+def test_nothing_that_is_opened_is_run() -> None:
+    """Tests that no module can run what it reads: only islands pickle, and unpickle what they have just pickled."""
+    found = {}
+    for path in sorted((ROOT / "fedsched").rglob("*.py")):
+        ways = sorted(opened(ast.parse(path.read_text(encoding="utf-8"))))
+        if ways:
+            found[path.relative_to(ROOT).as_posix()] = ways
+    assert found == {
+        "fedsched/search/islands.py": ["import pickle", "pickle.loads(pickle.dumps(error))"],
+    }
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import pickle", "from yaml import load", "import numpy as np\nnp.load(path, allow_pickle=True)", "eval(text)",
+     "np.load(path)", "import dill as d", "exec(compile(text, '', 'exec'))", "from pickle import loads"],
+)  # fmt: skip
+def test_the_rule_sees_what_runs(code: str) -> None:
+    """Tests that the ways by which a file could be run are seen."""
+    assert any(opened(ast.parse(code)))
 
 
 def test_modules_stay_small() -> None:

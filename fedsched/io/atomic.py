@@ -26,19 +26,14 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     After an error or Ctrl-C inside the block the path is as it was and the temporary file is gone. A path that ends in
     .gz, .xz or .bz2 is compressed, the same bytes for the same content.
     """
-    given = Path(path)
-    if given.is_dir():
-        raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
-    # A device has no place to take, and an open pipe's name resolves to none.
-    if given.exists() and not given.is_file():
-        with _complaining(path), _compressed(given, given.open("wb")) as stream:
-            yield stream
-        return
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise OutputError(f"Cannot write {path}: the folder {target.parent} does not exist; make it first.")
-    temporary = target.parent / f".{target.name}.{secrets.token_hex(4)}.part"
     with _complaining(path):
+        target = _target(path)
+        if target is None:
+            given = Path(path)
+            with _compressed(given, given.open("wb")) as stream:
+                yield stream
+            return
+        temporary = _beside(target)
         try:
             with _compressed(target, temporary.open("xb")) as stream:
                 yield stream
@@ -47,6 +42,40 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Raise the error that `atomic_bytes` would, where the path cannot be written: before the work, not after it."""
+    with _complaining(path):
+        target = _target(path)
+        if target is not None:
+            temporary = _beside(target)  # permissions say too little: of a read-only disk, of a full one, of a quota
+            try:
+                temporary.touch(exist_ok=False)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+
+def _target(path: str | PathLike[str]) -> Path | None:
+    """Return the file that takes a path's place; None for a device or a pipe, which is written as it stands."""
+    given = Path(path)
+    if given.is_dir():
+        raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
+    if given.exists() and not os.access(given, os.W_OK):
+        raise OutputError(f"Cannot write {path}: it is write-protected; choose another name, or allow writing to it.")
+    # A device has no place to take, and an open pipe's name resolves to none.
+    if given.exists() and not given.is_file():
+        return None
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        if any(folder.exists() and not folder.is_dir() for folder in target.parents):
+            raise OutputError(f"Cannot write {path}: a part of the path is a file; check the path.")
+        raise OutputError(f"Cannot write {path}: the folder {target.parent} does not exist; make it first.")
+    return target
+
+
+def _beside(target: Path) -> Path:
+    return target.parent / f".{target.name}.{secrets.token_hex(4)}.part"
 
 
 @contextmanager
@@ -72,10 +101,8 @@ def _complaining(path: str | PathLike[str]) -> Iterator[None]:
     except OSError as error:
         if error.filename is not None and Path(error.filename).parent != Path(os.path.realpath(path)).parent:
             raise
-        cure = {
-            PermissionError: "choose a folder you may write to",
-            NotADirectoryError: "a part of the path is a file",
-        }.get(type(error), "check the path and the space left on the disk")
+        refused = isinstance(error, PermissionError)
+        cure = "choose a folder you may write to" if refused else "check the path and the space left on the disk"
         raise OutputError(f"Cannot write {path}: {error.strerror or error}; {cure}.") from error
 
 

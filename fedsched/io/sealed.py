@@ -1,4 +1,7 @@
-"""Checkpoints' files: a mark, the digest of what follows, and what was saved; written whole or not at all."""
+"""Checkpoints' files: a mark, the digest of what follows, and what was saved; written whole or not at all.
+
+What was saved is data (`fedsched.io.trees`): opening a file, whoever wrote it, runs nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import FedschedError
-from fedsched.io.atomic import atomic_bytes
+from fedsched.io.atomic import atomic_bytes, check_writable
 from fedsched.io.files import COMPRESSION_SUFFIXES
 
 if TYPE_CHECKING:
@@ -22,26 +25,46 @@ DIGEST = hashlib.sha256().digest_size
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """Where something saves itself. What is not as it was written stays shut: it could raise or run anything."""
+    """Where something saves itself. The digest tells damage, not malice: whoever reads on checks what he reads."""
 
     path: Path
-    mark: bytes  # with the format's version
+    mark: bytes  # ends with the format's version and a line feed
     what: str  # saves itself there, for messages
 
-    def read(self) -> bytes | None:
-        """Return what was saved last; None where there is no file yet."""
-        if not self.path.exists():
+    def read(self, most: int) -> bytes | None:
+        """Return what was saved last, `most` bytes or fewer; None where there is no file yet."""
+        written = self._content(len(self.mark) + DIGEST + most)
+        if written is None:
             return None
-        try:
-            written = self.path.read_bytes()
-        except OSError as error:
-            raise FedschedError(f"{self.path}: cannot be read ({error.strerror}); name another file.") from None
         if not written.startswith(self.mark):
+            kind = self.mark.rpartition(b" ")[0] + b" "
+            if written.startswith(kind) and (other := written[len(kind) :].partition(b"\n")[0]).isdigit():
+                raise self.refusal(
+                    f"not a checkpoint of this version but {(kind + other[:9]).decode()!r}, from which none goes on"
+                )
             raise self.refusal(f"not a checkpoint of {self.what}, or of another version")
         digest, content = written[len(self.mark) :][:DIGEST], written[len(self.mark) + DIGEST :]
         if digest != hashlib.sha256(content).digest():
             raise self.refusal("not a checkpoint as it was written")
         return content
+
+    def _content(self, most: int) -> bytes | None:
+        try:
+            if not self.path.exists():
+                return None
+            with self.path.open("rb") as stream:
+                if not stream.seekable():
+                    raise FedschedError(f"{self.path}: cannot be read (it is no file); name another file.")
+                written = stream.read(most + 1)
+        except OSError as error:
+            raise FedschedError(f"{self.path}: cannot be read ({error.strerror}); name another file.") from None
+        if len(written) > most:
+            raise self.refusal(f"not a checkpoint of {self.what}: it has more than {most:,} bytes, as none has")
+        return written
+
+    def check_writable(self) -> None:
+        """Raise, before hours of work, the error of a path that cannot be written."""
+        check_writable(self.path)
 
     def write(self, content: bytes | memoryview) -> None:
         """Save this in place of what was saved before."""

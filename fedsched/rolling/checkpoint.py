@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import time
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -11,18 +9,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.arrays import Counter
+from fedsched.engine.codes import Placement
 from fedsched.io.sealed import SealedFile, key_of
+from fedsched.io.trees import Saved, UnfitError, pack, unpack
+from fedsched.search.problem import PLAN_DISPATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from fedsched.engine.arrays import Ints
     from fedsched.engine.simulation import Simulation
+    from fedsched.io.trees import Plain
     from fedsched.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched rolling checkpoint 2\n"
+MARK = b"fedsched rolling checkpoint 3\n"
+WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
+SCRATCH = ("backfill", "packing", "scratch")  # no planner's run has another order to backfill by; room, not state
+UNKNOWN = ("state.start", "state.finish")  # NaN until they are known
+OF_JOBS = ("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position")
 
 
 class RunFile:
@@ -36,20 +44,21 @@ class RunFile:
 
     def resume(self, run: Simulation) -> dict[str, float] | None:
         """Set the run to what was saved and return the planner's memory; None where there is nothing yet."""
-        if self._file is None or (content := self._file.read()) is None:
+        if self._file is None:
             return None
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            saved = {name: file[name] for name in file.files}
-        if str(saved["key"]) != self._key:
-            raise self._file.refusal(
-                "the checkpoint of another run (other jobs, federation, settings or policy)", others=True
-            )
-        for name, array in _arrays(run):
-            array[...] = saved[name]
-        dispatch, placement = saved["rules"].tolist()
-        run.plan = run.plan._replace(dispatch=dispatch, placement=placement)
-        memory: dict[str, float] = json.loads(str(saved["memory"]))
-        return memory
+        most = WORDS + 2 * sum(array.nbytes for _, array in _arrays(run))
+        if (content := self._file.read(most)) is None:
+            return None
+        try:
+            saved = Saved(unpack(content, most))
+            if saved.text("key") == self._key:
+                self._file.check_writable()
+                return _restore(run, saved)
+        except UnfitError as error:
+            raise self._file.refusal(f"not a checkpoint as a rolling run leaves it ({error})") from None
+        raise self._file.refusal(
+            "the checkpoint of another run (other jobs, federation, settings or policy)", others=True
+        )
 
     def save_sometimes(self, run: Simulation, memory: dict[str, float]) -> None:
         """Save where the last time is long enough ago."""
@@ -60,14 +69,47 @@ class RunFile:
         """Save now; the file is never half-written."""
         if self._file is None:
             return
-        content: dict[str, NDArray[np.generic]] = dict(_arrays(run))
-        content["rules"] = np.array([run.plan.dispatch, run.plan.placement])
-        content["memory"] = np.array(json.dumps(memory))
-        content["key"] = np.array(self._key)
-        table = io.BytesIO()
-        np.savez(table, allow_pickle=False, **content)
-        self._file.write(table.getbuffer())
+        arrays: dict[str, Plain] = dict(_arrays(run))
+        rules = np.array([run.plan.dispatch, run.plan.placement])
+        self._file.write(pack({"key": self._key, "rules": rules, "memory": memory, "arrays": arrays}))
         self._saved_at = time.monotonic()
+
+
+def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
+    """Set the run to what was saved, once all of it is read: kernels look at no limits."""
+    arrays, rules = saved.part("arrays"), saved.ints("rules", (2,)).tolist()
+    if rules[0] not in tuple(PLAN_DISPATCH) or rules[1] not in tuple(Placement):
+        raise saved.unfit("rules", "must be a dispatch and a placement rule of plans")
+    now = dict(_arrays(run))
+    read = {name: _read(arrays, name, array, run) for name, array in now.items()}
+    memory = saved.part("memory")
+    remembered: dict[str, float] = {name: memory.whole(name) for name in ("replans", "evaluations")}
+    remembered["due"] = memory.number("due", -np.inf)
+    for name, array in now.items():
+        array[...] = read[name]
+    run.plan = run.plan._replace(dispatch=rules[0], placement=rules[1])
+    return remembered
+
+
+def _read(arrays: Saved, name: str, like: NDArray[np.generic], run: Simulation) -> NDArray[np.generic]:
+    if like.dtype == np.int64:
+        return arrays.ints(name, like.shape, -1, _most(name, run))
+    return arrays.floats(name, like.shape, unknown=name in UNKNOWN)
+
+
+def _most(name: str, run: Simulation) -> int | Ints:
+    """Return the greatest number that an array of the loop's may hold: many are places in others."""
+    jobs, nodes = run.problem.submit.size, run.problem.nodes
+    if name == "cap_row":
+        return len(run.plan.caps) - 1
+    if name == "state.counter":
+        most = np.full(len(Counter), jobs)
+        most[Counter.FREE], most[Counter.SATURATED_LINKS] = nodes, run.problem.groups.uplink.size
+        most[Counter.BREAKPOINTS] = run.state.profile.time.size
+        return most
+    if name.removeprefix("state.") in OF_JOBS:
+        return jobs - 1
+    return np.iinfo(np.int64).max
 
 
 def _arrays(run: Simulation) -> Iterator[tuple[str, NDArray[np.generic]]]:
@@ -82,7 +124,7 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
         yield name, value
     elif isinstance(value, tuple) and hasattr(value, "_fields"):
         for field in value._fields:
-            if field != "backfill":  # the queue itself: a planner's run has no other order to backfill by
+            if field not in SCRATCH:
                 yield from _fields(f"{name}.{field}", getattr(value, field))
 
 

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.policies import POLICIES
 from fedsched.search.crowding import least_crowded
+from fedsched.search.resting import saved_plans, saved_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.problem import SearchProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,28 @@ class Archive:
         self.values, self.entries = together[kept], entries
         self.changes += changed
         return changed
+
+    def state(self, length: int) -> dict[str, Plain]:
+        """Return what is kept: `length` is a row's."""
+        return {
+            "values": self.values,
+            "rows": np.array(self.rows(), dtype=np.int64).reshape(-1, length),
+            "policies": [entry.policy for entry in self.entries],  # "" where a row is
+            "changes": self.changes,
+        }
+
+    def restore(self, saved: Saved, problem: SearchProblem) -> None:
+        """Keep what was kept."""
+        policies = saved.words("policies")
+        values = saved_values(saved, "values", problem, len(policies))
+        rows = iter(saved_plans(saved, "rows", problem, policies.count("")))
+        if len(policies) > self.capacity:
+            raise saved.unfit("policies", f"must name {self.capacity} plans at most")
+        if not {name.lower() for name in policies} <= {"", *POLICIES}:
+            raise saved.unfit("policies", "must be names of policies")
+        self.values = values
+        self.entries = [Entry(None, name) if name else Entry(next(rows)) for name in policies]
+        self.changes = saved.whole("changes")
 
     def rows(self) -> list[Ints]:
         """Return the kept plans that are rows."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.io.sealed import SealedFile, check_checkpoint, key_of
+from fedsched.io.trees import Saved, UnfitError, pack, unpack
 from fedsched.search.crowding import least_crowded
-from fedsched.search.packing import pack, unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
 
     from fedsched.engine.arrays import Floats
+    from fedsched.io.trees import Plain
     from fedsched.search.archive import Entry
     from fedsched.search.methods import Method
     from fedsched.search.objectives import Objectives
@@ -23,47 +26,69 @@ if TYPE_CHECKING:
     from fedsched.search.run import Run
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched checkpoint 4\n"
-AGAIN = 4  # plans that are evaluated again when a search goes on
+MARK = b"fedsched checkpoint 5\n"
+AGAIN = 1_000_000  # job placements, about, by which plans are evaluated again when a search goes on
+LEAST_AGAIN = 4  # plans, however many jobs they have
 ROUNDING = 1e-9  # by which another machine's values may differ
+PLANS = 2500  # at most, that a search keeps, islands counted apart: archive, population, walkers, swarm
+HISTORY = 64 << 20  # bytes that may be more than plans: history, values, names
 
 
 class Checkpoint:
     """The file of one search, or of one package after the other; with no path it only remembers the packages."""
 
-    def __init__(self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int) -> None:
+    def __init__(
+        self, path: str | PathLike[str] | None, problem: SearchProblem, method: str, seed: int, *, islands: int = 1
+    ) -> None:
         if path is not None:
             check_checkpoint(path, "checkpoint")
         self._file = None if path is None else SealedFile(Path(path), MARK, "a search")
         self._key = "" if path is None else _key(problem, method, seed)
+        self._most = HISTORY + 8 * problem.layout.length * PLANS * (1 + islands)
         self._saved = self._read()  # the search that goes on, until it has begun
+        if self._file is not None:
+            self._file.check_writable()
         self._saved_at = time.monotonic()
-        self.packages: list[Any] = [] if self._saved is None else self._saved["packages"]  # what those gave that ended
+        self.packages: list[Saved] = [] if self._saved is None else self._saved.parts("packages")  # those that ended
 
-    def _read(self) -> dict[str, Any] | None:
-        if self._file is None or (content := self._file.read()) is None:
+    def _read(self) -> Saved | None:
+        if self._file is None or (content := self._file.read(self._most)) is None:
             return None
+        with self.reading():
+            saved = Saved(unpack(content, self._most))
+            if saved.text("key") == self._key:
+                saved.parts("packages")
+                return saved
+        raise self._file.refusal(
+            "the checkpoint of another search (other jobs, federation, objectives, method or seed)", others=True
+        )
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Say of which file it is what turns out not to be as searches leave it."""
         try:
-            saved: dict[str, Any] = unpack(content)
-        except Exception as error:  # whatever other versions of what is in it raise
-            raise self._file.refusal(f"not a checkpoint ({error})") from None
-        if saved["key"] != self._key:
-            raise self._file.refusal(
-                "the checkpoint of another search (other jobs, federation, objectives, method or seed)", others=True
-            )
-        return saved
+            yield
+        except UnfitError as error:
+            if self._file is None:
+                raise
+            raise self._file.refusal(f"not a checkpoint as a search leaves it ({error})") from None
 
-    def resume(self, run: Run) -> Method | None:
-        """Return the method as it was saved, its run restored; None where nothing has been saved of this search."""
+    def resume(self, run: Run, method: Method) -> None:
+        """Set run and method to what was saved; where nothing has been saved of this search, let them be."""
         saved, self._saved = self._saved, None
-        if saved is None or saved["method"] is None:
-            return None
-        run.restore(saved["run"])
-        kept = least_crowded(run.archive.values, AGAIN)
-        now = [_value_of(run.archive.entries[k], run.problem) for k in kept.tolist()]
-        if now:
-            self.check(run.problem.objectives, run.archive.values[kept], np.array(now))
-        return cast("Method", saved["method"])
+        if saved is None:
+            return
+        with self.reading():
+            now, its_state = saved.maybe("run"), saved.maybe("method")
+            if now is None or its_state is None:
+                return
+            run.restore(now)
+            method.restore(its_state, run)
+        archive = run.archive
+        kept = least_crowded(archive.values, max(LEAST_AGAIN, AGAIN // run.problem.layout.jobs))
+        values = [_value_of(archive.entries[k], run.problem) for k in kept.tolist()]
+        if values:
+            self.check(run.problem.objectives, archive.values[kept], np.array(values))
 
     def check(self, objectives: Objectives, before: Floats, now: Floats) -> None:
         """Raise where plans have other values now: the key knows the objectives by their names, functions too."""
@@ -74,9 +99,9 @@ class Checkpoint:
                 f"the checkpoint of another search (by {name!r} its plans have other values now)", others=True
             )
 
-    def end_package(self, given: object) -> None:
+    def end_package(self, given: dict[str, Plain]) -> None:
         """Keep what a package's search gave: it is not searched again."""
-        self.packages.append(given)
+        self.packages.append(Saved(given))
         self._write(None, None)
 
     def save_sometimes(self, run: Run, method: Method) -> None:
@@ -86,12 +111,13 @@ class Checkpoint:
 
     def save(self, run: Run, method: Method) -> None:
         """Save now; the file is never half-written."""
-        self._write(run.checkpoint(), method)
+        self._write(run.state(), method.state())
 
-    def _write(self, run: dict[str, object] | None, method: Method | None) -> None:
+    def _write(self, run: dict[str, Plain] | None, method: dict[str, Plain] | None) -> None:
         if self._file is None:
             return
-        self._file.write(pack({"key": self._key, "packages": self.packages, "run": run, "method": method}))
+        packages: list[Plain] = [package.fields for package in self.packages]
+        self._file.write(pack({"key": self._key, "packages": packages, "run": run, "method": method}))
         self._saved_at = time.monotonic()
 
 

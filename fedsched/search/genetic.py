@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.search.adapters import deap_toolbox
 from fedsched.search.population import first_population
+from fedsched.search.resting import saved_plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
     from deap import base
 
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Run
 
 POPULATION = 100
 ELITE = 2
 CROSSED = 0.9  # share of the children that have two parents
+RECORDED = ("best", "mean")  # of each generation, in the logbook
 REDRAWN = 0.3  # share of the jobs whose caps a redraw sets
 
 
@@ -53,6 +56,23 @@ class Genetic:
         )
         self._generation += 1
         return True
+
+    def state(self) -> dict[str, Plain]:
+        """Return the population and the record of its generations."""
+        record = {name: np.array(self.logbook.select(name), dtype=np.float64) for name in RECORDED}
+        return {"generation": self._generation, "rows": self._rows, "values": self._values, "record": record}
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on with that population."""
+        self._generation = saved.whole("generation")
+        count = POPULATION if self._generation else 0
+        self._rows = saved_plans(saved, "rows", run.problem, count)
+        self._values = saved.floats("values", (count,))
+        record = saved.part("record")
+        columns = [record.floats(name, (self._generation,)).tolist() for name in RECORDED]
+        self.logbook.clear()
+        for generation, values in enumerate(zip(*columns, strict=True)):
+            self.logbook.record(generation=generation, **dict(zip(RECORDED, values, strict=True)))
 
     def _evaluate(self, run: Run) -> Callable[[Ints], Floats]:
         return lambda rows: run.scalar(run.evaluate(rows))

@@ -12,10 +12,11 @@ from uuid import uuid4
 
 import numpy as np
 
+from fedsched.io.trees import Saved, pack, unpack
 from fedsched.search.crowding import least_crowded
 from fedsched.search.driver import drive
 from fedsched.search.methods import Welcoming
-from fedsched.search.packing import pack, unpack
+from fedsched.search.resting import saved_plans, saved_values
 from fedsched.search.run import CutShort, Run
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from fedsched.engine.arrays import Floats, Ints
-    from fedsched.search.methods import MethodInfo
+    from fedsched.io.trees import Plain
+    from fedsched.search.methods import Method, MethodInfo
     from fedsched.search.problem import SearchProblem
     from fedsched.search.stopping import StoppingRule
 
@@ -41,7 +43,7 @@ class Island:
     seed: int
     done: int = 0  # evaluations
     ended: bool = False  # the method has no more to do, whatever is left of the budget
-    state: bytes = b""  # its run and its method, packed, as the last epoch left them
+    state: bytes = b""  # of its run and its method, packed, as the last epoch left them
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +86,12 @@ class Archipelago:
 
     def __init__(self, run: Run, info: MethodInfo, islands: int) -> None:
         self.info = info
+        self._length = run.problem.layout.length
         self.executor: Executor | None = None  # given before the first step, and again after a checkpoint
         seeds = np.random.SeedSequence(run.seed).generate_state(islands, dtype=np.uint32).tolist()
         self._islands = [Island(seed) for seed in seeds]
         nothing: tuple[list[Ints], Floats] = ([], np.zeros((0, len(run.problem.objectives.names))))
         self._found = [nothing] * islands  # the archive of each, by which the next one profits
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "executor": None}
 
     def step(self, run: Run) -> bool:
         """Let every island live for an epoch, then collect what they have found."""
@@ -108,7 +108,7 @@ class Archipelago:
             if isinstance(landing, Raised):
                 raise landing.error
             self._islands[k] = landing.island
-            self._found[k] = rows, values = unpack(landing.archive)
+            self._found[k] = rows, values = _plans(Saved(unpack(landing.archive)), run.problem)
             run.account(landing.island.done - epochs[k].island.done, values, rows)
         if lost is not None:
             raise lost
@@ -138,13 +138,45 @@ class Archipelago:
             info=self.info,
             island=island,
             reference=run.reference,
-            seeds=pack(run.seeds[: 0 if island.state else None]),  # they are only needed at first
+            seeds=pack({"rows": run.seeds[: 0 if island.state else None]}),  # they are only needed at first
             bounds=run.bounds,
             share=share,
             evaluations=island.done + length,
             seconds=seconds,
-            immigrants=pack(emigrants(*self._found[k - 1])),
+            immigrants=pack(_as_arrays(self._length, *emigrants(*self._found[k - 1]))),
         )
+
+    # ---- rest ---------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Plain]:
+        """Return how far every island is, and what it has found."""
+        islands: list[Plain] = [
+            {
+                "done": island.done,
+                "ended": island.ended,
+                "state": unpack(island.state) if island.state else None,
+                **_as_arrays(self._length, *found),
+            }
+            for island, found in zip(self._islands, self._found, strict=True)
+        ]
+        return {"islands": islands}
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on with all islands; none sails before each is found to be as an epoch leaves it."""
+        islands = saved.parts("islands")
+        if len(islands) != len(self._islands):
+            raise saved.unfit("islands", f"must be {len(self._islands)}, not {len(islands)}")
+        for k, one in enumerate(islands):
+            state = one.maybe("state")
+            if state is not None:
+                _set_down(state, Run(run.problem, run.seed, run.stop, run.reference, run.seeds, run.bounds), self.info)
+            self._islands[k] = replace(
+                self._islands[k],
+                done=one.whole("done"),
+                ended=one.flag("ended"),
+                state=b"" if state is None else pack(state.fields),
+            )
+            self._found[k] = _plans(one, run.problem)
 
     # ---- what an executor may do to an epoch --------------------------------------------------------------------
 
@@ -217,13 +249,11 @@ def _lived(epoch: Epoch) -> Landing:
     rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
     if epoch.share is not None:
         rules.append(MaxEvaluations(epoch.share))
-    run = Run(epoch.problem.anew(), island.seed, rules, epoch.reference, unpack(epoch.seeds), epoch.bounds)
-    if island.state:
-        saved, method = unpack(island.state)
-        run.restore(saved)
-    else:
-        method = epoch.info.make(run)
-    immigrants, values = unpack(epoch.immigrants)
+    problem = epoch.problem.anew()
+    seeds = saved_plans(Saved(unpack(epoch.seeds)), "rows", problem)
+    run = Run(problem, island.seed, rules, epoch.reference, seeds, epoch.bounds)
+    method = _set_down(Saved(unpack(island.state)), run, epoch.info) if island.state else epoch.info.make(run)
+    immigrants, values = _plans(Saved(unpack(epoch.immigrants)), problem)
     if immigrants:
         run.archive.add(values, immigrants)
         if isinstance(method, Welcoming):
@@ -232,8 +262,26 @@ def _lived(epoch: Epoch) -> Landing:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
     drive(run, method)
     ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
-    state = pack((run.checkpoint(), method))
-    return Landing(replace(island, done=run.evaluations, ended=ended, state=state), pack(run.archive.plans()))
+    state = pack({"run": run.state(), "method": method.state()})
+    archive = pack(_as_arrays(problem.layout.length, *run.archive.plans()))
+    return Landing(replace(island, done=run.evaluations, ended=ended, state=state), archive)
+
+
+def _set_down(saved: Saved, run: Run, info: MethodInfo) -> Method:
+    """Set a run to what an epoch left of it, and return its method."""
+    run.restore(saved.part("run"))
+    method = info.make(run)
+    method.restore(saved.part("method"), run)
+    return method
+
+
+def _as_arrays(length: int, rows: list[Ints], values: Floats) -> dict[str, Plain]:
+    return {"rows": np.array(rows, dtype=np.int64).reshape(-1, length), "values": values}
+
+
+def _plans(saved: Saved, problem: SearchProblem) -> tuple[list[Ints], Floats]:
+    rows = saved_plans(saved, "rows", problem)
+    return list(rows), saved_values(saved, "values", problem, len(rows))
 
 
 def _pickles(epoch: Epoch) -> bool:

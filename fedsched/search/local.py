@@ -8,6 +8,7 @@ from fedsched.search.descent import Accept
 from fedsched.search.walkers import Walkers
 
 if TYPE_CHECKING:
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.run import Run
 
 TRIALS = 500  # a step
@@ -45,6 +46,18 @@ class SingleWalk:
         walkers.walk(run, min(TRIALS, run.left))
         return True
 
+    def state(self) -> dict[str, Plain]:
+        """Return where the walk is."""
+        return {"restarts": self._restarts, "walkers": self._walkers.state() if self._begun else None}
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Walk on from there."""
+        self._restarts = saved.whole("restarts")
+        walkers = saved.maybe("walkers")
+        self._begun = walkers is not None
+        if walkers is not None:
+            self._walkers.restore(walkers, run, most=1)
+
 
 def annealing(run: Run) -> SingleWalk:
     """Return simulated annealing; it cools over the evaluation budget, or over 100,000 where there is none."""
@@ -67,3 +80,11 @@ class RandomPlans:
         self._batch += 1
         run.evaluate(run.problem.random_rows(BATCH, run.generator(self._batch)))
         return True
+
+    def state(self) -> dict[str, Plain]:
+        """Return how many batches there were."""
+        return {"batch": self._batch}
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on with the next batch."""
+        self._batch = saved.whole("batch")

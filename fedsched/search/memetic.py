@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.run import Run
 
 POPULATION = 100
@@ -63,6 +64,30 @@ class Memetic:
         self._gained[side] = MEMORY * self._gained[side] + run.hypervolume() - merit
         self._paid[side] = MEMORY * self._paid[side] + spent
         return True
+
+    def state(self) -> dict[str, Plain]:
+        """Return the population, the walkers, and what either side has brought."""
+        begun = self._population is not None
+        return {
+            "generation": self._generation,
+            "stretch": self._stretch,
+            "spent": self._spent,
+            "gained": self._gained,
+            "paid": self._paid,
+            "population": None if self._population is None else self._population.state(),
+            "walkers": self.walkers.state() if begun else None,
+        }
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on with all of that; where nothing had begun, begin."""
+        population, walkers = saved.maybe("population"), saved.maybe("walkers")
+        if population is None or walkers is None:
+            return
+        self._generation = saved.whole("generation")
+        self._stretch = saved.whole("stretch", SHORTEST, LONGEST)
+        self._spent, self._gained, self._paid = (saved.floats(name, (2,)) for name in ("spent", "gained", "paid"))
+        self._population = Population.of(population, run.problem, POPULATION)
+        self.walkers.restore(walkers, run, most=max(MEMBERS, len(run.problem.objectives.names) + 1))
 
     def _shares(self) -> Floats:
         # Both sides get their least share; the rest goes by what an evaluation of theirs has brought lately.

@@ -13,15 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.run import Run
 
 
 @runtime_checkable
 class Method(Protocol):
-    """A search in steps. Its state is its attributes and pickles; the run is handed to each step and not kept."""
+    """A search in steps. The run is handed to each step and not kept; its state is data: arrays, numbers, words."""
 
     def step(self, run: Run) -> bool:
         """Do one generation (or its like) and return whether there is more to do."""
+        ...
+
+    def state(self) -> dict[str, Plain]:
+        """Return all that another process needs to go on."""
+        ...
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on as the method did whose state this is; raise an UnfitError where it is none of this run's problem."""
         ...
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fedsched.search.population import Population, first_population
 
 if TYPE_CHECKING:
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.run import Run
 
 POPULATION = 100
@@ -29,3 +30,17 @@ class Moga:
             self._population.survive(children, run.evaluate(children))
         self._generation += 1
         return True
+
+    def state(self) -> dict[str, Plain]:
+        """Return the population and its generation."""
+        population = self._population
+        return {
+            "generation": self._generation,
+            "population": None if population is None else population.state(),
+        }
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on with that population."""
+        self._generation = saved.whole("generation")
+        population = saved.maybe("population")
+        self._population = None if population is None else Population.of(population, run.problem, POPULATION)

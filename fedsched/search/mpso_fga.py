@@ -11,10 +11,12 @@ from fedsched.search.crowding import crowding
 from fedsched.search.fuzzy import progress, promotion
 from fedsched.search.keys import cross_keys
 from fedsched.search.population import by_rank_and_crowding
+from fedsched.search.resting import saved_keys, saved_values
 from fedsched.search.swarm import Particles
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Run
 
@@ -52,6 +54,29 @@ class SwarmFuzzyGenetic:
         promoted = rng.random(SWARM) < promotion(advance[:, 0], advance[:, 1])
         self._breed(run, np.flatnonzero(promoted), rng)
         return True
+
+    def state(self) -> dict[str, Plain]:
+        """Return the swarm, its values and its archive."""
+        return {
+            "steps": self._steps,
+            "particles": None if self._particles is None else self._particles.state(),
+            "values": self._values,
+            "archive": self._archive,
+            "archive_values": self._archive_values,
+        }
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Go on with that swarm."""
+        self._steps = saved.whole("steps")
+        particles, problem = saved.maybe("particles"), run.problem
+        if particles is None:
+            return
+        self._particles = Particles.of(particles, problem, SWARM, len(problem.objectives.names))
+        self._values = saved_values(saved, "values", problem, SWARM)
+        self._archive = saved_keys(saved, "archive", problem)
+        self._archive_values = saved_values(saved, "archive_values", problem, len(self._archive))
+        if not 1 <= len(self._archive) <= ARCHIVE:
+            raise saved.unfit("archive", f"must hold 1 to {ARCHIVE} genomes")
 
     def _begin(self, run: Run) -> None:
         problem = run.problem

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.search.crowding import crowding
+from fedsched.search.resting import saved_plans, saved_values
 from fedsched.search.variation import crossed, mutated, tournament
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Run
 
 RANDOM = 0.2  # share of a first population that is random, however many seeds there are
@@ -25,6 +28,19 @@ class Population:
         best = by_rank_and_crowding(values, size)
         self.rows, self.values = rows[best], values[best]
         self._standing = np.arange(len(best))  # of each row, 0 the best
+
+    def state(self) -> dict[str, Plain]:
+        """Return the plans, and how they stand among each other."""
+        return {"rows": self.rows, "values": self.values, "standing": self._standing}
+
+    @classmethod
+    def of(cls, saved: Saved, problem: SearchProblem, size: int) -> Population:
+        """Return the population whose state this is."""
+        population = cls.__new__(cls)
+        population.rows = saved_plans(saved, "rows", problem, size)
+        population.values = saved_values(saved, "values", problem, size)
+        population._standing = saved.ints("standing", (size,), most=size - 1)
+        return population
 
     def children(self, run: Run, generation: int) -> Ints:
         """Return children that are new, as many as there are parents or fewer."""

@@ -156,6 +156,19 @@ class SearchProblem:
         repair(self.problem, self.space, rows, self.states[0])
         return rows
 
+    def holds(self, rows: Ints) -> bool:
+        """Return whether the rows are plans that `repaired` would leave as they are."""
+        layout, space = self.layout, self.space
+        caps, rules = layout.caps(rows), layout.rules(rows)
+        return bool(
+            (np.sort(layout.orders(rows), axis=1) == np.arange(layout.jobs)).all()
+            and (caps >= 0).all()
+            and (caps <= space.limits).all()
+            and np.isin(rules[:, 0], space.dispatches).all()
+            and np.isin(rules[:, 1], space.placements).all()
+            and np.array_equal(self.repaired(rows.copy()), rows)
+        )
+
     def rows_of_keys(self, keys: Floats) -> Ints:
         """Return the plans of genomes of keys, and write the repaired weights back into the genomes.
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.problem import SearchProblem
     from fedsched.search.stopping import StoppingRule
 
@@ -129,7 +130,7 @@ class Run:
         random = self.problem.random_rows(max(count - len(self.seeds), 1), self.generator())
         return np.concatenate([self.seeds, random])[:count]
 
-    # ---- history and checkpoints --------------------------------------------------------------------------------
+    # ---- history, and rest --------------------------------------------------------------------------------
 
     def remember(self) -> None:
         """Add a line to the history, where something has changed, and let the callback look."""
@@ -160,20 +161,47 @@ class Run:
         volume = hypervolume(inside / box, ref=self.reference / box)
         return float(volume / np.prod((self.reference - low) / box))
 
-    def checkpoint(self) -> dict[str, object]:
+    def state(self) -> dict[str, Plain]:
         """Return what a later process needs to go on, beside the problem and the rules."""
         return {
-            "archive": self.archive,
+            "archive": self.archive.state(self.problem.layout.length),
             "evaluations": self.evaluations,
             "improved_at": self.improved_at,
             "steps": self.steps,
-            "history": self.history,
+            "history": history_state(self.history, len(self.problem.objectives.names)),
             "seconds": self.seconds,
         }
 
-    def restore(self, saved: dict[str, object]) -> None:
+    def restore(self, saved: Saved) -> None:
         """Go on where a checkpoint was made."""
-        for name in ("archive", "evaluations", "improved_at", "steps", "history"):
-            setattr(self, name, saved[name])
-        self._seconds_before = float(saved["seconds"])  # type: ignore[arg-type]
+        self.archive.restore(saved.part("archive"), self.problem)
+        self.evaluations = saved.whole("evaluations")
+        self.improved_at = saved.whole("improved_at", most=self.evaluations)
+        self.steps = saved.whole("steps")
+        self.history = history_of(saved.part("history"), len(self.problem.objectives.names))
+        self._seconds_before = saved.number("seconds")
         self._begun = time.perf_counter()
+        self._volume = (-1, 0.0)
+
+
+def history_state(history: Sequence[Moment], objectives: int) -> dict[str, Plain]:
+    """Return a history as arrays."""
+    return {
+        "evaluations": np.array([moment.evaluations for moment in history], dtype=np.int64),
+        "seconds": np.array([moment.seconds for moment in history], dtype=np.float64),
+        "best": np.array([moment.best for moment in history], dtype=np.float64).reshape(-1, objectives),
+        "hypervolume": np.array([moment.hypervolume for moment in history], dtype=np.float64),
+    }
+
+
+def history_of(saved: Saved, objectives: int) -> list[Moment]:
+    """Return the history whose arrays these are."""
+    evaluations = saved.ints("evaluations", (None,))
+    count = len(evaluations)
+    columns = (
+        evaluations.tolist(),
+        saved.floats("seconds", (count,), 0.0).tolist(),
+        map(tuple, saved.floats("best", (count, objectives)).tolist()),
+        saved.floats("hypervolume", (count,)).tolist(),
+    )
+    return [Moment(*line) for line in zip(*columns, strict=True)]

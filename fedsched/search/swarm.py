@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.keys import fly_keys
+from fedsched.search.keys import FASTEST, fly_keys
+from fedsched.search.resting import saved_keys
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Run
 
 SWARM = 40
@@ -23,6 +26,23 @@ class Particles:
         self.velocities = np.zeros_like(positions)
         self.own = positions.copy()  # personal bests
         self.own_values = values.copy()
+
+    def state(self) -> dict[str, Plain]:
+        """Return where all are, how fast, and where they were best."""
+        return {
+            "positions": self.positions,
+            "velocities": self.velocities,
+            "own": self.own,
+            "own_values": self.own_values,
+        }
+
+    @classmethod
+    def of(cls, saved: Saved, problem: SearchProblem, *values: int) -> Particles:
+        """Return the particles whose state this is; `values` is the shape of theirs, the swarm's size first."""
+        particles = cls(saved_keys(saved, "positions", problem, values[0]), saved.floats("own_values", values))
+        particles.velocities = saved.floats("velocities", particles.positions.shape, -FASTEST, FASTEST)
+        particles.own = saved_keys(saved, "own", problem, values[0])
+        return particles
 
     def fly(self, leaders: Floats, leader_of: Ints, *, seed: int, step: int) -> None:
         """Move every particle towards its own best and its leader, a row of `leaders`."""
@@ -56,3 +76,13 @@ class ParticleSwarm:
         better = values < swarm.own_values
         swarm.own[better], swarm.own_values[better] = swarm.positions[better], values[better]
         return True
+
+    def state(self) -> dict[str, Plain]:
+        """Return the swarm and how often it flew."""
+        return {"steps": self._steps, "particles": None if self._particles is None else self._particles.state()}
+
+    def restore(self, saved: Saved, run: Run) -> None:
+        """Fly on."""
+        self._steps = saved.whole("steps")
+        particles = saved.maybe("particles")
+        self._particles = None if particles is None else Particles.of(particles, run.problem, SWARM)

@@ -13,14 +13,18 @@ from fedsched.engine.codes import Status
 from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
 from fedsched.search.descent import Accept, Goal, Walker, descend
+from fedsched.search.resting import saved_plans
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Run
 
 LATE = 100  # how far back late acceptance looks
 POCKET = 64  # non-dominated plans that a walker may bring home from one stretch
 GREATEST_SHARE = 0.9  # of a direction's value: the greatest distance, which finds bends of a front that sums miss
+REMEMBERED = ("current", "best", "value", "objectives", "late", "steps", "heat", "ends", "stream")  # of a walker
 DRIFT = 0.05  # changes of ideal and scale, relative to the scale, that are let be
 
 
@@ -30,39 +34,53 @@ class Walkers:
     def __init__(
         self, run: Run, *, members: int, accept: Accept = Accept.LATE, greatest_share: float = GREATEST_SHARE
     ) -> None:
-        length, jobs = run.problem.layout.length, run.problem.layout.jobs
         objectives = run.problem.objectives
         m = len(objectives.names)
-        pocket = POCKET if m > 1 else 1
         self.accept = accept
         self._greatest_share = greatest_share
         self.weights = np.tile(np.array(objectives.weights) / sum(objectives.weights), (members, 1))
         self.ideal = np.zeros(m)
         self.scale = np.abs(run.reference)
         self._columns, self._signs = objectives.columns, objectives.signs
-        self.walkers = [
-            Walker(
-                current=np.zeros(length, dtype=np.int64),
-                trial=np.zeros(length, dtype=np.int64),
-                best=np.zeros(length, dtype=np.int64),
-                value=np.full(2, np.inf),
-                objectives=np.full((2, m), np.inf),
-                late=np.full(LATE, np.inf),
-                steps=np.zeros(2, dtype=np.int64),
-                heat=np.array([0.0, 1.0]),
-                ends=np.zeros(jobs),
-                stream=np.zeros(1, dtype=np.uint64),
-                pocket_values=np.zeros((pocket, m)),
-                pocket_rows=np.zeros((pocket, length), dtype=np.int64),
-                pocket_size=np.zeros(1, dtype=np.int64),
-            )
-            for _ in range(members)
-        ]
+        self.walkers = [_nowhere(run.problem) for _ in range(members)]
         for k, walker in enumerate(self.walkers):
             begin_stream(walker.stream, run.seed, 0, k)
 
     def __len__(self) -> int:
         return len(self.walkers)
+
+    def state(self) -> dict[str, Plain]:
+        """Return where all walkers are, and what they go by; pockets are empty between stretches."""
+        of_all: dict[str, Plain] = {
+            name: np.stack([getattr(walker, name) for walker in self.walkers]) for name in REMEMBERED
+        }
+        return {"weights": self.weights, "ideal": self.ideal, "scale": self.scale, **of_all}
+
+    def restore(self, saved: Saved, run: Run, *, most: int) -> None:
+        """Walk on from there, with as many walkers as there were."""
+        objectives = len(self.ideal)
+        self.weights = saved.floats("weights", (None, objectives), 0.0)
+        members = len(self.weights)
+        if not 1 <= members <= most:
+            raise saved.unfit("weights", f"must be those of 1 to {most} walkers")
+        self.ideal = saved.floats("ideal", (objectives,))
+        self.scale = saved.floats("scale", (objectives,), 0.0)
+        jobs = run.problem.layout.jobs
+        of_all = {
+            "current": saved_plans(saved, "current", run.problem, members),
+            "best": saved_plans(saved, "best", run.problem, members),
+            "value": saved.floats("value", (members, 2)),
+            "objectives": saved.floats("objectives", (members, 2, objectives)),
+            "late": saved.floats("late", (members, LATE)),
+            "steps": saved.ints("steps", (members, 2)),
+            "heat": saved.floats("heat", (members, 2), 0.0),
+            "ends": saved.floats("ends", (members, jobs)),
+            "stream": saved.streams("stream", members),
+        }
+        self.walkers = [_nowhere(run.problem) for _ in range(members)]
+        for k, walker in enumerate(self.walkers):
+            for name, values in of_all.items():
+                getattr(walker, name)[:] = values[k]
 
     def goal(self, k: int) -> Goal:
         """Return what a walker goes by."""
@@ -155,3 +173,24 @@ class Walkers:
             )
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
+
+
+def _nowhere(problem: SearchProblem) -> Walker:
+    """Return a walker that has not been set down yet."""
+    length, objectives = problem.layout.length, len(problem.objectives.names)
+    pocket = POCKET if objectives > 1 else 1
+    return Walker(
+        current=np.zeros(length, dtype=np.int64),
+        trial=np.zeros(length, dtype=np.int64),
+        best=np.zeros(length, dtype=np.int64),
+        value=np.full(2, np.inf),
+        objectives=np.full((2, objectives), np.inf),
+        late=np.full(LATE, np.inf),
+        steps=np.zeros(2, dtype=np.int64),
+        heat=np.array([0.0, 1.0]),
+        ends=np.zeros(problem.layout.jobs),
+        stream=np.zeros(1, dtype=np.uint64),
+        pocket_values=np.zeros((pocket, objectives)),
+        pocket_rows=np.zeros((pocket, length), dtype=np.int64),
+        pocket_size=np.zeros(1, dtype=np.int64),
+    )

@@ -28,11 +28,11 @@ from fedsched.io import read, read_federation, write, write_federation
 from fedsched.io import schedules as schedule_files
 from fedsched.io.batsim import read_batsim, write_batsim
 from fedsched.io.sealed import SealedFile
+from fedsched.io.trees import pack
 from fedsched.market.files import read_market
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
 from fedsched.search.checkpoint import MARK, Checkpoint
-from fedsched.search.packing import pack
 from fedsched.search.run import Moment
 from fedsched.workload import Workload
 
@@ -215,13 +215,14 @@ def runs_file(_: Path) -> bytes:
 def read_checkpoint(path: Path) -> object:
     """Return what a search that finds this checkpoint goes on with."""
     saved = Checkpoint.__new__(Checkpoint)
-    saved._file, saved._key = SealedFile(path, MARK, "a search"), "key"
+    saved._file, saved._key, saved._most = SealedFile(path, MARK, "a search"), "key", 1 << 20
     return saved._read()
 
 
 def checkpoint_file(folder: Path) -> bytes:
     """Return a checkpoint."""
-    content = pack({"key": "key", "run": {"evaluations": 3, "values": list(range(50))}, "method": None})
+    run = {"evaluations": 3, "values": np.arange(50)}
+    content = pack({"key": "key", "packages": [], "run": run, "method": None})
     return written(folder, "sound.ckpt", lambda p: SealedFile(p, MARK, "a search").write(content))
 
 

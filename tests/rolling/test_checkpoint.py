@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
+import pickle
 import subprocess
 import sys
+import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +18,8 @@ from rolling_cases import crowd, unlike
 
 import fedsched as fs
 from fedsched.errors import FedschedError, OutputError
+from fedsched.io.sealed import DIGEST
+from fedsched.io.trees import pack, unpack
 from fedsched.rolling import Rolling, checkpoint, planner
 from fedsched.simulate import prepare
 
@@ -64,7 +70,7 @@ for moment in [*np.random.default_rng(7).integers(1, 13, size=10).tolist(), None
 def test_a_killed_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
     """Tests ten kills at random moments: at each a new process goes on, and the last one ends as if none had been."""
     whole = fs.simulate(WORKLOAD, MACHINE, POLICY)
-    command = [sys.executable, "-c", KILLER, str(tmp_path / "run.npz")]
+    command = [sys.executable, "-c", KILLER, str(tmp_path / "run.ckpt")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     *killed, table, _ = done.stdout.splitlines()
@@ -80,7 +86,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
     """Tests that after Ctrl-C, wherever it strikes, a second call gives the schedule of an undisturbed run."""
     whole = fs.simulate(WORKLOAD, MACHINE, POLICY)
     for strike in (1, 20, 45):
-        path = tmp_path / f"{strike}.npz"
+        path = tmp_path / f"{strike}.ckpt"
         calls = [0]
 
         def stop(done: int, total: int, calls: list[int] = calls, strike: int = strike) -> None:
@@ -109,7 +115,7 @@ def strike_the_twelfth(monkeypatch: pytest.MonkeyPatch, name: str, strike: Calla
 def test_a_search_that_is_interrupted_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that Ctrl-C within a search saves the instant: the second call begins there, not at the beginning."""
     strike_the_twelfth(monkeypatch, "drive", lambda: planner.INTERRUPTED)
-    policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
+    policy = replace(POLICY, checkpoint=tmp_path / "run.ckpt")
     assert not fs.simulate(WORKLOAD, MACHINE, policy).complete
     begun: list[int] = []
     second = fs.simulate(WORKLOAD, MACHINE, policy, progress=lambda done, total: begun.append(done))
@@ -125,7 +131,7 @@ def test_a_plan_that_is_found_but_not_followed_was_never_made(tmp_path: Path, mo
         raise KeyboardInterrupt
 
     found = strike_the_twelfth(monkeypatch, "unpacked", interrupt)
-    policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
+    policy = replace(POLICY, checkpoint=tmp_path / "run.ckpt")
     run = prepare(WORKLOAD, MACHINE, policy)
     with pytest.raises(KeyboardInterrupt):
         run.advance()
@@ -138,7 +144,7 @@ def test_a_plan_that_is_found_but_not_followed_was_never_made(tmp_path: Path, mo
 def test_the_file_of_other_running_jobs_is_refused(tmp_path: Path) -> None:
     """Tests that runs which begin with the same jobs running, but elsewhere, are not mixed up."""
     running = prepare(FEW, MACHINE, "fcfs").advance(until=5.0).running()
-    policy = replace(POLICY, checkpoint=tmp_path / "run.npz")
+    policy = replace(POLICY, checkpoint=tmp_path / "run.ckpt")
     prepare(FEW, MACHINE, policy, running=running)
     prepare(FEW, MACHINE, policy, running=running)
     with pytest.raises(FedschedError, match="the checkpoint of another run"):
@@ -157,7 +163,7 @@ def test_the_file_of_other_running_jobs_is_refused(tmp_path: Path) -> None:
 )
 def test_the_file_of_another_run_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     """Tests that other jobs, another federation, seed or objective are not mixed up, and that the error says so."""
-    path = tmp_path / "run.npz"
+    path = tmp_path / "run.ckpt"
     fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
     given = {"workload": FEW, "machine": MACHINE, "policy": POLICY} | change
     other = replace(given["policy"], checkpoint=path)  # type: ignore[type-var]
@@ -181,17 +187,17 @@ def _flipped(content: bytes) -> bytes:
 )
 def test_a_damaged_file_is_refused(tmp_path: Path, damage: object) -> None:
     """Tests that a file that is no checkpoint, or not whole, is an error with its name and the cure."""
-    path = tmp_path / "run.npz"
+    path = tmp_path / "run.ckpt"
     policy = replace(POLICY, checkpoint=path)
     fs.simulate(FEW, MACHINE, policy)
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
-    with pytest.raises(FedschedError, match=r"run\.npz: not a checkpoint.*delete it to begin anew"):
+    with pytest.raises(FedschedError, match=r"run\.ckpt: not a checkpoint.*delete it to begin anew"):
         fs.simulate(FEW, MACHINE, policy)
 
 
 def test_no_flipped_bit_is_taken_for_a_state(tmp_path: Path) -> None:
     """Tests several hundred flips of one bit, everywhere in the file: each is refused, and the intact file is not."""
-    path = tmp_path / "run.npz"
+    path = tmp_path / "run.ckpt"
     policy = replace(POLICY, checkpoint=path)
     whole = fs.simulate(FEW, MACHINE, policy)
     content = path.read_bytes()
@@ -200,15 +206,66 @@ def test_no_flipped_bit_is_taken_for_a_state(tmp_path: Path) -> None:
         flipped = bytearray(content)
         flipped[place] ^= 1 << int(rng.integers(8))
         path.write_bytes(flipped)
-        with pytest.raises(FedschedError, match=r"run\.npz: not a checkpoint.*delete it to begin anew"):
+        with pytest.raises(FedschedError, match=r"run\.ckpt: not a checkpoint.*delete it to begin anew"):
             prepare(FEW, MACHINE, policy)
     path.write_bytes(content)
     assert fs.simulate(FEW, MACHINE, policy) == whole
 
 
+FORGED = {
+    "missing": lambda tree: tree["arrays"].pop("caps"),
+    "shape": lambda tree: tree["arrays"].update({"state.start": tree["arrays"]["state.start"][:1]}),
+    "kind": lambda tree: tree["arrays"].update({"state.free": tree["arrays"]["state.free"] * 1.0}),
+    "NaN": lambda tree: tree["arrays"]["state.clock"].fill(np.nan),
+    "place beyond": lambda tree: tree["arrays"]["state.heap.job"].fill(10**9),
+    "place in the queue": lambda tree: tree["arrays"]["state.queue.position"].fill(6),
+    "row of caps": lambda tree: tree["arrays"]["cap_row"].fill(10**6),
+    "counter": lambda tree: tree["arrays"]["state.counter"].fill(7),
+    "rules": lambda tree: tree.update(rules=np.array([99, 0])),
+    "memory": lambda tree: tree["memory"].update(replans=-1.5),
+    "due": lambda tree: tree["memory"].update(due=float("nan")),
+    "nothing": lambda tree: tree.clear(),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_a_forged_state_is_refused(tmp_path: Path, forged: str) -> None:
+    """Tests that what no run leaves, under a digest that holds, is refused, for kernels look at no limits."""
+    path = tmp_path / "run.ckpt"
+    policy = replace(POLICY, checkpoint=path)
+    fs.simulate(FEW, MACHINE, policy)
+    head = len(checkpoint.MARK) + DIGEST
+    tree = unpack(path.read_bytes()[head:])
+    FORGED[forged](tree)
+    content = pack(tree)
+    path.write_bytes(checkpoint.MARK + hashlib.sha256(content).digest() + content)
+    with pytest.raises(FedschedError, match=r"run\.ckpt: not a checkpoint as a rolling run leaves it.*delete it"):
+        fs.simulate(FEW, MACHINE, policy)
+
+
+@pytest.mark.parametrize("mark", [b"fedsched rolling checkpoint 2\n", checkpoint.MARK])
+def test_nothing_is_run_or_blown_up(tmp_path: Path, mark: bytes) -> None:
+    """Tests that pickles and bombs are refused."""
+    path, made = tmp_path / "run.ckpt", tmp_path / "made"
+
+    class Payload:
+        """What would make a file if it were unpickled."""
+
+        def __reduce__(self) -> tuple[object, ...]:
+            return type(made).touch, (made,)
+
+    table = io.BytesIO()
+    np.savez(table, key=np.array([Payload()], dtype=object))
+    for content in (pickle.dumps(Payload()), table.getvalue(), zlib.compress(bytes(50 << 20))):
+        path.write_bytes(mark + hashlib.sha256(content).digest() + content)
+        with pytest.raises(FedschedError, match=r"run\.ckpt: not a checkpoint.*delete it to begin anew"):
+            fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
+        assert not made.exists()
+
+
 def test_another_table_is_refused(tmp_path: Path) -> None:
     """Tests that arrays in the same kind of file, of another program or version, are refused too."""
-    path = tmp_path / "run.npz"
+    path = tmp_path / "run.ckpt"
     np.savez(path, format=np.array("something 2"), key=np.array(""))
     with pytest.raises(FedschedError, match="not a checkpoint of a rolling run, or of another version"):
         fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
@@ -223,7 +280,7 @@ def test_a_folder_is_no_file_to_delete(tmp_path: Path) -> None:
 def test_a_path_that_cannot_be_written_is_known_at_once(tmp_path: Path) -> None:
     """Tests that a missing folder is an error before any work, not after ten seconds."""
     with pytest.raises(OutputError, match="does not exist; make it first"):
-        fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "none" / "run.npz"))
+        fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "none" / "run.ckpt"))
 
 
 @pytest.mark.compiled
@@ -234,7 +291,7 @@ def test_the_file_is_written_now_and_then(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(
         checkpoint.RunFile, "save", lambda self, run, memory: (saves.append(run.time), save(self, run, memory))
     )
-    fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "run.npz"))
+    fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "run.ckpt"))
     assert len(saves) < 5
     monkeypatch.setattr(checkpoint, "EVERY_SECONDS", 0.0)
     fs.simulate(WORKLOAD, MACHINE, replace(POLICY, checkpoint=tmp_path / "other.npz"))

@@ -7,10 +7,10 @@ import pytest
 
 import fedsched as fs
 from fedsched.baselines import baseline_schedules, values_of
+from fedsched.io.trees import Saved, pack, unpack
 from fedsched.search.driver import drive
 from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
-from fedsched.search.packing import pack, unpack
 from fedsched.search.problem import SearchProblem
 from fedsched.search.run import Run
 from fedsched.search.seeds import structured_seeds
@@ -51,7 +51,7 @@ def test_threads_change_nothing(name: str) -> None:
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", NAMES)
 def test_packing_in_the_middle_changes_nothing(name: str) -> None:
-    """Tests that a method and run packed after each of the first steps go on as if nothing had happened."""
+    """Tests that a method and run saved as bytes after each of the first steps go on as if nothing had happened."""
     whole = a_run()
     drive(whole, METHODS[name].make(whole))
     broken = a_run()
@@ -62,10 +62,11 @@ def test_packing_in_the_middle_changes_nothing(name: str) -> None:
         method.step(broken)
         broken.steps += 1
         broken.remember()
-        method = unpack(pack(method))
-        saved = unpack(pack(broken.checkpoint()))
+        saved = Saved(unpack(pack({"run": broken.state(), "method": method.state()})))
         broken = a_run()
-        broken.restore(saved)
+        broken.restore(saved.part("run"))
+        method = METHODS[name].make(broken)
+        method.restore(saved.part("method"), broken)
     drive(broken, method)
     assert np.array_equal(whole.archive.values, broken.archive.values)
     assert [moment.best for moment in whole.history] == [moment.best for moment in broken.history]

@@ -10,6 +10,7 @@ from search.test_problem import of_scenario, some_rows
 
 import fedsched as fs
 from fedsched.draws import begin_stream, below, uniform
+from fedsched.io.trees import pack
 from fedsched.search.archive import Archive
 from fedsched.search.crowding import crowding
 from fedsched.search.fuzzy import CHANCE, memberships, progress, promotion
@@ -17,7 +18,6 @@ from fedsched.search.genetic import favour_fast_groups
 from fedsched.search.memetic import directions
 from fedsched.search.mpso_fga import crossed_keys
 from fedsched.search.objectives import Objectives
-from fedsched.search.packing import pack, unpack
 from fedsched.search.problem import SearchProblem
 from fedsched.search.seeds import bound_to_earliest, structured_seeds
 from fedsched.search.variation import crossed, mutated
@@ -220,27 +220,6 @@ def test_binding_predicts_what_happens() -> None:
     order, caps = bound_to_earliest(problem, np.array([0, 1, 2]))
     assert caps.tolist() == [[0, 1], [1, 0], [0, 1]]
     assert problem.values(problem.row(order, caps)[None])[0, 0] == 3.5
-
-
-@given(
-    st.integers(-(2**63), 2**63 - 1),
-    st.integers(-(2**63), 2**63 - 1),
-    st.integers(0, 200),
-    st.sampled_from(["C", "F"]),
-)
-@settings(max_examples=60, deadline=None)
-def test_what_was_packed_comes_back(first: int, second: int, rows: int, order: str) -> None:
-    """Tests that arrays come back equal to the last number, of the same type and shape, and still writable."""
-    numbers = np.full((rows, 3), first, dtype=np.int64, order=order)
-    numbers[rows // 2 :] = second
-    others = np.linspace(0.0, 1.0, rows)
-    again = unpack(pack({"numbers": [numbers, numbers], "others": others, "narrow": np.arange(200, dtype=np.int16)}))
-    assert again["numbers"][0].dtype == np.int64
-    assert np.array_equal(again["numbers"][0], numbers)
-    assert again["numbers"][0].flags.writeable
-    assert again["numbers"][0] is again["numbers"][1]
-    assert np.array_equal(again["others"], others)
-    assert again["narrow"].dtype == np.int16
 
 
 def test_packed_plans_are_small() -> None:
