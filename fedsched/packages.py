@@ -170,6 +170,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         versions=versions(),
         packages=len(packages),
         islands=search.islands,
+        running=whole.running,
     )
 
 

@@ -47,6 +47,7 @@ def command(
     fedsched plot result.json --what gantt --choose makespan --out plan.svg
     """
     from fedsched.result import Result
+    from fedsched.result.faces import from_file
 
     check_input(result)
     check_output(out, CHART_FORMATS, what="a chart")
@@ -63,7 +64,8 @@ def command(
 
         save(draw_result(found, chosen_plan(found, choose)) if what == "all" else draw_front(found), out)
     if json:
-        print_json({"drawn": what, "written": [str(out)]})
+        print_json({"drawn": what, "written": [str(out)], "unverified": list(found.unverified)})
     else:
         say(f"written to {out}")
+        say(from_file(found))
     return 0

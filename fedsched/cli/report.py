@@ -68,6 +68,7 @@ def command(
     """
     from fedsched.report import of_result, write
     from fedsched.result import Result
+    from fedsched.result.faces import from_file
 
     check_output(out, (".html", ".htm"), what="a report")
     repeat = ""
@@ -92,11 +93,14 @@ def command(
         written = {"report": str(out), "written": [str(out)]}
         reading = reading_of(material.workload, material.federation)
         about = {"jobs": len(material.workload), **reading, "plans": plans}
-        print_json(written | {"bytes": out.stat().st_size} | about)
+        unverified = {} if material.result is None else {"unverified": list(material.result.unverified)}
+        print_json(written | {"bytes": out.stat().st_size} | about | unverified)
     else:
         say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
         for line in facts_of(material.workload, material.federation):
             say(line)
+        if material.result is not None:
+            say(from_file(material.result))
     return 0
 
 

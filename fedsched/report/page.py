@@ -14,6 +14,7 @@ from fedsched.report.material import metrics_of
 from fedsched.report.packing import jobs_of, plan_of, tick_of
 from fedsched.report.skeleton import Markup, data_block, document, filled, script, table
 from fedsched.report.words import column, measure, title
+from fedsched.result.faces import from_file
 from fedsched.text import html as escape
 
 if TYPE_CHECKING:
@@ -164,6 +165,8 @@ def _summary(material: Material) -> str:
     notes = [*material.notes]
     if result is not None and result.settings.submits == "keep":
         notes.append("The plans are clairvoyant: they know future submits.")
+    if result is not None and result.unverified:
+        notes.append(from_file(result))
     notes += [note for entry in material.entries if entry.kind == "schedule" for note in [entry.about] if note]
     lines = "".join(f"<p>{escape(note[:1].upper() + note[1:])}.</p>" for note in (n.rstrip(".") for n in notes))
     left, right = summary.facts(material), summary.machine(material)

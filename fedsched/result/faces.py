@@ -58,7 +58,8 @@ def title(result: Result) -> str:
 def table(result: Result) -> list[tuple[str, ...]]:
     """Return the rows of the summary, the header first."""
     names = result.objectives
-    rows = [("", *(assumed.marked(f"{name} {UNITS[name]}".strip(), name, result.federation) for name in names))]
+    named = [" ".join(filter(None, (name, UNITS.get(name)))) for name in names]
+    rows = [("", *(assumed.marked(said, name, result.federation) for said, name in zip(named, names, strict=True)))]
     front = result.front
     chosen = np.unique(np.linspace(0, len(front) - 1, min(len(front), SHOWN)).round().astype(int))
     for i in chosen.tolist():
@@ -95,11 +96,21 @@ def remarks(result: Result) -> list[str]:
         lines.append("clairvoyant: the plan knows future submits")
     if result.settings.knowledge == "runtime":
         lines.append("plans and baselines know the true run times")
+    if result.running is not None:
+        lines.append(f"{len(result.running.rows)} of the jobs ran already at its begin")
     if facts := result.unmodelled:
         lines.append(unmodelled.sentence(facts))
     if facts := result.assumed:
         lines.append(assumed.sentence(facts))
+    if result.unverified:
+        lines.append(from_file(result))
     return lines
+
+
+def from_file(result: Result) -> str:
+    """Return what is known of a result from a file."""
+    *others, last = result.unverified
+    return f"from a file: front and baselines made again; unverified: {', '.join(others)} and {last}"
 
 
 def number(value: float) -> str:

@@ -1,10 +1,14 @@
-"""Results as JSON files: everything in them, so that a Result can be looked at and repeated anywhere."""
+"""Results as JSON files: everything in them, so that a Result can be looked at and repeated anywhere.
+
+Version 2 holds the jobs that ran at the begin. A file of version 1 is read where it is complete without them: where its
+plans and baselines, on the empty federation, have the values that it gives.
+"""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +24,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.federation import Federation
+    from fedsched.simulate import RunningJobs
 
-FORMAT = "fedsched result 1"
+FORMAT = "fedsched result 2"
+WITHOUT_RUNNING = "fedsched result 1"
 COLUMNS = (
     "submit", "tasks", "runtime", "estimate", "id", "compute_fraction", "task_bandwidth", "origin", "user",
 )  # fmt: skip
@@ -36,8 +42,9 @@ def write_result(result: Result, path: str | PathLike[str]) -> None:
 
 
 def read_result(path: str | PathLike[str]) -> Result:
-    """Return the Result in a file."""
+    """Return the Result in a file, found to be what its jobs and plans give; what cannot be is `unverified`."""
     from fedsched.io.files import read_json
+    from fedsched.result.verifying import DeniedError, verified
 
     if not Path(path).is_file():
         raise TraceError(f"{path}: there is no such file; check the path.")
@@ -45,14 +52,29 @@ def read_result(path: str | PathLike[str]) -> Result:
         data = read_json(path)
     except TraceError as error:
         raise TraceError(f"{error} A saved result is JSON; save it again.") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise TraceError(f"{path}: not a saved result: its format is not {FORMAT!r}.")
+    if not isinstance(data, dict) or data.get("format") not in (FORMAT, WITHOUT_RUNNING):
+        raise TraceError(f"{path}: not a saved result: its format is neither {FORMAT!r} nor {WITHOUT_RUNNING!r}.")
     try:
-        return of_data(data)
+        result = of_data(data)
+        return replace(result, unverified=verified(result))
+    except DeniedError as error:
+        raise TraceError(f"{path}: a saved result, but not a true one: {error}{_why(data)}; search again.") from None
     except (FedschedError, KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise TraceError(
             f"{path}: a saved result, but damaged ({type(error).__name__}: {shortened(str(error), 200)})."
         ) from None
+
+
+def _why(data: dict[str, Any]) -> str:
+    # What may be behind it, other than somebody's hand.
+    import fedsched
+
+    reasons = []
+    if data["format"] == WITHOUT_RUNNING and data["settings"].get("submits") == "keep":
+        reasons.append("jobs may have run at its begin, which files of this old format do not hold")
+    if (saved_by := data["versions"].get("fedsched")) != fedsched.__version__:
+        reasons.append(f"it was saved by fedsched {shortened(str(saved_by), 20)}, this is {fedsched.__version__}")
+    return f" ({'; '.join(reasons)})" if reasons else ""
 
 
 def as_data(result: Result) -> dict[str, Any]:
@@ -91,6 +113,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "versions": result.versions,
         "packages": result.packages,
         "islands": result.islands,
+        "running": None if result.running is None else _running_data(result.running),
     }
 
 
@@ -138,6 +161,24 @@ def of_data(data: dict[str, Any]) -> Result:
         versions=data["versions"],
         packages=data["packages"],
         islands=data["islands"],
+        running=_running_of(data["running"]) if data.get("running") is not None else None,
+    )
+
+
+def _running_data(running: RunningJobs) -> dict[str, Any]:
+    columns = {field.name: getattr(running, field.name) for field in fields(running)}
+    return {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
+
+
+def _running_of(data: dict[str, Any]) -> RunningJobs:
+    from fedsched.simulate import RunningJobs
+
+    floats = ("start", "finish", "planned_end", "tc", "work_left", "estimate_left", "since")
+    return RunningJobs(
+        time=float(data["time"]),
+        rows=np.array(data["rows"], dtype=np.int64),
+        counts=np.array(data["counts"], dtype=np.int64),
+        **{name: np.array(data[name], dtype=np.float64) for name in floats},
     )
 
 
@@ -153,7 +194,8 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
         return {
             "start": s.start.tolist(), "finish": s.finish.tolist(), "counts": s.counts.tolist(), "t0": s.t0,
             "saturation": s.saturation, "policy": s.policy, "kill_at_estimate": s.kill_at_estimate,
-            "saturated_seconds": s.saturated_seconds,
+            "saturated_seconds": _or_none(s.saturated_seconds), "loss_of_capacity": _or_none(s.loss_of_capacity),
+            "notes": list(s.notes),
         }  # fmt: skip
     if plan.order is None:
         return {"policy": plan.policy}
@@ -171,6 +213,9 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
                 "start": np.array(data["start"], dtype=np.float64),
                 "finish": np.array(data["finish"], dtype=np.float64),
                 "counts": np.array(data["counts"], dtype=np.int64),
+                "saturated_seconds": _or_nan(data["saturated_seconds"]),
+                "loss_of_capacity": _or_nan(data.get("loss_of_capacity")),  # None in files of version 1, as notes
+                "notes": tuple(data.get("notes", ())),
             },
         )
         return PlannedQueue(schedule=schedule)

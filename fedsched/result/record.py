@@ -127,6 +127,7 @@ class Result:
     packages: int = 0
     islands: int = 1
     running: RunningJobs | None = None  # what ran at t0 already
+    unverified: tuple[str, ...] = ()  # what is as a file says, where the result is from one
 
     # ---- plans --------------------------------------------------------------------------------------------------
 
@@ -245,7 +246,10 @@ class Result:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Result:
-        """Return a saved Result."""
+        """Return a saved Result, its plans and baselines simulated again; `unverified` names what could not be.
+
+        A file whose values are not what its plans give is refused.
+        """
         from fedsched.result.files import read_result
 
         return read_result(path)

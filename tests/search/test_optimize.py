@@ -80,15 +80,16 @@ def test_same_seed_same_result_on_any_number_of_threads(jobs: fs.Workload, resul
 
 
 def test_a_saved_result_is_the_same(result: fs.Result, tmp_path: Path) -> None:
-    """Tests that a Result comes back from its file with the same text, values and schedules."""
+    """Tests that a Result comes back from its file with the same text, values and schedules, and says what is new."""
     path = tmp_path / "result.json.gz"
     result.save(path)
     again = fs.Result.load(path)
-    assert str(again) == str(result)
+    said = "from a file: front and baselines made again; unverified: bounds, history and what the search took"
+    assert str(again) == f"{result}\n{said}"
     assert np.array_equal(again.front.values, result.front.values)
     assert again.knee().start_hash() == result.knee().start_hash()
     assert again.history == result.history
-    assert again._repr_html_() == result._repr_html_()
+    assert again._repr_html_() == result._repr_html_().replace("</div>", f"<p>{said}</p></div>")
 
 
 def test_a_damaged_file_is_refused(result: fs.Result, tmp_path: Path) -> None:
@@ -98,7 +99,7 @@ def test_a_damaged_file_is_refused(result: fs.Result, tmp_path: Path) -> None:
     text = path.read_text()
     for damaged in (text[: len(text) // 2], "{}", "[]", "", text.replace('"order"', '"ordre"')):
         path.write_text(damaged)
-        with pytest.raises(TraceError):
+        with pytest.raises(TraceError, match=r"result\.json"):
             fs.Result.load(path)
     with pytest.raises(TraceError, match="no such file"):
         fs.Result.load(tmp_path / "absent.json")

@@ -1,0 +1,173 @@
+"""What a saved result says, made again: plans are run, baselines too; what cannot be made again is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.engine.codes import Dispatch, Placement
+from fedsched.errors import FedschedError
+from fedsched.metrics import NAMES
+from fedsched.policies import POLICIES
+from fedsched.search.objectives import Objectives, signs_of
+from fedsched.search.problem import SearchProblem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.federation import Federation
+    from fedsched.result.record import PlannedQueue, Result
+    from fedsched.simulate import RunningJobs
+    from fedsched.workload import Workload
+
+ROUNDING = 1e-9  # by which another machine's values may differ
+
+
+class DeniedError(FedschedError):
+    """A saved result says what its own jobs and plans do not bear out."""
+
+
+def verified(result: Result) -> tuple[str, ...]:
+    """Return what of a saved result is as its file says, everything else having been found true.
+
+    Plans and baselines are simulated again, schedules of packages verified, values compared, bounds held against them.
+    """
+    if result.running is not None:
+        check_running(result.running, result.workload, result.federation)
+    problem = _problem_of(result)
+    known = [name for name in result.objectives if name in NAMES]
+    for claim in (*_plans(result, problem), *_baselines(result, problem)):
+        for name in known:
+            given, now = claim.given[result.objectives.index(name)], claim.made[NAMES.index(name)]
+            if not np.isclose(given, now, rtol=ROUNDING, atol=ROUNDING, equal_nan=True):
+                raise DeniedError(f"{claim.what} is said to have {name}={given:.9g}, but it gives {now:.9g}")
+    _check_front(result)
+    _check_bounds(result)
+    functions = [f"the values of {name!r}" for name in result.objectives if name not in NAMES]
+    return (*functions, "bounds", "history", "what the search took")
+
+
+class Claim(NamedTuple):
+    """Values that a file gives, and the metric row that its plan really has."""
+
+    what: str
+    given: Sequence[float]
+    made: Floats
+
+
+def _problem_of(result: Result) -> SearchProblem:
+    settings = result.settings
+    return SearchProblem(
+        result.workload,
+        result.federation,
+        Objectives(("makespan",)),
+        submits="keep",  # the workload is as it was planned
+        knowledge=settings.knowledge,
+        saturation=settings.saturation,
+        kill_at_estimate=settings.kill_at_estimate,
+        t0=settings.t0,
+        running=result.running,
+    )
+
+
+def _plans(result: Result, problem: SearchProblem) -> Iterator[Claim]:
+    rows, places, values = [], [], result.front.values.tolist()
+    for place, plan in enumerate(result.front.plans):
+        if plan.schedule is not None:
+            yield Claim(_named(place), values[place], _of_schedule(plan, place))
+        elif plan.order is None:
+            yield Claim(_named(place), values[place], _of_policy(plan.policy, problem))
+        else:
+            rows.append(_row_of(plan, problem, place))
+            places.append(place)
+    if rows:
+        for place, made in zip(places, problem.metrics(np.array(rows)), strict=True):
+            yield Claim(_named(place), values[place], made)
+
+
+def _baselines(result: Result, problem: SearchProblem) -> Iterator[Claim]:
+    for baseline in result.baselines:
+        if len(baseline.values) != len(result.objectives):
+            raise DeniedError(f"the baseline {baseline.policy!r} has values for other objectives")
+        yield Claim(f"the baseline {baseline.policy!r}", baseline.values, _of_policy(baseline.policy, problem))
+
+
+def _named(place: int) -> str:
+    return f"plan {place + 1} of the front"
+
+
+def _row_of(plan: PlannedQueue, problem: SearchProblem, place: int) -> Ints:
+    layout, limits = problem.layout, problem.space.limits
+    rules = np.array([[int(Dispatch[plan.dispatch.upper()]), int(Placement[plan.placement.upper()])]])
+    caps = limits if plan.caps is None else plan.caps
+    if plan.order is None or plan.order.shape != (layout.jobs,) or caps.shape != limits.shape:
+        raise DeniedError(f"{_named(place)} is none of these jobs on these nodes")
+    row = layout.pack(plan.order[None], caps[None], rules)
+    if not problem.holds(row):
+        raise DeniedError(f"{_named(place)} is none: its order, caps or rules are not those of these jobs")
+    return row[0]
+
+
+def _of_policy(policy: str, problem: SearchProblem) -> Floats:
+    if policy.lower() not in POLICIES:
+        raise DeniedError(f"there is no policy {policy!r}")
+    return np.array(tuple(problem.simulated(policy).metrics(users=False).as_dict().values()))
+
+
+def _of_schedule(plan: PlannedQueue, place: int) -> Floats:
+    """Return the metric row of a schedule that keeps to the model; of one cut short, as far as it goes."""
+    schedule = plan.schedule
+    if schedule is None:
+        raise DeniedError(f"{_named(place)} has no schedule")
+    begun = ~np.isnan(schedule.start)
+    wrong = (schedule if begun.all() else schedule.take(begun)).violations() if begun.any() else []
+    if wrong:
+        raise DeniedError(f"{_named(place)} breaks the model: {wrong[0].rstrip('.')}")
+    return np.array(tuple(schedule.metrics(users=False).as_dict().values()))
+
+
+def _check_front(result: Result) -> None:
+    values = result.front.minimised()
+    if len(values) != len(result.front.plans):
+        raise DeniedError(f"the front has {len(values)} rows of values for {len(result.front.plans)} plans")
+    if (np.diff(values[:, 0]) < 0).any():
+        raise DeniedError("the front is not in the order of its first objective")
+    for place, row in enumerate(values):
+        if ((values <= row).all(axis=1) & (values < row).any(axis=1)).any():
+            raise DeniedError(f"{_named(place)} is beaten by another one, which is no front")
+
+
+def _check_bounds(result: Result) -> None:
+    for name, sign in zip(result.objectives, signs_of(result.objectives), strict=True):
+        bound = result.lower_bounds.get(name, np.nan)
+        if sign > 0 and len(result.front) and bound > result.value(name) + ROUNDING * abs(bound):
+            raise DeniedError(f"no schedule is said to have {name} below {bound:.9g}, but one of its plans has")
+
+
+def check_running(running: RunningJobs, workload: Workload, federation: Federation) -> None:
+    """Raise where these are no jobs that run on the federation at one time: kernels look at no limits."""
+    rows, counts = running.rows, running.counts
+    sizes = np.array([group.count for group in federation.groups])
+    fitting = (
+        rows.ndim == 1
+        and counts.shape == (rows.size, sizes.size)
+        and all(column.shape == rows.shape for column in (running.start, running.finish, *_rates(running)))
+        and ((rows >= 0) & (rows < len(workload))).all()
+        and np.unique(rows).size == rows.size
+        and (counts >= 0).all()
+        and (counts.sum(axis=0) <= sizes).all()
+        and (counts.sum(axis=1) == workload.tasks[rows]).all()
+        and np.isfinite(running.time)
+        and (running.start <= running.time).all()
+        and (running.finish >= running.time).all()
+        and all(np.isfinite(column).all() for column in (running.finish, *_rates(running)))
+        and (running.tc > 0).all()
+    )
+    if not fitting:
+        raise DeniedError("its running jobs are not jobs of its workload on nodes of its federation at one time")
+
+
+def _rates(running: RunningJobs) -> tuple[Floats, ...]:
+    return running.planned_end, running.tc, running.work_left, running.estimate_left, running.since
