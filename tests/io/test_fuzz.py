@@ -34,6 +34,7 @@ from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settin
 from fedsched.schedule import Schedule
 from fedsched.search.checkpoint import MARK, Checkpoint
 from fedsched.search.run import Moment
+from fedsched.simulate import simulate
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -161,23 +162,27 @@ def plan() -> Schedule:
 
 
 def result_file(folder: Path) -> bytes:
-    """Return a saved result with every kind of plan."""
+    """Return a saved result with every kind of plan, all of which do the same: what it says must be true."""
+    strict = simulate(jobs(), machine(), "fcfs", knowledge="runtime")
+    caps = np.minimum(jobs().tasks[:, None], np.where(jobs().allowed, 2, 0))
     plans = (
-        PlannedQueue(order=np.arange(4), caps=np.full((4, 2), 2)),
-        PlannedQueue(policy="easy"),
-        PlannedQueue(schedule=plan()),
+        PlannedQueue(order=np.arange(4), caps=caps, dispatch="strict"),
+        PlannedQueue(policy="fcfs"),
+        PlannedQueue(schedule=strict),
     )
     objectives = ("makespan", "energy")
+    metrics = strict.metrics(users=False)
+    values = (metrics.makespan, metrics.energy)
     result = Result(
         workload=jobs(),
         federation=machine(),
-        settings=Settings(),
+        settings=Settings(submits="keep"),
         method="moga",
         seed=1,
         objectives=objectives,
         weights=(1.0, 1.0),
-        front=Front(objectives, np.array([[5.0, 9.0], [6.0, 8.0], [7.0, 7.0]]), plans),
-        baselines=(Baseline("fcfs", (8.0, 9.5)),),
+        front=Front(objectives, np.array([values] * 3), plans),
+        baselines=(Baseline("fcfs", values),),
         lower_bounds={"makespan": 4.5, "energy": float("nan")},
         bound_front=np.array([[4.5, 7.0]]),
         energy_penalty=0.1,
