@@ -12,6 +12,7 @@ from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import load_federation_file, names_shipped, print_json, reading_of, refuse, say
 from fedsched.errors import OutputError, TraceError, unknown_name
 from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_federation, write_federation
+from fedsched.io.atomic import check_writable
 from fedsched.io.examples import example_file
 from fedsched.unmodelled import sentence
 
@@ -81,6 +82,7 @@ def command(
     fedsched convert sample sample.json
     """
     into = _format_of(target, to)
+    check_writable(target)
     came_from = from_ or _guess(source)
     if came_from not in ALL_FORMATS:
         raise unknown_name("format", came_from, ALL_FORMATS)

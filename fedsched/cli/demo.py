@@ -33,12 +33,14 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
     from fedsched.errors import OutputError
     from fedsched.federation import Federation
     from fedsched.io import read_example
+    from fedsched.io.atomic import check_writable
     from fedsched.report import of_schedules, write
     from fedsched.simulate import simulate
 
     there = next(folder for folder in (out, *out.parents) if folder.exists())
     if not there.is_dir():
         raise OutputError(f"Cannot write {out}: {there} is a file; choose another folder with --out.")
+    check_writable(there / "report.html")
     workload = read_example("sample")
     federation = Federation.example()
     schedules = []

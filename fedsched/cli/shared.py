@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import re
 import sys
 from dataclasses import asdict, replace
@@ -262,12 +261,9 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
     if kind not in kinds:
         known = " or ".join(part for part in (", ".join(kinds[:-1]), kinds[-1]) if part)
         raise OutputError(f"Cannot write {path}: {kind or 'no suffix'} is no format; {what} is {known}.")
-    if path.is_dir():
-        raise OutputError(f"Cannot write {path}: it is a folder; give the name of a file in it.")
-    if not path.parent.is_dir():
-        raise OutputError(f"Cannot write {path}: the folder {path.parent} does not exist; make it first.")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"Cannot write {path}: permission denied; choose a folder you may write to.")
+    from fedsched.io.atomic import check_writable
+
+    check_writable(path)
     return kind
 
 

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 
 from fedsched.errors import FetchError, unknown_name
 from fedsched.io import guarded
+from fedsched.io.atomic import check_writable
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def fetch(
             _compare(target, found, wanted, whose, "delete it to download it anew")
             checked = f"as {whose}"
         return Fetched(target, address, found, target.stat().st_size, 0, checked, recorded)
+    check_writable(target)
     part = target.with_name(f".{file}.part")
     try:
         with _Download(address, part) as download:

@@ -24,6 +24,18 @@ def ended_early(reason: str) -> bool:
 
 def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None] | None = None) -> str:
     """Step the method until a rule stops it, its budget ends, it has no more to do, or Ctrl-C; return why."""
+    try:
+        return _driven(run, method, after_step)
+    except CutShort as why:
+        run.note()
+        warnings.warn(f"The search ended early: {why}; the best until then is kept.", RuntimeWarning, stacklevel=2)
+        return f"{CUT_SHORT}{why}"
+    except KeyboardInterrupt:  # wherever it strikes, after the last evaluation as well
+        run.note()
+        return INTERRUPTED
+
+
+def _driven(run: Run, method: Method, after_step: Callable[[Run, Method], None] | None) -> str:
     reason = run.reason_to_stop()
     try:
         while reason is None:
@@ -38,11 +50,4 @@ def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None]
     except BudgetSpent:
         run.remember()
         reason = run.reason_to_stop() or "the budget is spent"
-    except CutShort as why:
-        run.remember()
-        reason = f"{CUT_SHORT}{why}"
-        warnings.warn(f"The search ended early: {why}; the best until then is kept.", RuntimeWarning, stacklevel=2)
-    except KeyboardInterrupt:
-        run.remember()
-        reason = INTERRUPTED
     return reason

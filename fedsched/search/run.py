@@ -134,13 +134,17 @@ class Run:
 
     def remember(self) -> None:
         """Add a line to the history, where something has changed, and let the callback look."""
+        self.note()
+        if self.callback is not None:
+            self.callback(self)
+
+    def note(self) -> None:
+        """Add a line to the history, where something has changed."""
         best = tuple(float(value) for value in self.archive.best())
         volume = self.hypervolume()
         last = self.history[-1] if self.history else None
         if last is None or (last.best, last.hypervolume) != (best, volume):
             self.history.append(Moment(self.evaluations, self.seconds, best, volume))
-        if self.callback is not None:
-            self.callback(self)
 
     def hypervolume(self) -> float:
         """Return the share of the box between bounds and reference that the archive dominates."""

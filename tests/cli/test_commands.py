@@ -229,7 +229,7 @@ def test_a_folder_without_permission(call: Callable[..., Any], tmp_path: Path) -
     tmp_path.chmod(0o500)
     status, _, err = call("simulate", *SMALL, "--out", tmp_path / "plan.csv")
     assert status == 2
-    assert "permission denied; choose a folder" in err
+    assert "Permission denied; choose a folder" in err
 
 
 def test_debug_shows_the_traceback() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fedsched.errors import OutputError, TraceError
-from fedsched.io.atomic import atomic_bytes, atomic_text
+from fedsched.io.atomic import atomic_bytes, atomic_text, check_writable
 from fedsched.io.files import read_text
 
 
@@ -57,10 +58,51 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     for path, said in (
         (tmp_path / "absent" / "a.csv", "make it first"),
         (tmp_path, "it is a folder"),
-        (tmp_path / "file" / "a.csv", "does not exist"),
+        (tmp_path / "file" / "a.csv", "a part of the path is a file"),
+        (tmp_path / "file" / "b" / "a.csv", "a part of the path is a file"),
+        (tmp_path / ("x" * 300), "check the path"),
     ):
         with pytest.raises(OutputError, match=said), atomic_text(path):
             pass
+        with pytest.raises(OutputError, match=said):
+            check_writable(path)
+
+
+@pytest.mark.parametrize("number", [errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EACCES])
+def test_what_the_system_would_refuse_is_known_before(
+    tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a read-only or full disk, a quota and a forbidden folder are found by trying, with nothing left."""
+
+    def refuse(path: Path, *given: object, **options: object) -> None:
+        raise OSError(number, os.strerror(number), str(path))
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    with pytest.raises(OutputError, match=f"Cannot write .*a.csv: {os.strerror(number)}"):
+        check_writable(tmp_path / "a.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_trying_leaves_no_trace(tmp_path: Path) -> None:
+    """Tests that a path that can be written is as it was, there or not."""
+    (tmp_path / "old").write_text("old")
+    for name in ("old", "new"):
+        check_writable(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert (tmp_path / "old").read_text() == "old"
+
+
+def test_a_write_protected_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a file that its owner protects stays, and that this is known before any work."""
+    path = tmp_path / "kept.csv"
+    path.write_text("kept")
+    usual = os.access
+    monkeypatch.setattr(os, "access", lambda at, mode: Path(at) != path and usual(at, mode))  # as for all but root
+    with pytest.raises(OutputError, match="it is write-protected"):
+        check_writable(path)
+    with pytest.raises(OutputError, match="it is write-protected"), atomic_text(path):
+        pass
+    assert path.read_text() == "kept"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions and links as on POSIX systems")

@@ -76,10 +76,13 @@ def test_markup_in_names_stays_text(hostile: Path) -> None:
 
 
 def test_a_saved_result_gives_the_same_page(result: Result, text: str, tmp_path: Path) -> None:
-    """Tests that the page of a result read back from its file is the same, byte for byte, and made the same twice."""
+    """Tests that the page of a result read back from its file is the same, byte for byte, but for what that says."""
     result.save(tmp_path / "result.json.gz")
     Result.load(tmp_path / "result.json.gz").report(tmp_path / "report.html")
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    said = "From a file: front and baselines made again; unverified: bounds, history and what the search took."
+    assert page.count(said) == 1
+    assert page.replace(f"<p>{said}</p>", "") == text
 
 
 def test_the_sizes_are_those_of_the_jobs() -> None:
