@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from fedsched.federation import Federation
 
+OFTEN = 4096  # jobs between two reports of progress
 Intervals = tuple[tuple[int, int], ...]  # (first, last) node numbers, both included
 
 
@@ -33,43 +33,46 @@ class NodeRuns(NamedTuple):
 
 
 class _Free:
-    """The free nodes of a group, as runs in order: a machine has many nodes, but few runs of them."""
+    """The free nodes of a group, as runs: a machine has many nodes, but few runs of them."""
 
-    __slots__ = ("firsts", "lasts")
+    __slots__ = ("begins", "ends", "lowest")
 
     def __init__(self, first: int, count: int) -> None:
-        self.firsts, self.lasts = [first] * (count > 0), [first + count - 1] * (count > 0)
+        self.ends = {first: first + count}  # a run's first node -> the node after it
+        self.begins = {first + count: first}  # and back
+        self.lowest = [first]  # a heap of first nodes, among them some that are none any more
 
-    def take(self, count: int) -> Iterator[tuple[int, int]]:
-        """Yield the runs of the lowest `count` nodes, which are no longer free; fewer where fewer are."""
-        used = 0
-        for first, last in zip(self.firsts, self.lasts, strict=True):
-            if count <= last - first:
-                break
-            count -= last - first + 1
-            used += 1
-        whole = list(zip(self.firsts[:used], self.lasts[:used], strict=True))
-        del self.firsts[:used], self.lasts[:used]
-        if count > 0 and self.firsts:
-            whole.append((self.firsts[0], self.firsts[0] + count - 1))
-            self.firsts[0] += count
-        yield from whole
+    def take(self, count: int) -> list[tuple[int, int]]:
+        """Return the runs (first, node after) of the lowest `count` nodes, not free any more; fewer where fewer are."""
+        taken = []
+        while count > 0 and self.lowest:
+            first = self.lowest[0]
+            end = self.ends.pop(first, None)
+            if end is None:
+                heapq.heappop(self.lowest)
+                continue
+            count -= end - first
+            if count < 0:
+                heapq.heapreplace(self.lowest, end + count)
+                self.ends[end + count] = end
+                self.begins[end] = end + count
+                end += count
+            else:
+                heapq.heappop(self.lowest)
+                del self.begins[end]
+            taken.append((first, end))
+        return taken
 
-    def give(self, first: int, last: int) -> None:
+    def give(self, first: int, end: int) -> None:
         """Make a run free, one with its free neighbours."""
-        at = bisect_left(self.firsts, first)
-        below = at > 0 and self.lasts[at - 1] == first - 1
-        above = at < len(self.firsts) and self.firsts[at] == last + 1
-        if below and above:
-            self.lasts[at - 1] = self.lasts.pop(at)
-            del self.firsts[at]
-        elif below:
-            self.lasts[at - 1] = last
-        elif above:
-            self.firsts[at] = first
+        end = self.ends.pop(end, end)
+        before = self.begins.pop(first, None)
+        if before is None:
+            heapq.heappush(self.lowest, first)
         else:
-            self.firsts.insert(at, first)
-            self.lasts.insert(at, last)
+            first = before
+        self.ends[first] = end
+        self.begins[end] = first
 
 
 def node_runs(
@@ -77,36 +80,43 @@ def node_runs(
     start: NDArray[np.float64],
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
+    *,
+    progress: Callable[[int, int], None] | None = None,
 ) -> NodeRuns:
     """Return the nodes of every job, numbered through the federation group by group, as arrays.
 
     Jobs take nodes in order of start (then row), each the lowest numbers that are free in each group; a node
     that becomes free at a job's start can be taken by it. Kernels never see these numbers: nodes of a group are
-    interchangeable.
+    interchangeable. `progress` is told now and then how many of how many jobs have their nodes.
     """
     offsets = np.concatenate([[0], np.cumsum([group.count for group in federation.groups])]).tolist()
     free = [_Free(first, group.count) for first, group in zip(offsets, federation.groups, strict=False)]
-    held: dict[int, list[tuple[_Free, int, int]]] = {}  # of the jobs that run
+    held: dict[int, list[tuple[_Free, list[tuple[int, int]]]]] = {}  # of the jobs that run
     running: list[tuple[float, int]] = []
     rows, firsts, lasts = array("q"), array("q"), array("q")
     started = np.flatnonzero(~np.isnan(start))
     order = started[np.argsort(start[started], kind="stable")]
     ends = np.where(np.isnan(finish), np.inf, finish)[order].tolist()
-    for j, begin, end, wanted in zip(order.tolist(), start[order].tolist(), ends, counts[order], strict=True):
+    columns = order.tolist(), start[order].tolist(), ends, counts[order]
+    for done, (j, begin, end, wanted) in enumerate(zip(*columns, strict=True)):
+        if progress is not None and done % OFTEN == 0:
+            progress(done, order.size)
         while running and running[0][0] <= begin:
-            for group, first, last in held.pop(heapq.heappop(running)[1]):
-                group.give(first, last)
-        taken = held[j] = [(free[g], *run) for g in wanted.nonzero()[0].tolist() for run in free[g].take(wanted[g])]
+            for group, runs in held.pop(heapq.heappop(running)[1]):
+                for run in runs:
+                    group.give(*run)
+        taken = held[j] = [(free[g], free[g].take(count)) for g, count in enumerate(wanted.tolist()) if count]
         heapq.heappush(running, (end, j))
-        before = -2
-        for _, first, last in taken:
-            if first == before + 1:  # a run across the end of a group is one
-                lasts[-1] = last
-            else:
-                rows.append(j)
-                firsts.append(first)
-                lasts.append(last)
-            before = last
+        before = -1
+        for _, runs in taken:
+            for first, after in runs:
+                if first == before:  # a run across the end of a group is one
+                    lasts[-1] = after - 1
+                else:
+                    rows.append(j)
+                    firsts.append(first)
+                    lasts.append(after - 1)
+                before = after
     job = np.array(rows, dtype=np.int64)
     by_row = np.argsort(job, kind="stable")
     pieces = np.bincount(job, minlength=start.size)

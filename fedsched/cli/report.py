@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
@@ -87,7 +88,8 @@ def command(
         given = {"--federation": federation, "--nodes": nodes, "--head": head, "--communication": communication}
         several = {"--uplink": uplink, "--policy": policy or ("easy",)}
         repeat = _words(source, given, several, out)
-    write(material, out, title=title, repeat=repeat, price_per_kwh=price, co2_per_kwh=co2)
+    with progress_bar("page") as progress:
+        write(material, out, title=title, repeat=repeat, price_per_kwh=price, co2_per_kwh=co2, progress=progress)
     if json:
         plans = [{"label": entry.label, "kind": entry.kind, "drawn": entry.drawn} for entry in material.entries]
         written = {"report": str(out), "written": [str(out)]}
@@ -105,15 +107,16 @@ def command(
 
 
 def _is_result(source: Path) -> bool:
-    # A Batsim workload is JSON as well; what is no workload either is said to be no result.
+    # A Batsim workload is JSON as well; what is no workload either is said to be no result. The text tells which, and
+    # is taken apart once, by what reads it.
     from fedsched.io import plain_suffix
-    from fedsched.io.files import read_json
+    from fedsched.io.files import read_text
 
     named_so = plain_suffix(source) == ".json"
     if not named_so or not source.is_file():
         return named_so
-    content = read_json(source)
-    return not (isinstance(content, dict) and {"jobs", "profiles"} <= content.keys())
+    text = read_text(source)
+    return not all(re.search(rf'"{key}"\s*:', text) for key in ("jobs", "profiles"))
 
 
 def _simulated(workload: Workload, cluster: Federation, policies: tuple[str, ...]) -> Material:

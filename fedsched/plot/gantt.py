@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fedsched import assumed
-from fedsched.plot import saving
+from fedsched.nodes import node_runs
+from fedsched.plot import saving, shading
 from fedsched.text import drawn
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#C
 CROSSING = "#000000"
 LABELLED_JOBS = 60
 LABEL_POINTS = 8
+MOST_BARS = 20_000  # of a picture; of more the largest are drawn, and the others are shading
+MOST_STEPS = 8_000  # of a line; of more the mean, or the most, in equal parts of the time
+SHADING, ROWS, COLUMNS = "#808080", 500, 1000
 # A bar below this share of the picture's width or height gets no edge: edges would hide all colours.
 LEAST_WIDTH, LEAST_HEIGHT = 1 / 400, 1 / 200
 ENERGY_UNITS = ((3.6e12, "GWh"), (3.6e9, "MWh"), (3.6e6, "kWh"), (3.6e3, "Wh"), (1.0, "J"))
@@ -52,52 +56,100 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     if ax is None:
         ax = Figure(figsize=(10, 5), layout="constrained").add_subplot()
     unit, name = time_unit(schedule.makespan)
-    crossing = schedule.coallocated
-    numbers = schedule.node_numbers()
     offsets = _lane_offsets(schedule)
     lanes = offsets[-1][1] + schedule.federation.clusters[-1].nodes
-    least = schedule.makespan / unit * LEAST_WIDTH, lanes * LEAST_HEIGHT
-    # (on more than one cluster, large enough for an edge) -> corners and colours
-    bars: dict[tuple[bool, bool], tuple[list[Any], list[str]]] = {}
-    for row in np.flatnonzero(~np.isnan(schedule.finish)).tolist():
-        begin, end = ((time - schedule.t0) / unit for time in (schedule.start[row], schedule.finish[row]))
-        for first, last in _split_at_clusters(numbers[row], offsets):
-            low, high = _lane(first, offsets), _lane(last, offsets) + 1
-            edged = end - begin >= least[0] and high - low >= least[1]
-            corners, colours = bars.setdefault((bool(crossing[row]), edged), ([], []))
-            corners.append(((begin, low), (begin, high), (end, high), (end, low)))
-            colours.append(COLOURS[row % len(COLOURS)])
+    bars = _bars(schedule, offsets, unit)
+    shown = shading.largest((bars.end - bars.begin) * bars.parts.nodes, MOST_BARS)
+    if not shown.all():
+        _shade(ax, schedule, bars.only(~shown), offsets, unit)
+    bars = bars.only(shown)
+    edged = (bars.end - bars.begin >= schedule.makespan / unit * LEAST_WIDTH) & (
+        bars.parts.nodes >= lanes * LEAST_HEIGHT
+    )
+    crossing = schedule.coallocated[bars.job]
     thin = len(schedule) > 2000
-    for (marked, edged), (corners, colours) in bars.items():
-        edge = (CROSSING if marked else "white") if edged else "face"
+    marks = False
+    for marked, large in ((False, False), (False, True), (True, False), (True, True)):
+        some = bars.only((crossing == marked) & (edged == large))
+        if not some.job.size:
+            continue
+        edge = (CROSSING if marked else "white") if large else "face"
         wide, narrow = (1.0, 0.3) if not thin else (0.4, 0.0)
-        width = wide if marked and edged else narrow
         ax.add_collection(
-            PolyCollection(corners, facecolors=colours, edgecolors=edge, linewidths=width,
-                           hatch="////" if marked and edged and not thin else None,
-                           label="on more than one cluster" if marked and edged else None)
+            PolyCollection(some.corners(), facecolors=[COLOURS[row % len(COLOURS)] for row in some.job.tolist()],
+                           edgecolors=edge, linewidths=wide if marked and large else narrow,
+                           hatch="////" if marked and large and not thin else None,
+                           label="on more than one cluster" if marked and large else None)
         )  # fmt: skip
-    _dress(ax, schedule, offsets, unit, name)
+        marks |= marked and large
+    _dress(ax, schedule, offsets, unit, name, shown)
     if len(schedule) <= LABELLED_JOBS:
-        _label(ax, schedule, numbers, offsets, unit)
-    if (True, True) in bars:
+        _label(ax, schedule, bars)
+    if marks:
         ax.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, fontsize=8, frameon=False)
     return ax
 
 
-def _label(ax: Any, schedule: Schedule, numbers: Any, offsets: list[tuple[int, int]], unit: float) -> None:
+class _Bars(NamedTuple):
+    """Bars of one job and one cluster each: when, and on which lanes."""
+
+    job: NDArray[np.int64]
+    begin: NDArray[np.float64]  # in the picture's unit
+    end: NDArray[np.float64]
+    parts: shading.Parts
+    low: NDArray[np.int64]  # the first lane
+
+    def only(self, which: NDArray[np.bool_]) -> _Bars:
+        """Return some of them."""
+        parts = shading.Parts(*(column[which] for column in self.parts))
+        return _Bars(self.job[which], self.begin[which], self.end[which], parts, self.low[which])
+
+    def corners(self) -> Any:
+        """Return each bar's four corners."""
+        high = self.low + self.parts.nodes
+        across = np.stack([self.begin, self.begin, self.end, self.end], axis=1)
+        return np.stack([across, np.stack([self.low, high, high, self.low], axis=1)], axis=2)
+
+
+def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> _Bars:
+    runs = node_runs(schedule.federation, schedule.start, schedule.finish, schedule.counts)
+    job = np.repeat(np.arange(len(schedule)), runs.pieces)
+    done = ~np.isnan(schedule.finish[job])
+    job = job[done]
+    blocks = [cluster.nodes for cluster in schedule.federation.clusters]
+    parts = shading.split(runs.first[done], runs.last[done], blocks)
+    job = job[parts.run]
+    begin, end = ((times[job] - schedule.t0) / unit for times in (schedule.start, schedule.finish))
+    return _Bars(job, begin, end, parts, np.array([lane for _, lane in offsets])[parts.block] + parts.low)
+
+
+def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, int]], unit: float) -> None:
+    """Draw how full these bars together make each cell of a grid."""
+    from matplotlib.colors import to_rgb
+
+    blocks = [cluster.nodes for cluster in schedule.federation.clusters]
+    grid = shading.Grid.over(blocks, schedule.makespan / unit, rows=ROWS, columns=COLUMNS)
+    share = shading.shares(grid, bars.parts, bars.begin, bars.end)
+    for k, (_, lane) in enumerate(offsets):
+        cells = share[grid.first_rows[k] : grid.first_rows[k + 1]]
+        picture = np.dstack([np.broadcast_to(to_rgb(SHADING), (*cells.shape, 3)), cells])
+        low = lane + len(cells) * grid.nodes  # the last row may reach beyond the last node
+        image = ax.imshow(picture, extent=(0.0, schedule.makespan / unit, low, lane), aspect="auto", zorder=0.5)
+        image.set_clip_box(ax.bbox)
+
+
+def _label(ax: Any, schedule: Schedule, bars: _Bars) -> None:
     """Write the jobs' numbers into the bars that have room for them."""
     points = 72 / ax.figure.dpi
     across = ax.bbox.width * points / float(np.ptp(ax.get_xlim()))
     down = ax.bbox.height * points / float(np.ptp(ax.get_ylim()))
-    for row in np.flatnonzero(~np.isnan(schedule.finish)).tolist():
+    rows = zip(bars.job.tolist(), bars.begin.tolist(), bars.end.tolist(), bars.low.tolist(), bars.parts.nodes.tolist(),
+               strict=True)  # fmt: skip
+    for row, begin, end, low, nodes in rows:
         text = str(schedule.workload.id[row])
         room = 0.65 * LABEL_POINTS * (len(text) + 0.5)  # a digit is about 0.65 of the font's size wide
-        begin, end = ((time - schedule.t0) / unit for time in (schedule.start[row], schedule.finish[row]))
-        for first, last in _split_at_clusters(numbers[row], offsets):
-            low, high = _lane(first, offsets), _lane(last, offsets) + 1
-            if (end - begin) * across >= room and (high - low) * down >= LABEL_POINTS:
-                ax.text((begin + end) / 2, (low + high) / 2, text, ha="center", va="center", fontsize=LABEL_POINTS)
+        if (end - begin) * across >= room and nodes * down >= LABEL_POINTS:
+            ax.text((begin + end) / 2, low + nodes / 2, text, ha="center", va="center", fontsize=LABEL_POINTS)
 
 
 def _lane_offsets(schedule: Schedule) -> list[tuple[int, int]]:
@@ -113,22 +165,9 @@ def _gap(schedule: Schedule) -> int:
     return max(1, schedule.federation.nodes // 40)
 
 
-def _lane(node: int, offsets: list[tuple[int, int]]) -> int:
-    first, lane = max(offset for offset in offsets if offset[0] <= node)
-    return lane + node - first
-
-
-def _split_at_clusters(intervals: Any, offsets: list[tuple[int, int]]) -> Any:
-    starts = [first for first, _ in offsets[1:]]
-    for first, last in intervals:
-        for cut in starts:
-            if first < cut <= last:
-                yield first, cut - 1
-                first = cut
-        yield first, last
-
-
-def _dress(ax: Any, schedule: Schedule, offsets: list[tuple[int, int]], unit: float, name: str) -> None:
+def _dress(
+    ax: Any, schedule: Schedule, offsets: list[tuple[int, int]], unit: float, name: str, shown: NDArray[np.bool_]
+) -> None:
     clusters = schedule.federation.clusters
     middles = [lane + cluster.nodes / 2 for (_, lane), cluster in zip(offsets, clusters, strict=True)]
     ax.set_yticks(middles, [f"{drawn(cluster.name)}\n{cluster.nodes} nodes" for cluster in clusters], fontsize=8)
@@ -140,7 +179,10 @@ def _dress(ax: Any, schedule: Schedule, offsets: list[tuple[int, int]], unit: fl
     ax.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
-    ax.set_title(_title(schedule, unit, name), fontsize=10, loc="left")
+    title = _title(schedule, unit, name)
+    if not shown.all():
+        title += f"\nthe {int(shown.sum()):,} largest of {shown.size:,} bars; the others together are grey"
+    ax.set_title(title, fontsize=10, loc="left")
 
 
 def _title(schedule: Schedule, unit: float, name: str) -> str:
@@ -194,6 +236,17 @@ def steps_of(
     return (times - schedule.t0) / unit, np.cumsum(change)
 
 
+def few_steps(
+    times: NDArray[np.float64], values: NDArray[np.float64], until: float, *, most: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return steps as they are; of more than a picture shows their mean, or the most, in equal parts of the time."""
+    if times.size <= MOST_STEPS:
+        return times, values
+    edges = np.linspace(0.0, until, MOST_STEPS // 2 + 1)
+    part = shading.in_parts(times, values, edges)[int(most)]
+    return edges, np.append(part, 0.0)
+
+
 def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants, and from each on the load on cluster k's uplink (eqs. 1.2 and 1.3)."""
     tasks = schedule.workload.tasks
@@ -207,7 +260,7 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
     groups = schedule.federation.groups
     extra = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
     idle = sum(group.idle_watts * group.count for group in groups)
-    times, power = steps_of(schedule, extra, unit)
+    times, power = few_steps(*steps_of(schedule, extra, unit), schedule.makespan / unit)
     watts, name = (1e3, "kW") if float(np.max(power, initial=0.0)) + idle >= 2e3 else (1.0, "W")
     ax.fill_between(times, (power + idle) / watts, step="post", color="#999999", linewidth=0)
     ax.axhline(idle / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
@@ -220,7 +273,7 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
 def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> None:
     styles = ("-", "--", ":", "-.")
     for k in finite:
-        times, load = link_load(schedule, k, unit)
+        times, load = few_steps(*link_load(schedule, k, unit), schedule.makespan / unit, most=True)
         cluster = schedule.federation.clusters[k]
         ax.step(times, load / cluster.uplink, where="post", color=COLOURS[(4 + k) % len(COLOURS)],
                 linestyle=styles[k % len(styles)], linewidth=1, label=drawn(cluster.name))  # fmt: skip

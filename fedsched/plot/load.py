@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.assumed import marked
 from fedsched.plot import style
-from fedsched.plot.gantt import COLOURS, link_load, steps_of, time_unit
+from fedsched.plot.gantt import COLOURS, few_steps, link_load, steps_of, time_unit
 from fedsched.text import drawn
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
     times = np.zeros(1)
     for k in range(len(clusters)):
         here = cluster_of == k
-        times, taken = steps_of(schedule, schedule.counts[:, here] @ extra[here], unit)
+        steps = steps_of(schedule, schedule.counts[:, here] @ extra[here], unit)
+        times, taken = few_steps(*steps, schedule.makespan / unit)
         layers.append(taken + idle[here].sum())
     peak = max(float(np.sum(layers, axis=0).max(initial=0.0)), float(idle.sum()))
     watts, watt_name = (1e3, "kW") if peak >= 2e3 else (1.0, "W")

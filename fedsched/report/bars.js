@@ -82,30 +82,45 @@ function mostOf(steps, from, to) {
   return most;
 }
 
-function secondsAbove(steps, limit) {
-  let sum = 0;
-  for (let i = 0; i < steps.at.length; i += 1) {
-    const next = i + 1 < steps.at.length ? steps.at[i + 1] : steps.until;
-    if (steps.value[i] > limit * (1 + 1e-9)) sum += Math.max(0, next - steps.at[i]);
-  }
-  return sum;
+// What a cluster draws and carries: eqs. 1.8 (idle and busy watts) and 1.3 (a job's demand on each uplink it crosses).
+// The sums are those of all jobs, which the page brings along; so do thinned plans the steps.
+function clustersOf(plan, bars, jobs, { until, clusters }) {
+  const even = (values) => evenSteps(values, until);
+  const found = plan.shade
+    ? data.clusters.map((_, k) => ({ power: even(plan[`power${k}`]), load: even(plan[`load${k}`]), most: even(plan[`most${k}`]) }))
+    : exactSteps(bars, jobs, until);
+  return found.map((steps, k) => ({
+    name: data.clusters[k].name,
+    nodes: data.clusters[k].groups.reduce((sum, group) => sum + group.count, 0),
+    uplink: data.clusters[k].uplink,
+    idleWatts: data.clusters[k].groups.reduce((sum, group) => sum + group.idle * group.count, 0),
+    ...clusters[k],
+    ...steps,
+  }));
 }
 
-// What a cluster draws and carries: eqs. 1.8 (idle and busy watts) and 1.3 (a job's demand on each uplink it crosses).
-function clustersOf(bars, jobs, until) {
-  const found = data.clusters.map(() => ({ times: [], changes: [], loadTimes: [], loads: [], idle: 0, busySeconds: 0, busyEnergy: 0, savedIdle: 0 }));
+function evenSteps(values, until) {
+  // As stepsOf gives them, of means over equal parts of the period.
+  const size = until / Math.max(values?.length ?? 0, 1);
+  const at = [0], value = [values?.[0] ?? 0], area = [0];
+  for (let i = 1; i < (values?.length ?? 0); i += 1) {
+    at.push(i * size);
+    area.push(area[i - 1] + value[i - 1] * size);
+    value.push(values[i]);
+  }
+  return { at, value, area, until };
+}
+
+function exactSteps(bars, jobs, until) {
+  const found = data.clusters.map(() => ({ times: [], changes: [], loadTimes: [], loads: [], idle: 0 }));
   for (const group of groups) found[group.cluster].idle += group.idle * group.count;
   let here = new Map();
   for (let b = 0; b < bars.count; b += 1) {
     const group = groups[bars.group[b]];
     const one = found[group.cluster];
     const extra = (group.busy - group.idle) * bars.height[b];
-    const seconds = bars.height[b] * (bars.end[b] - Math.max(bars.begin[b], 0));
     one.times.push(bars.begin[b], bars.end[b]);
     one.changes.push(extra, -extra);
-    one.busySeconds += seconds;
-    one.busyEnergy += group.busy * seconds;
-    one.savedIdle += group.idle * seconds;
     here.set(group.cluster, (here.get(group.cluster) || 0) + bars.height[b]);
     if (bars.job[b + 1] !== bars.job[b]) {
       const tasks = jobs.tasks[bars.job[b]];
@@ -119,36 +134,42 @@ function clustersOf(bars, jobs, until) {
       here = new Map();
     }
   }
-  return found.map((one, k) => ({
-    name: data.clusters[k].name,
-    nodes: data.clusters[k].groups.reduce((sum, group) => sum + group.count, 0),
-    uplink: data.clusters[k].uplink,
-    idleWatts: one.idle,
-    busySeconds: one.busySeconds,
-    busyEnergy: one.busyEnergy,
-    idleEnergy: one.idle * until - one.savedIdle,
-    power: stepsOf(one.times, one.changes, one.idle, until),
-    load: stepsOf(one.loadTimes, one.loads, 0, until),
-  }));
+  return found.map((one) => {
+    const load = stepsOf(one.loadTimes, one.loads, 0, until);
+    return { power: stepsOf(one.times, one.changes, one.idle, until), load, most: load };
+  });
+}
+
+// Of a thinned plan: how full all jobs that have no bar make each cell, as a picture's opacity.
+function shadingOf(plan, { columns, firstRows }) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [columns, firstRows.at(-1)];
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(canvas.width, canvas.height);
+  for (let i = 0; i < plan.shade.length; i += 1) image.data[4 * i + 3] = plan.shade[i] * 17;
+  context.putImageData(image, 0, 0);
+  return { canvas, colour: "" };
 }
 
 async function shownPlan(entry, jobs) {
   const plan = await unpack(entry.plan);
+  const { sums, thinned = null } = entry.plan;
   const bars = barsOf(plan);
-  let until = 0;
   const clustersPerJob = new Uint16Array(plan.pieces.length);
   const seen = new Int32Array(plan.pieces.length).fill(-1);
-  for (let b = 0; b < bars.count; b += 1) {
-    until = Math.max(until, bars.end[b]);
+  for (let b = 0; b < bars.count && !thinned; b += 1) {
     const k = groups[bars.group[b]].cluster;
     if (seen[bars.job[b]] !== k) clustersPerJob[bars.job[b]] += 1;
     seen[bars.job[b]] = k;
   }
+  if (thinned) for (const k of data.clusters.keys()) plan[`on${k}`].forEach((nodes, j) => { clustersPerJob[j] += nodes > 0; });
   const barOfJob = new Int32Array(plan.pieces.length).fill(-1);
   for (let b = bars.count - 1; b >= 0; b -= 1) barOfJob[bars.job[b]] = b;
   const started = [...plan.pieces.keys()].filter((j) => plan.pieces[j] > 0);
   started.sort((a, b) => plan.start[a] - plan.start[b] || a - b);
-  return { entry, plan, bars, until, barOfJob, clustersPerJob, order: started, clusters: clustersOf(bars, jobs, until) };
+  const shading = thinned ? shadingOf(plan, thinned) : null;
+  const clusters = clustersOf(plan, bars, jobs, sums);
+  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters };
 }
 
 const startOf = (shown, j) => shown.plan.start[j] * data.tick;
@@ -157,7 +178,8 @@ const waitOf = (shown, jobs, j) => startOf(shown, j) - jobs.submit[j] * data.tic
 
 function placesOf(shown, j) {
   const nodes = new Map();
-  for (let b = shown.barOfJob[j]; b >= 0 && shown.bars.job[b] === j; b += 1) {
+  if (shown.thinned) for (const [k, cluster] of data.clusters.entries()) if (shown.plan[`on${k}`][j]) nodes.set(cluster.name, shown.plan[`on${k}`][j]);
+  for (let b = shown.thinned ? -1 : shown.barOfJob[j]; b >= 0 && shown.bars.job[b] === j; b += 1) {
     const name = data.clusters[groups[shown.bars.group[b]].cluster].name;
     nodes.set(name, (nodes.get(name) || 0) + shown.bars.height[b]);
   }

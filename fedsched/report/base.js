@@ -54,7 +54,7 @@ const markOf = (name) => (METRIC.has(name) && METRIC.get(name).mark ? ` (${METRI
 const titled = (name) => name.replaceAll("_", " ") + markOf(name);
 
 // ---- packed arrays ----
-const KINDS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f8: Float64Array };
+const KINDS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
 
 async function unpack(packed) {
   const bytes = Uint8Array.from(atob(packed.bytes), (sign) => sign.charCodeAt(0));

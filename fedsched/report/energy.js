@@ -25,9 +25,8 @@ function drawEnergy() {
   };
   const loadOf = (cluster) => {
     if (cluster.uplink === null || !gantt.jobs.bandwidth) return "–";
-    const most = share(shown.peakLoads.get(cluster.name) / cluster.uplink);
-    const above = secondsAbove(cluster.load, cluster.uplink);
-    return above ? `${most}, over for ${duration(above)}` : most;
+    const most = share(cluster.peakLoad / cluster.uplink);
+    return cluster.secondsAbove ? `${most}, over for ${duration(cluster.secondsAbove)}` : most;
   };
   const [unit, size] = scaleOf("J", shown.energy / 4);
   const digits = Math.min(Math.max(0, 3 - Math.floor(Math.log10(shown.energy / size || 1))), 4);
@@ -35,7 +34,7 @@ function drawEnergy() {
   for (const cell of document.querySelectorAll("[data-energy]")) cell.textContent = `${cell.dataset.energy}, ${unit}`;
   const sum = { nodes: 0, busySeconds: 0, busyEnergy: 0, idleEnergy: 0 };
   for (const cluster of shown.clusters) for (const key of Object.keys(sum)) sum[key] += cluster[key];
-  const lines = shown.clusters.map((cluster) => row(cluster.name, cluster, mostOf(cluster.power, 0, shown.until), loadOf(cluster)));
+  const lines = shown.clusters.map((cluster) => row(cluster.name, cluster, cluster.peak, loadOf(cluster)));
   if (shown.clusters.length > 1) lines.push(row("together", sum, shown.peak, "", true));
   byId("energy-rows").replaceChildren(...lines);
   byId("energy-plan").textContent = shown.entry.label;

@@ -2,6 +2,8 @@
 // ten thousand jobs take a few milliseconds.
 const gantt = { canvas: byId("gantt"), shown: null, jobs: null, near: -1, by: "job", pattern: null };
 const AXIS = 24;
+const CELLS_ACROSS = 256; // of a thinned plan's shading that a window shows at least, and
+const CELLS_DOWN = 64;
 const WAITS = [0, 600, 3600, 21600, 86400]; // seconds: the classes of colour by waiting
 const ganttHeight = () => Math.min(560, Math.max(200, Math.round(rows * 2.4)));
 
@@ -51,6 +53,7 @@ function drawGantt() {
   context.beginPath();
   context.rect(left, 0, width - left, bottom);
   context.clip();
+  if (shown.shading) drawShading(context, colours, { left, width, bottom, x, y });
   const { begin, end, row, height: size, job } = shown.bars;
   const gap = down >= 5 ? 1 : 0;
   const seen = (b) => end[b] > view.from && begin[b] < view.to && row[b] < view.bottom && row[b] + size[b] > view.top;
@@ -120,6 +123,28 @@ function drawGround(context, colours, { left, width, bottom, x, y }) {
   }
   context.restore();
   drawTimes(context, colours, { left, width, bottom, x });
+}
+
+function drawShading(context, colours, { left, width, bottom, x, y }) {
+  // Beneath the bars, in one colour; each group's cells on its own rows.
+  const { thinned, shading } = gantt.shown;
+  const { canvas } = shading;
+  if (shading.colour !== colours.bars[2]) {
+    const pen = canvas.getContext("2d");
+    pen.globalCompositeOperation = "source-in";
+    pen.fillStyle = shading.colour = colours.bars[2];
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+  }
+  context.imageSmoothingEnabled = (view.to - view.from) / thinned.seconds > width; // smooth where cells are less than pixels
+  context.imageSmoothingQuality = "high";
+  const [from, to] = [Math.max(view.from, 0), Math.min(view.to, gantt.shown.until)];
+  for (const [g, group] of groups.entries()) {
+    const [first, last] = [Math.max(view.top - group.top, 0), Math.min(view.bottom - group.top, group.count)];
+    if (last <= first || to <= from) continue;
+    const top = thinned.firstRows[g] + first / thinned.nodes;
+    context.drawImage(canvas, from / thinned.seconds, top, (to - from) / thinned.seconds, (last - first) / thinned.nodes,
+      x(from), y(group.top + first), x(to) - x(from), y(group.top + last) - y(group.top + first));
+  }
 }
 
 function drawTimes(context, colours, { left, width, bottom, x }) {
@@ -242,6 +267,7 @@ function drawLegend() {
     for (const [k, word] of words.entries()) entries.push([swatch(k, "w"), `waited ${word}`]);
   }
   if (gantt.by === "cluster") for (const [k, word] of ["on one cluster", "on several clusters"].entries()) entries.push([swatch(k, "c"), word]);
+  if (gantt.shown.thinned) entries.push([swatch(2, "c"), "pale: jobs too small to be drawn one by one"]);
   if (gantt.shown.clustersPerJob.some((count) => count > 1)) entries.push(["", "hatched: a job on several clusters"]);
   byId("gantt-legend").replaceChildren(...entries.map(([mark, text]) => make("li", {}, mark, text)));
 }
@@ -275,9 +301,10 @@ function setGantt(shown, jobs) {
   Object.assign(gantt, { shown, jobs, near: -1 });
   point(-1);
   view.until = Math.max(shown.until, data.tick);
+  [view.leastTime, view.leastRows] = shown.thinned ? [CELLS_ACROSS * shown.thinned.seconds, CELLS_DOWN * shown.thinned.nodes] : [0, 0];
   colouring();
   drawLegend();
-  gantt.name = `Gantt chart of ${shown.entry.label}: ${shown.order.length.toLocaleString("en")} jobs on ${data.clusters.length === 1 ? "one cluster" : `${data.clusters.length} clusters`}`;
+  gantt.name = `Gantt chart of ${shown.entry.label}: ${(shown.thinned?.jobs ?? shown.order.length).toLocaleString("en")} jobs on ${data.clusters.length === 1 ? "one cluster" : `${data.clusters.length} clusters`}`;
   if (untouched) look(0, view.until * 1.01);
   else look(view.from, view.to);
 }

@@ -27,17 +27,20 @@ function drawJobs() {
   const some = jobs.slice(page * size, (page + 1) * size);
   byId("job-rows").replaceChildren(...some.map(jobRow));
   const range = `${(page * size + 1).toLocaleString("en")} to ${(page * size + some.length).toLocaleString("en")} of ${jobs.length.toLocaleString("en")}`;
-  byId("jobs-caption").textContent = `Jobs of ${shown.entry.label} by start: ${range}`;
+  const largest = partly() ? `The largest of ${shown.thinned.jobs.toLocaleString("en")} jobs` : "Jobs";
+  byId("jobs-caption").textContent = `${largest} of ${shown.entry.label} by start: ${range}`;
   byId("jobs-before").disabled = page === 0;
   byId("jobs-after").disabled = page === last;
   jobTable.page = printing() ? jobTable.page : page;
 }
 
+const partly = () => gantt.shown.thinned !== null && gantt.shown.order.length < gantt.shown.thinned.jobs;
+
 function findJob() {
   const wanted = Number(byId("find").value);
   const j = gantt.jobs.id.indexOf(wanted);
   const found = byId("find").value !== "" && showJob(j, { zoom: true });
-  byId("found").textContent = found || byId("find").value === "" ? "" : `no job ${byId("find").value} here`;
+  byId("found").textContent = found || byId("find").value === "" ? "" : `no job ${byId("find").value} ${partly() ? "among the largest, which this page holds" : "here"}`;
   if (found) byId("gantt").focus();
 }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fedsched.metrics import NAMES
+from fedsched.report import drawing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
-MOST_DRAWN = 240_000  # jobs of all plans together whose places are written down: below 3 MB
-MOST_NODES = 10_000_000  # and nodes that are given numbers for that
+LEAST_DRAWN = 4  # plans that are drawn however many jobs they have: thinned where there is no room for all
 ALWAYS = ("easy", "fcfs")  # baselines whose schedules are shown beside a search's plans
 
 
@@ -42,6 +42,7 @@ class Material:
     entries: tuple[Entry, ...]
     chosen: int  # the entry that is shown first
     result: Result | None = None
+    room: int = drawing.MOST_DRAWN  # for so many jobs of each plan that is drawn
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -69,7 +70,7 @@ def of_result(result: Result) -> Material:
         schedule = baseline_schedule(result, baseline.policy) if baseline.policy in shown else None
         entries.append(Entry(baseline.policy, "baseline", "a policy", tuple(baseline.values), schedule))
     knee = front.knee_index()
-    kept, notes = _drawn(entries, _first(len(front), knee, entries), result.workload)
+    kept, room, notes = _drawn(entries, _first(len(front), knee, entries), result.workload)
     return Material(
         workload=result.workload,
         federation=result.federation,
@@ -77,6 +78,7 @@ def of_result(result: Result) -> Material:
         entries=kept,
         chosen=knee,
         result=result,
+        room=room,
         notes=notes,
     )
 
@@ -98,13 +100,14 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
         values = schedule.metrics(users=False).as_dict()
         about = "; ".join(schedule.notes)
         entries.append(Entry(label, "schedule", about, tuple(values[name] for name in objectives), schedule))
-    kept, notes = _drawn(entries, list(range(len(entries))), first.workload)
+    kept, room, notes = _drawn(entries, list(range(len(entries))), first.workload)
     return Material(
         workload=first.workload,
         federation=first.federation,
         objectives=objectives,
         entries=kept,
         chosen=0,
+        room=room,
         notes=notes,
     )
 
@@ -156,18 +159,21 @@ def _first(plans: int, knee: int, entries: list[Entry]) -> list[int]:
     return list(dict.fromkeys(order))
 
 
-def _drawn(entries: list[Entry], order: list[int], workload: Workload) -> tuple[tuple[Entry, ...], tuple[str, ...]]:
-    # The entries, those with room on the page marked, and what is to be said about the others.
-    most = max(1, min(MOST_DRAWN // max(len(workload), 1), MOST_NODES // max(int(workload.tasks.sum()), 1)))
+def _drawn(
+    entries: list[Entry], order: list[int], workload: Workload
+) -> tuple[tuple[Entry, ...], int, tuple[str, ...]]:
+    # The entries, those that are drawn marked, for how many jobs of each there is room, and what is said of the others.
+    most = max(drawing.MOST_DRAWN // max(len(workload), 1), LEAST_DRAWN)
     chosen = set(order[:most])
     kept = tuple(
         Entry(e.label, e.kind, e.about, e.values, e.schedule, drawn=i in chosen and e.schedule is not None)
         for i, e in enumerate(entries)
     )
+    drawn = sum(entry.drawn for entry in kept)
     left = sum(entry.schedule is not None and not entry.drawn for entry in kept)
-    if not left:
-        return kept, ()
-    return kept, (f"To keep the page small, {left} of {left + most} plans are listed without their Gantt charts.",)
+    room = drawing.MOST_DRAWN // max(drawn, 1)
+    said = f"To keep the page small, {left} of {left + drawn} plans are listed without their Gantt charts."
+    return kept, room, (said,) if left else ()
 
 
 def metrics_of(entry: Entry) -> dict[str, float]:

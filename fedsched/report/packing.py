@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NEVER = -(2**31)  # the tick of a job that was not started
 TICKS = 2**30  # so many at most in the period of a schedule
+MUCH = 4_000_000  # bytes, from where on the last few per cent take too long to save
 LONG = 1000.0  # seconds, from where on milliseconds are fine enough
 
 
@@ -24,7 +25,8 @@ def packed(columns: Mapping[str, NDArray[Any]]) -> dict[str, object]:
     """Return columns as one text, with their names, types and lengths."""
     parts = [(name, _narrowed(column)) for name, column in columns.items()]
     parts.sort(key=lambda part: -part[1].itemsize)  # so that each begins where its type may begin
-    blob = zlib.compress(b"".join(column.tobytes() for _, column in parts), 9)
+    blob = b"".join(column.tobytes() for _, column in parts)
+    blob = zlib.compress(blob, 9 if len(blob) < MUCH else 6)
     directory = [[name, column.dtype.str[1:], len(column)] for name, column in parts]
     return {"columns": directory, "bytes": base64.b64encode(blob).decode()}
 
@@ -32,7 +34,7 @@ def packed(columns: Mapping[str, NDArray[Any]]) -> dict[str, object]:
 def _narrowed(column: NDArray[Any]) -> NDArray[Any]:
     # The narrowest of the script's array types that holds the values, little-endian as all its machines are.
     if column.dtype.kind == "f":
-        return column.astype("<f8")
+        return column.astype("<f4" if column.dtype.itemsize == 4 else "<f8")
     low, high = (int(column.min()), int(column.max())) if column.size else (0, 0)
     for kind in ("<u1", "<u2", "<u4", "<i4"):
         limits = np.iinfo(kind)
@@ -56,9 +58,9 @@ def ticks(times: NDArray[np.float64], tick: float) -> NDArray[np.int64]:
     return np.where(known, np.rint(np.where(known, times, 0.0) / tick), NEVER).astype(np.int64)
 
 
-def jobs_of(schedule: Schedule, tick: float) -> dict[str, object]:
-    """Return what is the same in every plan: the jobs."""
-    jobs = schedule.workload
+def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = None) -> dict[str, object]:
+    """Return what is the same in every plan: the jobs, or those of them that the page keeps."""
+    jobs = schedule.workload if kept is None else schedule.workload.take(np.flatnonzero(kept))
     columns: dict[str, NDArray[Any]] = {
         "id": jobs.id,
         "submit": ticks(jobs.submit - schedule.t0, tick),
@@ -69,21 +71,3 @@ def jobs_of(schedule: Schedule, tick: float) -> dict[str, object]:
     if (jobs.task_bandwidth > 0).any():
         columns["bandwidth"] = jobs.task_bandwidth
     return packed(columns)
-
-
-def plan_of(schedule: Schedule, tick: float) -> dict[str, object]:
-    """Return start, finish and nodes of each job: runs of neighbouring node numbers, one job's after another's."""
-    runs = schedule.node_numbers()
-    pieces = [interval for job, intervals in enumerate(runs) if schedule.finish[job] == schedule.finish[job]
-              for interval in intervals]  # fmt: skip
-    nodes = np.array(pieces, dtype=np.int64).reshape(-1, 2)
-    done = ~np.isnan(schedule.finish)
-    return packed(
-        {
-            "start": ticks(np.where(done, schedule.start - schedule.t0, np.nan), tick),
-            "finish": ticks(schedule.finish - schedule.t0, tick),
-            "pieces": np.array([len(runs[job]) if done[job] else 0 for job in range(len(runs))], dtype=np.int64),
-            "first": nodes[:, 0],
-            "nodes": nodes[:, 1] - nodes[:, 0] + 1,
-        }
-    )

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.assumed import mark, marked, watts_sentence
 from fedsched.metrics import METRICS
 from fedsched.report import repeating, summary
+from fedsched.report.drawing import kept_jobs, plan_of, thinned_in_words
 from fedsched.report.material import metrics_of
-from fedsched.report.packing import jobs_of, plan_of, tick_of
+from fedsched.report.packing import jobs_of, tick_of
 from fedsched.report.skeleton import Markup, data_block, document, filled, script, table
 from fedsched.report.words import column, measure, title
 from fedsched.result.faces import from_file
 from fedsched.text import html as escape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from os import PathLike
 
-    from fedsched.report.material import Entry, Material
+    from numpy.typing import NDArray
+
+    from fedsched.report.material import Material
     from fedsched.result import Result
 
 COLUMNS = ("makespan", "energy", "mean_wait", "bounded_slowdown", "utilisation")  # of the table of plans
@@ -35,11 +39,13 @@ def write(
     repeat: str = "",
     price_per_kwh: float | None = None,
     co2_per_kwh: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write the page; after an error the path is as it was."""
+    """Write the page, as `page` makes it; after an error the path is as it was."""
     from fedsched.io.atomic import atomic_text
 
-    text = page(material, title=title, repeat=repeat, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
+    factors = {"price_per_kwh": price_per_kwh, "co2_per_kwh": co2_per_kwh}
+    text = page(material, title=title, repeat=repeat, progress=progress, **factors)
     with atomic_text(path) as out:
         out.write(text)
 
@@ -51,6 +57,7 @@ def page(
     repeat: str = "",
     price_per_kwh: float | None = None,
     co2_per_kwh: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Return the whole page.
 
@@ -64,13 +71,17 @@ def page(
         The command that made it, where the caller knows that.
     price_per_kwh, co2_per_kwh
         What the page's fields begin with; empty when not given.
+    progress
+        Told how many of how many jobs have found their place, those of all plans together.
     """
     for name, value in (("price_per_kwh", price_per_kwh), ("co2_per_kwh", co2_per_kwh)):
         if value is not None and not (math.isfinite(value) and value >= 0):
             raise ValueError(f"report: {name}={value!r} must be a finite number of at least 0.")
     heading = title or summary.heading(material)
+    kept = kept_jobs(material.workload, material.room)
+    data = _data(material, kept, progress)
     sections = {
-        "summary": ("Summary", _summary(material)),
+        "summary": ("Summary", _summary(material, _thinned(material, kept, data))),
         "front": ("Plans", _front(material)),
         "schedule": ("Schedule", _schedule(material)),
         "energy": ("Energy", _energy(material, price_per_kwh, co2_per_kwh)),
@@ -87,14 +98,16 @@ def page(
 {parts}
 </main>
 <p id="said" class="hidden" aria-live="polite"></p>
-{data_block(_data(material))}"""
+{data_block(data)}"""
     return document(heading, body, code=script())
 
 
 # ---- the data that the script draws from ----------------------------------------------------------------------------
 
 
-def _data(material: Material) -> dict[str, object]:
+def _data(
+    material: Material, kept: NDArray[np.bool_] | None, progress: Callable[[int, int], None] | None
+) -> dict[str, Any]:
     from fedsched.search.objectives import MAXIMISED
 
     result = material.result
@@ -124,8 +137,8 @@ def _data(material: Material) -> dict[str, object]:
             for cluster in material.federation.clusters
         ],
         "tick": tick,
-        "jobs": jobs_of(material.schedules[0], tick),
-        "entries": [_entry(entry, tick) for entry in material.entries],
+        "jobs": jobs_of(material.schedules[0], tick, kept),
+        "entries": _entries(material, tick, kept, progress),
         "chosen": material.chosen,
         "knee": material.chosen if result is not None and len(result.front) > 2 else -1,
         "bounds": _bounds(result) if result is not None else {},
@@ -146,23 +159,42 @@ def _history(result: Result) -> list[tuple[int, float, list[float], float]]:
     return [(m.evaluations, m.seconds, (signs * m.best).tolist(), m.hypervolume) for m in result.history]
 
 
-def _entry(entry: Entry, tick: float) -> dict[str, object]:
-    return {
-        "label": entry.label,
-        "kind": entry.kind,
-        "about": entry.about,
-        "values": entry.values,
-        "metrics": metrics_of(entry) if entry.schedule is not None else None,
-        "plan": plan_of(entry.schedule, tick) if entry.schedule is not None and entry.drawn else None,
-    }
+def _entries(
+    material: Material, tick: float, kept: NDArray[np.bool_] | None, progress: Callable[[int, int], None] | None
+) -> list[dict[str, object]]:
+    plans = sum(entry.drawn for entry in material.entries)
+    jobs = len(material.workload)
+    found: list[dict[str, object]] = []
+    drawn = 0
+    for entry in material.entries:
+        plan = None
+        if entry.schedule is not None and entry.drawn:
+            told = None if progress is None else _from(progress, drawn * jobs, plans * jobs)
+            plan = plan_of(entry.schedule, tick, kept=kept, room=material.room, plans=plans, progress=told)
+            drawn += 1
+        metrics = metrics_of(entry) if entry.schedule is not None else None
+        about = {"label": entry.label, "kind": entry.kind, "about": entry.about, "values": entry.values}
+        found.append(about | {"metrics": metrics, "plan": plan})
+    return found
+
+
+def _from(progress: Callable[[int, int], None], before: int, total: int) -> Callable[[int, int], None]:
+    return lambda done, _: progress(before + done, total)
+
+
+def _thinned(material: Material, kept: NDArray[np.bool_] | None, data: dict[str, Any]) -> list[str]:
+    # Said of the plan that is shown first: the cells of others differ as their makespans do.
+    plans = [data["entries"][i]["plan"] for i in (material.chosen, *range(len(material.entries)))]
+    abouts = [plan["thinned"] for plan in plans if plan is not None and "thinned" in plan]
+    return [thinned_in_words(material.workload, kept, abouts[0])] if abouts else []
 
 
 # ---- the sections ---------------------------------------------------------------------------------------------------
 
 
-def _summary(material: Material) -> str:
+def _summary(material: Material, thinned: list[str]) -> str:
     result = material.result
-    notes = [*material.notes]
+    notes = [*material.notes, *thinned]
     if result is not None and result.settings.submits == "keep":
         notes.append("The plans are clairvoyant: they know future submits.")
     if result is not None and result.unverified:

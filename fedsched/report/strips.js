@@ -66,7 +66,7 @@ function drawLoads() {
   if (!shown) return;
   const canvas = byId("loads");
   const finite = shown.clusters.filter((cluster) => cluster.uplink !== null);
-  const linked = finite.length > MANY ? finite.filter((cluster) => shown.peakLoads.get(cluster.name) > 0) : finite;
+  const linked = finite.length > MANY ? finite.filter((cluster) => cluster.peakLoad > 0) : finite;
   canvas.hidden = !linked.length || !gantt.jobs.bandwidth;
   byId("loads-said").textContent = sayLoads(linked, finite);
   if (canvas.hidden) return;
@@ -77,14 +77,14 @@ function drawLoads() {
   drawTimes(context, colours, { left, width, bottom: whole, x });
   for (const [i, cluster] of linked.entries()) {
     const base = i * (lane + LOAD_GAP) + lane + LOAD_GAP / 2;
-    const most = Math.max(1.15, (shown.peakLoads.get(cluster.name) / cluster.uplink) * 1.05);
+    const most = Math.max(1.15, (cluster.peakLoad / cluster.uplink) * 1.05);
     const high = (load) => (load / cluster.uplink / most) * lane;
     context.fillStyle = colours.lane;
     context.fillRect(left, base - lane, width - left, lane);
     for (let at = left; at < width; at += 1) {
       const [from, to] = [time(at), time(at + 1)];
       if (from >= shown.until) break;
-      const [greatest, mean] = [mostOf(cluster.load, from, to), meanOf(cluster.load, from, to)];
+      const [greatest, mean] = [mostOf(cluster.most, from, to), meanOf(cluster.load, from, to)];
       if (!greatest) continue;
       context.fillStyle = colours.bars[greatest > cluster.uplink * (1 + 1e-9) ? 1 : 0];
       context.globalAlpha = 0.4;
@@ -117,13 +117,7 @@ function sayLoads(linked, finite) {
 }
 
 function setStrips(shown) {
-  // The peak of the sum, over all clusters' steps.
-  const times = shown.clusters.flatMap((cluster) => cluster.power.at);
-  let peak = 0;
-  for (const at of new Set(times)) peak = Math.max(peak, shown.clusters.reduce((sum, cluster) => sum + valueAt(cluster.power, at), 0));
-  shown.peak = peak;
   shown.energy = shown.clusters.reduce((sum, cluster) => sum + cluster.busyEnergy + cluster.idleEnergy, 0);
-  shown.peakLoads = new Map(shown.clusters.map((cluster) => [cluster.name, mostOf(cluster.load, 0, shown.until)]));
   const swatch = (k) => shape("svg", { width: 12, height: 12, "aria-hidden": "true" }, shape("rect", { width: 12, height: 12, rx: 2, fill: `var(--c${k})` }));
   const entries = shown.clusters.length > 1 && shown.clusters.length <= MANY ? shown.clusters.map((cluster, k) => make("li", {}, swatch(k), cluster.name)) : [];
   byId("power-legend").replaceChildren(...entries);

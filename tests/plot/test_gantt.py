@@ -178,3 +178,33 @@ def test_jobs_that_never_started_are_left_out() -> None:
     assert extra.max() <= 20
     area = (np.diff(times) * extra[:-1]).sum()
     assert area == pytest.approx((part.run * part.workload.tasks)[done].sum())
+
+
+def test_more_bars_than_an_eye_resolves_are_shading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of too many bars the largest are drawn, the others shade cells that hold as many node-seconds, and it is said."""
+    made = schedule()
+    monkeypatch.setattr(gantt, "MOST_BARS", 20)
+    axes = made.plot()
+    bars = [path.get_extents() for bars in axes.collections if isinstance(bars, PolyCollection)
+            for path in bars.get_paths()]  # fmt: skip
+    assert len(bars) == 20
+    area = sum(box.width * box.height for box in bars)
+    for picture in axes.images:
+        left, right, low, high = picture.get_extent()
+        cells = picture.get_array()[:, :, 3]
+        area += cells.mean() * (right - left) * (low - high)
+    unit, _ = gantt.time_unit(made.makespan)
+    assert area * unit == pytest.approx((made.run * made.workload.tasks).sum(), rel=1e-6)
+    assert "the 20 largest of " in axes.get_title(loc="left")
+
+
+def test_strips_of_many_steps_keep_their_area(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of too many steps the mean in equal parts of the time is drawn: the same area under few of them."""
+    made = schedule()
+    extra = made.counts.sum(axis=1).astype(float)
+    monkeypatch.setattr(gantt, "MOST_STEPS", 20)
+    times, drawn = gantt.few_steps(*gantt.steps_of(made, extra, 1.0), made.makespan)
+    assert times.size == 11
+    assert (np.diff(times) * drawn[:-1]).sum() == pytest.approx((made.run * made.workload.tasks).sum())
+    _, most = gantt.few_steps(*gantt.steps_of(made, extra, 1.0), made.makespan, most=True)
+    assert most.max() == gantt.steps_of(made, extra, 1.0)[1].max()

@@ -16,7 +16,7 @@ from fedsched.schedule import Schedule
 from fedsched.search.run import Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -128,6 +128,30 @@ def pages(result: Result, many_jobs: Schedule, tmp_path_factory: pytest.TempPath
     result.report(folder / "result.html", price_per_kwh=0.5)
     many_jobs.report(folder / "many.html")
     return {name: folder / f"{name}.html" for name in ("result", "many")}
+
+
+@pytest.fixture
+def open_page(browser: Any, pages: dict[str, Path]) -> Iterator[Callable[..., Any]]:
+    """Return what opens a report; at the end, nothing may have been said on the console or asked of a network."""
+    contexts, complaints = [], []
+
+    def opened(name: str | Path, **options: Any) -> Any:
+        context = browser.new_context(**({"viewport": {"width": 1200, "height": 900}} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda asked: asked.url.startswith("file:") or complaints.append(f"asked for {asked.url}"))
+        page.goto((pages[name] if isinstance(name, str) else name).as_uri())
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector("html[data-shown]")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not complaints
 
 
 HARM = "<img src=x onerror=window.harmed=1>"

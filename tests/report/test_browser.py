@@ -12,7 +12,7 @@ import pytest
 import fedsched as fs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from fedsched.result import Result
@@ -20,30 +20,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.compiled  # what the browser does is the same with and without the compiler
 Open = Any  # (name of a report, or its path; options of the browser's context) -> the page
-
-
-@pytest.fixture
-def open_page(browser: Any, pages: dict[str, Path]) -> Iterator[Callable[..., Any]]:
-    """Return what opens a report; at the end, nothing may have been said on the console or asked of a network."""
-    contexts, complaints = [], []
-
-    def opened(name: str | Path, **options: Any) -> Any:
-        context = browser.new_context(**({"viewport": {"width": 1200, "height": 900}} | options))
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda asked: asked.url.startswith("file:") or complaints.append(f"asked for {asked.url}"))
-        page.goto((pages[name] if isinstance(name, str) else name).as_uri())
-        if options.get("java_script_enabled", True):
-            page.wait_for_selector("html[data-shown]")
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert not complaints
 
 
 def picture(page: Any, canvas: str = "gantt") -> str:

@@ -6,44 +6,24 @@ import base64
 import hashlib
 import json
 import re
-import zlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from report_cases import data_of, unpacked
 
 import fedsched as fs
 from fedsched import cli
-from fedsched.report import material, of_result, of_schedules, page, repeating, words
-from fedsched.report.packing import NEVER, jobs_of, packed, plan_of, tick_of
+from fedsched.report import drawing, material, of_result, of_schedules, page, repeating, words
+from fedsched.report.drawing import plan_of
+from fedsched.report.packing import NEVER, jobs_of, packed, tick_of
 from fedsched.result import Result
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fedsched.schedule import Schedule
-
-KINDS = {"u1": "<u1", "u2": "<u2", "u4": "<u4", "i4": "<i4", "f8": "<f8"}
-
-
-def unpacked(columns: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Return the arrays of a packed text, as the page's script reads them."""
-    blob, at, found = zlib.decompress(base64.b64decode(columns["bytes"])), 0, {}
-    for name, kind, length in columns["columns"]:
-        found[name] = np.frombuffer(blob, dtype=KINDS[kind], count=length, offset=at)
-        assert at % found[name].itemsize == 0
-        at += found[name].nbytes
-    assert at == len(blob)
-    return found
-
-
-def data_of(text: str) -> dict[str, Any]:
-    """Return the data that a page's script reads."""
-    block = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, flags=re.DOTALL)
-    assert block
-    return json.loads(block[1])
-
 
 @pytest.fixture(scope="module")
 def text(result: Result) -> str:
@@ -170,12 +150,13 @@ def test_ten_thousand_jobs_stay_small(many_jobs: Schedule, pages: dict[str, Path
     """Tests that the page of ten thousand jobs is well under three megabytes, a whole front of them too."""
     assert pages["many"].stat().st_size < 600_000
     one = len(plan_of(many_jobs, tick_of([many_jobs]))["bytes"])
-    assert pages["many"].stat().st_size + one * (material.MOST_DRAWN // len(many_jobs)) < 3_000_000
+    assert pages["many"].stat().st_size + one * (drawing.MOST_DRAWN // len(many_jobs)) < 3_000_000
 
 
 def test_what_has_no_room_is_said(many_jobs: Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that above the page's limit only some plans are drawn, the first among them, and that the page says so."""
-    monkeypatch.setattr(material, "MOST_DRAWN", 25_000)
+    monkeypatch.setattr(drawing, "MOST_DRAWN", 25_000)
+    monkeypatch.setattr(material, "LEAST_DRAWN", 1)
     found = of_schedules([replace(many_jobs, policy=f"plan {k}") for k in range(4)])
     assert [entry.drawn for entry in found.entries] == [True, True, False, False]
     assert "2 of 4 plans are listed without their Gantt charts" in page(found)
@@ -183,7 +164,7 @@ def test_what_has_no_room_is_said(many_jobs: Schedule, monkeypatch: pytest.Monke
 
 def test_the_knee_and_the_ends_are_drawn_first(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that of a front too large for the page the knee, both ends and the usual baselines are kept."""
-    monkeypatch.setattr(material, "MOST_DRAWN", 5 * 60)
+    monkeypatch.setattr(drawing, "MOST_DRAWN", 5 * 60)
     found = of_result(result)
     drawn = [entry.label for entry in found.entries if entry.drawn]
     knee = found.entries[result.front.knee_index()].label
@@ -394,6 +375,24 @@ def test_the_command_reports_policies(tmp_path: Path, capsys: pytest.CaptureFixt
     text = out.read_text(encoding="utf-8")
     assert f"fedsched {' '.join(words_)} --out report.html" in text
     assert {one["label"] for one in data_of(text)["entries"]} == {"easy", "fcfs"}
+
+
+def test_a_file_is_taken_apart_once(
+    result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests that telling a result from a Batsim workload costs no parsing: each file's JSON is read once."""
+    from fedsched.io import files
+
+    result.save(tmp_path / "result.json.gz")
+    fs.write(result.workload, tmp_path / "jobs.json")
+    loads = json.loads
+    for name, options in (("result.json.gz", []), ("jobs.json", ["--nodes", "64"])):
+        counted: list[int] = []
+        monkeypatch.setattr(json, "loads", lambda text, counted=counted: (counted.append(len(text)), loads(text))[1])
+        assert cli.run(["report", str(tmp_path / name), *options, "--out", str(tmp_path / "report.html")]) == 0
+        size = len(files.read_text(tmp_path / name))
+        assert [length for length in counted if length == size] == [size]
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,118 @@
+"""What no eye tells apart: of many bars the largest, how full all others make each cell of a grid; steps in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+AT_ONCE = 500_000  # bars whose corners are worked on together, so that memory stays small
+
+
+class Parts(NamedTuple):
+    """Runs of nodes, cut where blocks of nodes (groups, or clusters) begin."""
+
+    run: NDArray[np.int64]  # of which run each part is
+    block: NDArray[np.int64]
+    low: NDArray[np.int64]  # its first node, counted from the block's
+    nodes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells of so many nodes by so many seconds; each block of nodes has whole rows of its own."""
+
+    blocks: tuple[int, ...]  # nodes of each
+    nodes: int
+    seconds: float
+    columns: int
+
+    @property
+    def first_rows(self) -> list[int]:
+        """Return where each block begins, and at the end how many rows there are."""
+        return [0, *np.cumsum([-(-count // self.nodes) for count in self.blocks]).tolist()]
+
+    @classmethod
+    def over(cls, blocks: Sequence[int], seconds: float, *, rows: int, columns: int) -> Grid:
+        """Return the grid over a period whose rows are about as many as asked for, and never finer than a node."""
+        return cls(tuple(blocks), max(1, -(-sum(blocks) // rows)), max(seconds, 1e-300) / columns, columns)
+
+
+def split(first: NDArray[np.int64], last: NDArray[np.int64], blocks: Sequence[int]) -> Parts:
+    """Return runs of node numbers, both ends included, as parts that each lie in one block."""
+    starts = np.concatenate([[0], np.cumsum(blocks)]).astype(np.int64)
+    begin = np.searchsorted(starts, first, side="right") - 1
+    count = np.searchsorted(starts, last, side="right") - begin
+    run = np.repeat(np.arange(first.size), count)
+    block = np.repeat(begin - np.cumsum(count) + count, count) + np.arange(run.size)
+    low = np.maximum(first[run], starts[block])
+    return Parts(run, block, low - starts[block], np.minimum(last[run] + 1, starts[block + 1]) - low)
+
+
+def largest(sizes: NDArray[np.float64], most: int) -> NDArray[np.bool_]:
+    """Return which are the largest, so many at most; of equal ones the first."""
+    found = np.zeros(sizes.size, dtype=np.bool_)
+    found[np.argsort(-sizes, kind="stable")[:most]] = True
+    return found
+
+
+def shares(grid: Grid, parts: Parts, begin: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return which share of each cell's node-seconds is in use, a row of cells after the other.
+
+    Parameters
+    ----------
+    grid, parts
+        Where the bars lie.
+    begin, end
+        Of each part, in seconds since the grid's begin.
+    """
+    first_rows = np.array(grid.first_rows)
+    shape = int(first_rows[-1]) + 2, grid.columns + 2
+    changes = np.zeros(shape[0] * shape[1])
+    for at in range(0, parts.run.size, AT_ONCE):
+        some = slice(at, at + AT_ONCE)
+        top = first_rows[parts.block[some]] + parts.low[some] / grid.nodes
+        edges = (top, 1.0), (top + parts.nodes[some] / grid.nodes, -1.0)
+        sides = [
+            (np.clip(time[some] / grid.seconds, 0.0, grid.columns), sign) for time, sign in ((begin, 1.0), (end, -1.0))
+        ]
+        for edge, down in edges:
+            for side, across in sides:
+                _add_corner(changes, shape[1], edge, side, down * across)
+    rows = changes.reshape(shape).cumsum(axis=0).cumsum(axis=1)[:-2, :-2]
+    held = np.full(rows.shape[0], float(grid.nodes))  # a block's last row may hold fewer nodes
+    for block, count in enumerate(grid.blocks):
+        held[first_rows[block + 1] - 1] = count - (first_rows[block + 1] - first_rows[block] - 1) * grid.nodes
+    return np.asarray(np.clip(rows * (grid.nodes / held)[:, None], 0.0, 1.0))
+
+
+def _add_corner(
+    changes: NDArray[np.float64], width: int, edge: NDArray[np.float64], side: NDArray[np.float64], sign: float
+) -> None:
+    # What sums to the part of each cell that lies right of a side and below an edge: a cell that is cut gets its share,
+    # the next one the rest.
+    row, column = edge.astype(np.int64), side.astype(np.int64)
+    below, after = edge - row, side - column
+    for r, by_row in ((0, 1 - below), (1, below)):
+        for c, by_column in ((0, 1 - after), (1, after)):
+            changes += np.bincount((row + r) * width + column + c, sign * by_row * by_column, changes.size)
+
+
+def in_parts(
+    times: NDArray[np.float64], values: NDArray[np.float64], edges: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean and the most of a step function between neighbouring edges."""
+    times, values = np.append(-np.inf, times), np.append(0.0, values)
+    area = np.concatenate([[0.0, 0.0], np.cumsum(np.diff(times[1:]) * values[1:-1])])
+    at = np.searchsorted(times, edges, side="right") - 1
+    until = area[at] + values[at] * np.where(at > 0, edges - times[at], 0.0)
+    most = values[at[:-1]]
+    inside = (times >= edges[0]) & (times < edges[-1])
+    np.maximum.at(most, np.searchsorted(edges, times[inside], side="right") - 1, values[inside])
+    return np.diff(until) / np.maximum(np.diff(edges), 1e-300), most

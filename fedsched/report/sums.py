@@ -1,0 +1,79 @@
+"""What a plan sums to, cluster by cluster: exact, of all its jobs, however few of them a page draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.plot.gantt import link_load, steps_of
+from fedsched.plot.shading import in_parts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.schedule import Schedule
+
+ROUNDING = 1e-9  # a load above its uplink by less is not
+
+
+def sums_of(schedule: Schedule) -> dict[str, object]:
+    """Return the period, the most watts, and of each cluster node-seconds, joules, most watts, its uplink's load."""
+    groups = schedule.federation.groups
+    until = schedule.makespan
+    done = ~np.isnan(schedule.finish)
+    run = np.where(done, schedule.finish - np.maximum(schedule.start, schedule.t0), 0.0)
+    seconds = run @ schedule.counts
+    clusters = []
+    for k, cluster in enumerate(schedule.federation.clusters):
+        here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
+        busy = sum(seconds[g] * groups[g].busy_watts for g in here)
+        idle = sum((until * groups[g].count - seconds[g]) * groups[g].idle_watts for g in here)
+        most, above = 0.0, 0.0
+        if np.isfinite(cluster.uplink):
+            times, load = link_load(schedule, k, 1.0)
+            most = float(load.max(initial=0.0))
+            above = float(np.diff(times)[load[:-1] > cluster.uplink * (1 + ROUNDING)].sum())
+        clusters.append(
+            {
+                "busySeconds": float(sum(seconds[g] for g in here)),
+                "busyEnergy": float(busy),
+                "idleEnergy": float(idle),
+                "peak": _most(power_of(schedule, here)[1]) + idle_watts(schedule, here),
+                "peakLoad": most,
+                "secondsAbove": above,
+            }
+        )
+    everywhere = list(range(len(groups)))
+    peak = _most(power_of(schedule, everywhere)[1]) + idle_watts(schedule, everywhere)
+    return {"until": until, "peak": peak, "clusters": clusters}
+
+
+def idle_watts(schedule: Schedule, groups: list[int]) -> float:
+    """Return what these groups take when no job runs."""
+    return float(sum(schedule.federation.groups[g].idle_watts * schedule.federation.groups[g].count for g in groups))
+
+
+def power_of(schedule: Schedule, groups: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return instants since t0, and from each on the watts of these groups above their idle ones."""
+    known = schedule.federation.groups
+    extra = np.array([known[g].busy_watts - known[g].idle_watts for g in groups])
+    return steps_of(schedule, schedule.counts[:, groups] @ extra, 1.0)
+
+
+def strips_of(schedule: Schedule, columns: int) -> dict[str, NDArray[np.float32]]:
+    """Return each cluster's mean watts, and mean and most load of its uplink, in equal parts of the period."""
+    found = {}
+    edges = np.linspace(0.0, schedule.makespan, columns + 1)
+    for k, cluster in enumerate(schedule.federation.clusters):
+        here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
+        watts, _ = in_parts(*power_of(schedule, here), edges)
+        found[f"power{k}"] = (watts + idle_watts(schedule, here)).astype(np.float32)
+        if np.isfinite(cluster.uplink) and (schedule.workload.task_bandwidth > 0).any():
+            mean, most = in_parts(*link_load(schedule, k, 1.0), edges)
+            found |= {f"load{k}": mean.astype(np.float32), f"most{k}": most.astype(np.float32)}
+    return found
+
+
+def _most(values: NDArray[np.float64]) -> float:
+    return float(values.max(initial=0.0))
