@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.metrics import NAMES
 from fedsched.report import drawing
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
+ALIKE = 1e-4  # values that differ by a smaller share read the same
 LEAST_DRAWN = 4  # plans that are drawn however many jobs they have: thinned where there is no room for all
 ALWAYS = ("easy", "fcfs")  # baselines whose schedules are shown beside a search's plans
 
@@ -92,12 +95,14 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
                 f"report: the schedule {schedule.policy!r} has another workload or federation than "
                 f"{first.policy!r}; give schedules of the same jobs on the same nodes."
             )
-    # What the picture's axes begin with; energy is no headline where nobody gave the watts.
-    second = "bounded_slowdown" if first.federation.watts_assumed else "energy"
+    rows = [schedule.metrics(users=False).as_dict() for schedule in schedules]
+    # What the picture's axes begin with; energy is no headline where nobody gave the watts, or where all read the same.
+    energies = np.array([values["energy"] for values in rows])
+    alike = np.ptp(energies) <= ALIKE * energies.max()
+    second = "bounded_slowdown" if first.federation.watts_assumed or alike else "energy"
     objectives = ("mean_wait", second) if len(schedules) > 1 else ()
     entries = []
-    for label, schedule in zip(_labels(schedules), schedules, strict=True):
-        values = schedule.metrics(users=False).as_dict()
+    for label, schedule, values in zip(_labels(schedules), schedules, rows, strict=True):
         about = "; ".join(schedule.notes)
         entries.append(Entry(label, "schedule", about, tuple(values[name] for name in objectives), schedule))
     kept, room, notes = _drawn(entries, list(range(len(entries))), first.workload)

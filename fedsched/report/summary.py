@@ -138,7 +138,7 @@ def _bar(gain: float) -> Markup:
     kind = "gain" if gain >= 0 else "loss"
     sign = "" if gain >= 0 else "−"
     return Markup(
-        f'<svg width="{WIDTH + 58}" height="12" role="img" aria-label="{sign}{share(abs(gain))}">'
+        f'<svg class="gauge" width="{WIDTH + 58}" height="12" role="img" aria-label="{sign}{share(abs(gain))}">'
         f'<rect class="ground" x="58" y="3" width="{WIDTH}" height="6" rx="1"/>'
         f'<rect class="{kind}" x="58" y="3" width="{width:.1f}" height="6" rx="1"/>'
         f'<text x="50" y="10.5" text-anchor="end" font-size="13" fill="currentColor">{sign}{share(abs(gain))}</text>'
