@@ -95,7 +95,16 @@ def compare(
                 progress(done, len(tasks))
     # What the instance says today holds, not what was known when the run was made.
     return Comparison(
-        tuple(replace(known[task.blank.key], optimum=task.instance.optimum, drawn=task.blank.drawn) for task in tasks)
+        tuple(
+            replace(
+                known[task.blank.key],
+                optimum=task.instance.optimum,
+                drawn=task.blank.drawn,
+                facts=task.blank.facts,
+                watts_assumed=task.blank.watts_assumed,
+            )
+            for task in tasks
+        )
     )
 
 
@@ -142,6 +151,8 @@ def _tasks(
                 objectives=instance.objectives,
                 baselines=_baselines_of(entrant),
                 drawn=getattr(instance, "drawn", False),
+                facts=getattr(instance, "facts", ()),
+                watts_assumed=getattr(instance, "watts_assumed", False),
             ),
         )
         for instance, entrant, seed in product(instances, entrants, seeds)

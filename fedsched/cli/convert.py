@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from fedsched.assumed import assumptions
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import load_federation_file, names_shipped, print_json, reading_of, refuse, say
 from fedsched.errors import OutputError, TraceError, unknown_name
@@ -158,13 +159,16 @@ def _federation(source: Path, target: Path, kind: str, unit: Literal["cpus", "no
         raise OutputError(f"Cannot write {target}: {source} ({kind}) says nothing of clusters.")
     found = sacct.read_federation(source, unit=unit) if kind == "sacct" else read_federation(source, kind)
     write_federation(found, target)
+    facts = assumptions(found)
     if as_json:
         sizes = {cluster.name: cluster.nodes for cluster in found.clusters}
-        about = {"clusters": sizes, "description": found.description}
+        about = {"clusters": sizes, "description": found.description, "assumed": list(facts)}
         said = {"source": str(source), "target": str(target), "from": kind, "to": "toml", "written": [str(target)]}
         print_json(said | about)
     else:
         say(f"{source} ({kind}) -> {target} (toml)\n{found}\n{found.description}".rstrip())
+        if facts:
+            say(f"assumed: {'; '.join(facts)}")
     return 0
 
 

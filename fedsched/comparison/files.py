@@ -59,16 +59,18 @@ def _record_of(line: bytes) -> RunRecord:
             "baselines": None if baselines is None else tuple(baselines),
             "front": tuple(tuple(values) for values in data["front"]),
             "bounds": tuple(data["bounds"]),
+            "facts": tuple(data.get("facts", ())),
         }
     )
-    texts = (record.instance, record.fingerprint, record.method, record.stop_reason, record.error, *record.objectives)
+    texts = [record.instance, record.fingerprint, record.method, record.stop_reason, record.error]
+    texts += [*record.objectives, *record.facts]
     numbers = [record.seed, record.evaluations, record.seconds, *(value for row in record.front for value in row)]
     if not all(isinstance(text, str) for text in (*texts, *(baselines or ()))) or not record.objectives:
         raise TypeError("a name is no text")
     if not all(isinstance(number, int | float) for number in numbers):
         raise TypeError("a value is no number")
-    if not isinstance(record.drawn, bool):
-        raise TypeError("whether seeds draw is yes or no")
+    if not isinstance(record.drawn, bool) or not isinstance(record.watts_assumed, bool):
+        raise TypeError("whether seeds draw, and watts are assumed, is yes or no")
     if any(len(row) != len(record.objectives) for row in record.front):
         raise ValueError("a plan has another number of values than there are objectives")
     return record

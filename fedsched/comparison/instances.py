@@ -8,6 +8,8 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
+from fedsched import assumed, unmodelled
+
 if TYPE_CHECKING:
     from fedsched.federation import Federation
     from fedsched.workload import Workload
@@ -55,6 +57,17 @@ class Instance:
         if not named or not self.objectives:
             raise ValueError(f"Instance {self.name!r}: objectives={self.objectives!r} must be a tuple of names.")
         object.__setattr__(self, "objectives", tuple(self.objectives))
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Return what of the log is not modelled and what is assumed of the machine, a line each."""
+        dropped, bare = unmodelled.unmodelled(self.workload, self.federation), assumed.assumptions(self.federation)
+        return (*([unmodelled.sentence(dropped)] if dropped else []), *([assumed.sentence(bare)] if bare else []))
+
+    @property
+    def watts_assumed(self) -> bool:
+        """Return whether energies follow from watts that nobody gave."""
+        return self.federation.watts_assumed
 
     def fingerprint(self) -> str:
         """Return a short name of everything that makes the problem."""

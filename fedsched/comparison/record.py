@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fedsched.assumed import ENERGIES, WATTS_MARK
 from fedsched.search.objectives import MAXIMISED
 from fedsched.text import one_line
 
@@ -43,6 +44,8 @@ class RunRecord:
     error: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     drawn: bool = False  # each seed is a problem of its own
+    facts: tuple[str, ...] = ()  # what of the log is not modelled, and what is assumed of the machine
+    watts_assumed: bool = False
 
     def __str__(self) -> str:
         return one_line(f"the run of {self.method} on {self.instance}, seed {self.seed}")
@@ -96,6 +99,25 @@ class Comparison:
     def methods(self) -> tuple[str, ...]:
         """Return the methods' names, in the order of the records."""
         return tuple(dict.fromkeys(record.method for record in self.records))
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Return what is not modelled and what is assumed, a line each, with the instances where it is not of all."""
+        of: dict[str, list[str]] = {}
+        for record in self.records:
+            for fact in record.facts:
+                names = of.setdefault(fact, [])
+                names += [record.instance] if record.instance not in names else []
+        everywhere = len(self.instances)
+        return tuple(fact if len(names) == everywhere else f"{', '.join(names)}: {fact}" for fact, names in of.items())
+
+    def mark(self, measure: str) -> str:
+        """Return "assumed watts" where some values of a measure follow from watts that nobody gave, else ""."""
+        from fedsched.comparison.scores import FIRST
+
+        assumed = [record for record in self.records if record.watts_assumed]
+        first = measure == FIRST and any(record.objectives[0] in ENERGIES for record in assumed)
+        return WATTS_MARK if first or (assumed and measure in ENERGIES) else ""
 
     @property
     def failed(self) -> tuple[RunRecord, ...]:
@@ -178,7 +200,9 @@ class Comparison:
         from fedsched.plot import profile
 
         scores = self.scores(measure, by=by)
-        return profile.draw(scores.costs(), value=scores.measure, most=most, ax=ax)
+        mark = self.mark(scores.measure)
+        value = f"{scores.measure} ({mark})" if mark else scores.measure
+        return profile.draw(scores.costs(), value=value, most=most, ax=ax)
 
     def report(
         self,

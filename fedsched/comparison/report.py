@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fedsched.comparison.instances import Budget
@@ -58,7 +59,7 @@ def _summary(comparison: Comparison) -> str:
         ("budget", " | ".join(sorted(map(str, budgets))) + "; a policy takes what its one schedule takes"),
         ("runs", f"{len(records)}, of which {len(comparison.failed)} failed"),
     ]
-    return _table("What was compared", ("", ""), rows)
+    return _table("What was compared", ("", ""), rows + [("of them", fact) for fact in comparison.facts])
 
 
 def _failures(comparison: Comparison) -> str:
@@ -79,7 +80,7 @@ def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> 
         [
             f"<h2>{name.replace('_', ' ')}</h2>",
             f"<p>{escape(about)}; {'more' if is_maximised(measure) else 'less'} is better.</p>" if about else "",
-            comparison.table(measure)._repr_html_(),
+            replace(comparison.table(measure), facts=())._repr_html_(),
             "<h3>Ranks</h3>",
             _attempt(lambda: f"<p>{escape(str(comparison.friedman(measure, by=by)))}.</p>"),
             _attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),

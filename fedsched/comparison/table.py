@@ -54,6 +54,8 @@ class Table:
 
     measure: str
     rows: tuple[Row, ...]
+    facts: tuple[str, ...] = ()  # what is not modelled and what is assumed
+    mark: str = ""  # of values that follow from assumed figures
 
     def __str__(self) -> str:
         lines = [HEADS, *(tuple(map(one_line, row.cells())) for row in self.rows)]
@@ -65,7 +67,7 @@ class Table:
             return "  ".join(side(c, w) for side, c, w in zip(sides, cells, widths, strict=True)).rstrip()
 
         head = f"{one_line(self.title())}; * = best median of the instance"
-        return "\n".join([head, *(text(line) for line in lines)])
+        return "\n".join([head, *(text(line) for line in lines), *map(one_line, self.facts)])
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
@@ -76,14 +78,16 @@ class Table:
             for row in self.rows
         )
         caption = escape(f"{self.title()}; * = best median of the instance")
-        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        facts = "".join(f"<p>{escape(fact)}</p>" for fact in self.facts)
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{facts}"
 
     def title(self) -> str:
         """Return what the numbers are."""
+        mark = f" ({self.mark})" if self.mark else ""
         if self.measure == FIRST:
-            return "first objective of each instance"
+            return f"first objective of each instance{mark}"
         unit = f", {UNITS[self.measure]}" if UNITS.get(self.measure) else ""
-        return f"{self.measure}{unit} ({'more' if is_maximised(self.measure) else 'less'} is better)"
+        return f"{self.measure}{unit}{mark} ({'more' if is_maximised(self.measure) else 'less'} is better)"
 
     def to_pandas(self) -> Any:
         """Return the table as a DataFrame, a row an instance and method."""
@@ -121,7 +125,7 @@ def table_of(comparison: Comparison, measure: str | None = None) -> Table:
                 best=middle == middle and math.isclose(middle, best[instance], rel_tol=SAME),
             )
         )  # fmt: skip
-    return Table(name, tuple(rows))
+    return Table(name, tuple(rows), comparison.facts, comparison.mark(name))
 
 
 def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:
