@@ -133,7 +133,7 @@ def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federa
         tuple(clusters),
         name=jobs.name,
         description=f"From an sacct dump: the most {unit} of a cluster in use at once, which it has at least.\n"
-        "Speeds, watts and uplinks are not in such a dump: nodes are alike, their watts assumed, and uplinks unlimited, "
+        "Speeds, watts and uplinks are not in such a dump: nodes are alike, watts assumed, and uplinks unlimited, "
         "so that a job on several clusters pays nothing for it.",
     )
 
