@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
+    facts_of,
     load_federation,
     load_workload,
     number_text,
@@ -80,6 +81,8 @@ def command(
         )
         return 0
     _print(bounds, front, cluster)
+    for line in facts_of(workload, cluster):
+        say(line)
     say(f"{len(workload):,} jobs in {seconds:.2f} s")
     return 0
 

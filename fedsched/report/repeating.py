@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 
 CALL = r"(?:head|window|sample|scale_load)\(.*\)"  # steps of a workload's history that are calls as they stand
+# What jobs send, as it was drawn; the command line draws with the defaults alone, from the jobs of the head.
+DRAWN = r"communication: (?P<options>bandwidth=(?P<bandwidth>\S+), compute_fraction=.*, spread=\S+, seed=\d+)"
+USUAL = r"communication: bandwidth=(?P<bandwidth>\S+), compute_fraction=\(0\.5, 1\.0\), spread=4, seed=0"
 READ = r"read (?P<file>.*?)(?: \((?P<options>\w+=.*)\))?"
 
 
@@ -193,13 +196,18 @@ def _workload_code(workload: Workload) -> str:
     else:
         file, how = _source(workload)
         source = f"fs.read({', '.join(filter(None, [repr(file or f'{workload.name}.swf'), how]))})"
-    calls = [step for step in steps if re.fullmatch(CALL, step)]
-    return "".join([source, *(f".{step}" for step in calls)])
+    return "".join([source, *(f".{call}" for step in steps if (call := _call(step)))])
+
+
+def _call(step: str) -> str:
+    """Return a step of a workload's history as the call that takes it; "" where there is none."""
+    drawn = re.fullmatch(DRAWN, step)
+    return f"with_communication({drawn['options']})" if drawn else step if re.fullmatch(CALL, step) else ""
 
 
 def _other_steps(workload: Workload) -> list[str]:
     # What was done to the jobs besides, in words.
-    return [step for step in _steps(workload) if not re.fullmatch(rf"{CALL}|generated: lublin.*", step)]
+    return [step for step in _steps(workload) if not (_call(step) or step.startswith("generated: lublin"))]
 
 
 def _source(workload: Workload) -> tuple[str, str]:
@@ -219,11 +227,14 @@ def _trace_words(workload: Workload) -> list[str]:
     """Return how a command line names the jobs; [] where it cannot: it reads the usual way, and takes heads only."""
     file, how = _source(workload)
     steps = _steps(workload)
+    sent = re.fullmatch(USUAL, steps[-1]) if steps else None
+    steps = steps[:-1] if sent else steps
     heads = [int(found[1]) for step in steps if (found := re.fullmatch(r"head\((\d+)\)", step))]
     if not file or how or len(heads) < len(steps):
         return []
     words = [workload.name if _shipped_workload(workload) else file]
-    return [*words, "--head", str(min(heads))] if heads else words
+    words += ["--head", str(min(heads))] if heads else []
+    return [*words, "--communication", sent["bandwidth"]] if sent else words
 
 
 def _federation_code(federation: Federation) -> str:

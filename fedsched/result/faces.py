@@ -80,7 +80,7 @@ def remarks(result: Result) -> list[str]:
     lines = []
     sense = {name: "above" if name in MAXIMISED else "below" for name in result.objectives}
     gains = [
-        f"{share(result.gain(baseline.policy, name))} {name} {sense[name]} {baseline.policy}"
+        f"{share(result.gain(baseline.policy, name))} {assumed.marked(name, name, result.federation)} {sense[name]} {baseline.policy}"
         for baseline in result.baselines
         if baseline.policy in ("fcfs", "easy")
         for name in result.objectives

@@ -272,7 +272,8 @@ def test_the_code_reads_the_file_that_was_read(options: dict[str, Any], name: st
     if name.endswith(".csv"):
         fs.write(workload.head(20), name)  # what was done before the file was written, it holds
         workload = fs.read(name)
-    schedule = fs.simulate(workload.head(10), fs.Federation.example(), "fcfs")
+    talks = workload.head(10).with_communication(bandwidth=2e8, spread=2.0, seed=3)
+    schedule = fs.simulate(talks, fs.Federation.example(), "fcfs")
     names: dict[str, Any] = {}
     exec(repeating.python_of(of_schedules([schedule])), names)
     assert names["schedule"] == schedule
@@ -291,6 +292,9 @@ def test_the_command_reads_the_file_that_was_read(own_log: Path) -> None:
     assert command(workload) == "fedsched optimize sample.swf.gz"
     assert command(fs.read("my log.csv").head(12).head(10)) == "fedsched optimize 'my log.csv' --head 10"
     assert command(fs.Workload.example().head(10)) == "fedsched optimize sample --head 10"
+    talks = fs.Workload.example().head(10).with_communication(bandwidth=2e6)
+    assert command(talks) == "fedsched optimize sample --head 10 --communication 2e+06"
+    assert command(talks.with_communication(bandwidth=2e6, seed=3)) == ""
     for without in (fs.read(own_log, over_request="cap"), workload.scale_load(2), replace(workload, history=())):
         assert command(without) == ""
 
