@@ -78,9 +78,10 @@ def table(result: Result) -> list[tuple[str, ...]]:
 def remarks(result: Result) -> list[str]:
     """Return what a reader of the table should know."""
     lines = []
+    named = {name: assumed.marked(name, name, result.federation) for name in result.objectives}
     sense = {name: "above" if name in MAXIMISED else "below" for name in result.objectives}
     gains = [
-        f"{share(result.gain(baseline.policy, name))} {assumed.marked(name, name, result.federation)} {sense[name]} {baseline.policy}"
+        f"{share(result.gain(baseline.policy, name))} {named[name]} {sense[name]} {baseline.policy}"
         for baseline in result.baselines
         if baseline.policy in ("fcfs", "easy")
         for name in result.objectives
