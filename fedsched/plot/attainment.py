@@ -52,7 +52,9 @@ def draw(
         line = _steps(middle, corner)
         ax.plot(line[:, 0], line[:, 1], color=colour, linestyle=style.DASHES[k % len(style.DASHES)], linewidth=1.5,
                 label=f"{drawn(name)} ({len(runs[name])} runs)")  # fmt: skip
-    style.dress(ax, x=style.label_of(objectives[0]), y=style.label_of(objectives[1]), title=title)
+    style.dress(ax, x="", y="", title=title)
+    style.measured(ax, "x", objectives[0])
+    style.measured(ax, "y", objectives[1])
     style.legend(ax, len(found))
     return ax
 

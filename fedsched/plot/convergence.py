@@ -66,7 +66,8 @@ def draw(
     if logarithmic:
         ax.set_xscale("log")
         ax.xaxis.set_minor_formatter("")
-    style.dress(ax, x=spent, y=style.label_of(value), title=title)
+    style.dress(ax, x=spent, y="", title=title)
+    style.measured(ax, "y", value)
     style.legend(ax, len(runs) + (bound is not None))
     return ax
 

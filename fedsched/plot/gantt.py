@@ -10,6 +10,7 @@ from fedsched import assumed
 from fedsched.nodes import node_runs
 from fedsched.plot import saving, shading
 from fedsched.text import drawn
+from fedsched.units import scaled
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,16 +29,13 @@ MOST_STEPS = 8_000  # of a line; of more the mean, or the most, in equal parts o
 SHADING, ROWS, COLUMNS = "#808080", 500, 1000
 # A bar below this share of the picture's width or height gets no edge: edges would hide all colours.
 LEAST_WIDTH, LEAST_HEIGHT = 1 / 400, 1 / 200
-ENERGY_UNITS = ((3.6e12, "GWh"), (3.6e9, "MWh"), (3.6e6, "kWh"), (3.6e3, "Wh"), (1.0, "J"))
-UNITS = ((86400.0 * 3, 86400.0, "days"), (3600.0 * 3, 3600.0, "hours"), (60.0 * 5, 60.0, "minutes"))
+NAMES = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
     """Return the unit, in seconds and by name, in which a period reads well."""
-    for least, unit, name in UNITS:
-        if seconds >= least:
-            return unit, name
-    return 1.0, "seconds"
+    name, unit = scaled("s", seconds)
+    return unit, NAMES[name]
 
 
 def draw(schedule: Schedule, ax: Any = None) -> Any:
@@ -170,7 +168,7 @@ def _dress(
 ) -> None:
     clusters = schedule.federation.clusters
     middles = [lane + cluster.nodes / 2 for (_, lane), cluster in zip(offsets, clusters, strict=True)]
-    ax.set_yticks(middles, [f"{drawn(cluster.name)}\n{cluster.nodes} nodes" for cluster in clusters], fontsize=8)
+    ax.set_yticks(middles, [f"{drawn(cluster.name)}\n{cluster.nodes:,} nodes" for cluster in clusters], fontsize=8)
     for (_, lane), cluster in zip(offsets, clusters, strict=True):
         ax.axhspan(lane, lane + cluster.nodes, color="#f2f2f2", zorder=0, linewidth=0)
     ax.set_ylim(offsets[-1][1] + clusters[-1].nodes, 0)
@@ -200,7 +198,7 @@ def _title(schedule: Schedule, unit: float, name: str) -> str:
 
 def energy_text(joules: float) -> str:
     """Return an energy in the largest unit that fits."""
-    unit, name = next(((unit, name) for unit, name in ENERGY_UNITS if joules >= unit), ENERGY_UNITS[-1])
+    name, unit = scaled("J", joules)
     return f"{joules / unit:,.4g} {name}"
 
 
@@ -261,7 +259,7 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
     extra = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
     idle = sum(group.idle_watts * group.count for group in groups)
     times, power = few_steps(*steps_of(schedule, extra, unit), schedule.makespan / unit)
-    watts, name = (1e3, "kW") if float(np.max(power, initial=0.0)) + idle >= 2e3 else (1.0, "W")
+    name, watts = scaled("W", float(np.max(power, initial=0.0)) + idle)
     ax.fill_between(times, (power + idle) / watts, step="post", color="#999999", linewidth=0)
     ax.axhline(idle / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
     ax.set_ylabel(f"power, {name}", fontsize=8)

@@ -10,6 +10,7 @@ from fedsched.assumed import marked
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, few_steps, link_load, steps_of, time_unit
 from fedsched.text import drawn
+from fedsched.units import scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +55,7 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
         times, taken = few_steps(*steps, schedule.makespan / unit)
         layers.append(taken + idle[here].sum())
     peak = max(float(np.sum(layers, axis=0).max(initial=0.0)), float(idle.sum()))
-    watts, watt_name = (1e3, "kW") if peak >= 2e3 else (1.0, "W")
+    watt_name, watts = scaled("W", peak)
     if times.size:
         colours = [COLOURS[k % len(COLOURS)] for k in range(len(clusters))]
         ax.stackplot(times, [layer / watts for layer in layers], step="post", colors=colours, edgecolor="white",

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+ASIDE = 1.5  # times a front's own extent: what lies farther off would squeeze it into a corner
+ROUNDING = 1e-9  # values that differ by a smaller share are one
+
 
 def draw(
     fronts: Mapping[str, ArrayLike],
     *,
     objectives: tuple[str, str] = ("makespan", "energy"),
     baselines: Mapping[str, ArrayLike] | None = None,
+    aside: Mapping[str, ArrayLike] | None = None,
     bound: ArrayLike | None = None,
     maximised: tuple[bool, bool] = (False, False),
     knee: bool = True,
@@ -36,6 +40,8 @@ def draw(
         What the two values are: names of metric columns, or any label.
     baselines
         Name -> one or more rows, drawn as single marks.
+    aside
+        The like, too far off for these axes: drawn in an inset that shows everything.
     bound
         Rows (x, y) of a lower bound of the front (`LowerBounds.front()`): nothing with a first value of at most x has a
         second one below y. Between the rows the edge is what follows from them: `impossible_edge`.
@@ -64,17 +70,67 @@ def draw(
         drawn += 1
         if knee and k == 0 and len(best) >= 3:
             _mark_knee(ax, best[knee_of(best * signs)])
-    for k, (name, values) in enumerate((baselines or {}).items()):
-        rows = style.pairs(f"baselines[{name!r}]", values)
-        colour, marker = style.LINES[(k + 1) % len(style.LINES)], style.MARKERS[-1 - k % len(style.MARKERS)]
-        ax.plot(rows[:, 0], rows[:, 1], linestyle="", marker=marker, markersize=7, markerfacecolor="none",
-                markeredgecolor=colour, label=text.drawn(name))  # fmt: skip
-        drawn += 1
+    near, far = (
+        {name: style.pairs(f"{what}[{name!r}]", values) for name, values in (given or {}).items()}
+        for what, given in (("baselines", baselines), ("aside", aside))
+    )
+    drawn += _mark(ax, near, first=0)
     if bound is not None:
+        view = np.array([ax.get_xlim(), ax.get_ylim()])
         drawn += _shade_impossible(ax, style.pairs("bound", bound))
-    style.dress(ax, x=style.label_of(objectives[0]), y=style.label_of(objectives[1]), title=title)
-    style.legend(ax, drawn)
+        grown = np.ptp([ax.get_xlim(), ax.get_ylim()], axis=1) > (1 + ASIDE) * np.ptp(view, axis=1)
+        if far and grown.any():  # the inset shows it
+            ax.set_xlim(*view[0])
+            ax.set_ylim(*view[1])
+    style.dress(ax, x="", y="", title=title)
+    style.measured(ax, "x", objectives[0])
+    style.measured(ax, "y", objectives[1])
+    if far:
+        drawn += _mark(ax, dict.fromkeys(far, np.zeros((0, 2))), first=len(near))  # for the legend
+        _draw_inset(ax, [style.pairs(name, values) for name, values in fronts.items()], near, far,
+                    None if bound is None else style.pairs("bound", bound), objectives)  # fmt: skip
+        ax.legend(fontsize=8, frameon=False, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.16))
+    else:
+        style.legend(ax, drawn)
     return ax
+
+
+def _mark(ax: Any, points: Mapping[str, NDArray[np.float64]], *, first: int, size: float = 7) -> int:
+    for k, (name, rows) in enumerate(points.items(), first):
+        colour, marker = style.LINES[(k + 1) % len(style.LINES)], style.MARKERS[-1 - k % len(style.MARKERS)]
+        ax.plot(rows[:, 0], rows[:, 1], linestyle="", marker=marker, markersize=size, markerfacecolor="none",
+                markeredgecolor=colour, label=text.drawn(name))  # fmt: skip
+    return len(points)
+
+
+def _draw_inset(
+    ax: Any,
+    fronts: list[NDArray[np.float64]],
+    near: Mapping[str, NDArray[np.float64]],
+    far: Mapping[str, NDArray[np.float64]],
+    bound: NDArray[np.float64] | None,
+    objectives: tuple[str, str],
+) -> None:
+    """Draw everything, small, and dashed what the axes themselves show."""
+    from matplotlib.patches import Rectangle
+
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    inset = ax.inset_axes((0.64, 0.62, 0.35, 0.36))
+    for rows in fronts:
+        inset.plot(rows[:, 0], rows[:, 1], linestyle="", marker=".", markersize=3, color=style.LINES[0])
+    _mark(inset, {**near, **far}, first=0, size=5)
+    if bound is not None and len(bound):
+        edge = impossible_edge(bound)
+        inset.plot(edge[:, 0], edge[:, 1], color="black", linewidth=0.7)
+    inset.add_patch(Rectangle((left, low), right - left, high - low, fill=False, linestyle="--", linewidth=0.7))
+    inset.margins(0.12)
+    style.measured(inset, "x", objectives[0])
+    style.measured(inset, "y", objectives[1])
+    inset.set(xlabel="", ylabel="")
+    inset.locator_params(nbins=3)
+    inset.tick_params(labelsize=6, length=2, pad=1)
+    for side in ("top", "right"):
+        inset.spines[side].set_visible(False)
 
 
 def front_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,6 +147,15 @@ def knee_of(front: NDArray[np.float64]) -> int:
     low, high = front.min(axis=0), front.max(axis=0)
     scaled = (front - low) / np.where(high > low, high - low, 1.0)
     return int(np.argmin(scaled.sum(axis=1)))
+
+
+def beside(front: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which rows lie so near a front that a picture with them leaves it room."""
+    low, high = front.min(axis=0), front.max(axis=0)
+    aside = ASIDE * (high - low)
+    flat = high - low <= ROUNDING * np.abs(high)
+    near = (rows.reshape(-1, front.shape[1]) >= low - aside) & (rows.reshape(-1, front.shape[1]) <= high + aside)
+    return np.asarray((near | flat).all(axis=1))
 
 
 def _mark_knee(ax: Any, point: NDArray[np.float64]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fedsched.plot import convergence, gantt, pareto, style
 from fedsched.text import drawn
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from fedsched.schedule import Schedule
 
 SHOWN = ("fcfs", "easy", "conservative", "easy-sjbf", "laf-greedy")  # baselines beside the front
-WORST = 2.0  # baselines this many times above the best would squeeze the front into a corner
+WORST = 2.0  # baselines this many times above the best would squeeze even an inset's front into a corner
 CROWDED = 20.0  # bars that differ by more are drawn by powers of ten
 
 
@@ -32,7 +34,7 @@ def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
     bound = result.bound(name)
     convergence.draw({result.method: runs}, value=name, bound=bound if bound == bound else None, maximised=sign < 0,
                      ax=panels["progress"])  # fmt: skip
-    panels["progress"].set_ylabel(style.label_of(name, result.federation))
+    style.measured(panels["progress"], "y", name, result.federation)
     gantt.draw(result.knee() if schedule is None else schedule, panels["gantt"])
     return figure
 
@@ -57,12 +59,16 @@ def _draw_front(result: Result, ax: Any) -> None:
             for v, b, more in zip(baseline.values, best, maximised, strict=True)
         )
     }
+    front = result.front.values
+    room = {name: len(front) < 2 or bool(pareto.beside(front, np.array(rows)).all()) for name, rows in near.items()}
+    aside = {name: rows for name, rows in near.items() if not room[name]}
+    near = {name: rows for name, rows in near.items() if room[name]}
     bound = result.bound_front if len(result.bound_front) and result.objectives == ("makespan", "energy") else None
     first, second = result.objectives
-    pareto.draw({result.method: result.front.values}, objectives=(first, second), baselines=near, bound=bound,
+    pareto.draw({result.method: front}, objectives=(first, second), baselines=near, aside=aside, bound=bound,
                 maximised=(maximised[0], maximised[1]), ax=ax)  # fmt: skip
-    ax.set_xlabel(style.label_of(first, result.federation))
-    ax.set_ylabel(style.label_of(second, result.federation))
+    style.measured(ax, "x", first, result.federation)
+    style.measured(ax, "y", second, result.federation)
     ax.locator_params(axis="x", nbins=5)
 
 
@@ -80,4 +86,5 @@ def _draw_values(result: Result, ax: Any) -> None:
     values = [value for _, value in rows]
     if min(values) > 0 and max(values) > CROWDED * min(values):
         ax.set_xscale("log")
-    style.dress(ax, x=style.label_of(name, result.federation), y="", title="")
+    style.dress(ax, x="", y="", title="")
+    style.measured(ax, "x", name, result.federation)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fedsched.assumed import marked
 from fedsched.plot.gantt import COLOURS
 from fedsched.text import drawn
+from fedsched.units import UNITS, scale_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -61,11 +62,28 @@ def pairs(name: str, values: ArrayLike) -> NDArray[np.float64]:
     return rows
 
 
-def label_of(objective: str, federation: Federation | None = None) -> str:
+def label_of(objective: str, federation: Federation | None = None, *, unit: str | None = None) -> str:
     """Return an objective's name with its unit, where it is a metric column, and whether watts are assumed in it."""
-    from fedsched.metrics import METRICS
-
-    unit = next((metric.unit for metric in METRICS if metric.name == objective), "")
+    unit = UNITS.get(objective, "") if unit is None else unit
     name = drawn(objective.replace("_", " "))
     label = f"{name}, {unit}" if unit else name
     return label if federation is None else marked(label, objective, federation)
+
+
+def measured(ax: Any, which: Literal["x", "y"], objective: str, federation: Federation | None = None) -> None:
+    """Label an axis with an objective; its ticks read in the unit that its largest value suggests, as pages have it."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    unit, size = scale_of(objective, max(map(abs, ax.get_xlim() if which == "x" else ax.get_ylim())))
+
+    class Rounded(MaxNLocator):
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            return np.asarray(super().tick_values(vmin / size, vmax / size)) * size
+
+    if size != 1 and axis.get_scale() == "log":
+        unit = UNITS.get(objective, "")
+    elif size != 1:
+        axis.set_major_locator(Rounded(nbins="auto", steps=[1, 2, 2.5, 5, 10]))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / size:,.8g}"))
+    axis.set_label_text(label_of(objective, federation, unit=unit))

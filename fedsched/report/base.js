@@ -16,10 +16,7 @@ const shape = (tag, attributes = {}, ...children) => made(document.createElement
 
 // ---- numbers ----
 const GAP = "\u00a0";
-const SCALES = {
-  s: [["d", 86400, 259200], ["h", 3600, 7200], ["min", 60, 120], ["s", 1, 0]],
-  J: [["GWh", 3.6e12, 3.6e12], ["MWh", 3.6e9, 3.6e9], ["kWh", KWH, KWH], ["Wh", 3600, 3600], ["J", 1, 0]],
-};
+const SCALES = data.scales; // unit -> [name, size, from where on], the largest first: those of tables and pictures
 const scaleOf = (unit, most) => SCALES[unit].find(([, , least]) => Math.abs(most) >= least) || SCALES[unit].at(-1);
 
 function number(value) {
@@ -40,7 +37,7 @@ function scaled(unit, value) {
 }
 const duration = (seconds) => scaled("s", seconds);
 const energy = (joules) => scaled("J", joules);
-const watts = (value) => (value >= 2000 ? `${number(value / 1000)}${GAP}kW` : `${number(value)}${GAP}W`);
+const watts = (value) => scaled("W", value);
 
 function measure(name, value) {
   const unit = METRIC.has(name) ? METRIC.get(name).unit : "";

@@ -41,8 +41,9 @@ function drawPlane(width) {
     return shape("svg", { viewBox: `0 0 ${width} 60` }, shape("text", { x: 0, y: 30 }, "this measure is not known of these plans"));
   }
   const [bestA, bestB] = [Math.min(...plans.map((one) => one.a)), Math.min(...plans.map((one) => one.b))];
-  const near = all.filter((one) => one.entry.kind !== "baseline" || (!front.only && one.a <= 2 * bestA && one.b <= 2 * bestB));
-  const away = all.length - near.length;
+  const shown = all.filter((one) => one.entry.kind !== "baseline" || (one.a <= 2 * bestA && one.b <= 2 * bestB));
+  const near = front.only ? shown.filter(besides(plans)) : shown;
+  const away = shown.filter((one) => !near.includes(one));
   const limit = !front.only && front.across === data.objectives[0] && front.up === data.objectives[1] ? data.boundFront : [];
   const [lowA, highA] = extentOf([...near.map((one) => one.a), ...limit.map((one) => one[0])], 0.07);
   const [lowB, highB] = extentOf([...near.map((one) => one.b), ...limit.map((one) => one[1])], 0.09);
@@ -65,9 +66,42 @@ function drawPlane(width) {
   }
   const order = [...near].sort((one, other) => one.a - other.a || one.b - other.b);
   front.points = order.map((one) => pointOf(chart, one, x(one.a), y(one.b)));
+  const inset = away.length ? drawInset(chart, { shown, away, left, right: width - right, top, bottom, seen: [lowA, highA, lowB, highB] }) : "";
   labelPoints(chart, width - right);
-  byId("front-away").textContent = away && !front.only ? `Too far off to show: ${all.filter((one) => !near.includes(one)).map((one) => one.entry.label).join(", ")}.` : "";
+  const far = all.filter((one) => !shown.includes(one)).map((one) => one.entry.label);
+  byId("front-away").textContent = [inset, far.length ? `Too far off to show: ${far.join(", ")}.` : ""].filter(Boolean).join(" ");
   return chart;
+}
+
+// Whether a point lies so near the plans that a picture with it leaves their front room.
+const ASIDE = 1.5; // times the front's own extent
+function besides(plans) {
+  const extents = ["a", "b"].map((key) => {
+    const values = plans.map((one) => one[key]);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return { key, low: low - ASIDE * (high - low), high: high + ASIDE * (high - low), flat: high - low <= 1e-9 * Math.abs(high) };
+  });
+  return (one) => extents.every(({ key, low, high, flat }) => flat || (one[key] >= low && one[key] <= high));
+}
+
+function drawInset(chart, { shown, away, left, right, top, bottom, seen }) {
+  // All of it, small, in the corner that has the fewest points; dashed, what the picture shows.
+  const [wide, high, edge] = [(right - left) * 0.34, (bottom - top) * 0.36, 10];
+  const corners = [[right - wide, top], [left, top], [right - wide, bottom - high], [left, bottom - high]];
+  const inside = ([cornerX, cornerY]) => front.points.filter(({ x, y }) => x > cornerX - 8 && x < cornerX + wide + 8 && y > cornerY - 8 && y < cornerY + high + 8).length;
+  const [cornerX, cornerY] = corners.reduce((best, one) => (inside(one) < inside(best) ? one : best));
+  const [lowA, highA] = extentOf([...shown.map((one) => one.a), seen[0], seen[1]], 0.02);
+  const [lowB, highB] = extentOf([...shown.map((one) => one.b), seen[2], seen[3]], 0.02);
+  const x = (value) => cornerX + edge + ((value - lowA) / (highA - lowA)) * (wide - 2 * edge);
+  const y = (value) => cornerY + high - edge - ((value - lowB) / (highB - lowB)) * (high - 2 * edge);
+  chart.append(shape("rect", { class: "inset", x: cornerX, y: cornerY, width: wide, height: high }));
+  const [spanX, spanY] = [Math.max(x(seen[1]) - x(seen[0]), 8), Math.max(y(seen[2]) - y(seen[3]), 8)];
+  const [midX, midY] = [x((seen[0] + seen[1]) / 2), y((seen[2] + seen[3]) / 2)];
+  chart.append(shape("rect", { class: "seen", x: midX - spanX / 2, y: midY - spanY / 2, width: spanX, height: spanY }));
+  for (const one of shown.filter((other) => !away.includes(other))) chart.append(shape("circle", { class: "speck", cx: x(one.a), cy: y(one.b), r: 1.6 }));
+  const sorted = [...away].sort((one, other) => one.a - other.a || one.b - other.b);
+  front.points.push(...sorted.map((one) => pointOf(chart, one, x(one.a), y(one.b), 3)));
+  return "The inset shows the policies farther off; dashed in it: what is drawn large.";
 }
 
 function drawPlaneAxes(chart, { width, height, left, right, top, bottom, x, y, lowA, highA, lowB, highB }) {
@@ -86,10 +120,10 @@ function drawPlaneAxes(chart, { width, height, left, right, top, bottom, x, y, l
   chart.append(shape("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(top + bottom) / 2}) rotate(-90)` }, unitB.label));
 }
 
-function pointOf(chart, one, x, y) {
+function pointOf(chart, one, x, y, size = 4.5) {
   const { entry, index } = one;
   const round = entry.kind !== "baseline";
-  const dot = round ? shape("circle", { class: "dot", cx: x, cy: y, r: 5.5 }) : shape("rect", { class: "dot", x: x - 4.5, y: y - 4.5, width: 9, height: 9, transform: `rotate(45 ${x} ${y})` });
+  const dot = round ? shape("circle", { class: "dot", cx: x, cy: y, r: size + 1 }) : shape("rect", { class: "dot", x: x - size, y: y - size, width: 2 * size, height: 2 * size, transform: `rotate(45 ${x} ${y})` });
   const words = [titled(front.across), front.up].filter(Boolean).map((_, k) => [front.across, front.up][k]);
   const said = `${entry.label}: ${words.map((name) => `${titled(name)} ${measure(name, valueOf(entry, name))}`).join(", ")}`;
   const element = shape("g", { class: `point ${entry.kind}${entry.plan ? "" : " fixed"}`, role: "option", tabindex: -1, "aria-label": said, "data-index": index }, shape("circle", { class: "halo", cx: x, cy: y, r: 10 }), dot);
@@ -157,6 +191,10 @@ function nearest(event) {
 }
 
 function readOut(index) {
+  // What is said already stays, and so does what holds the focus: an element that is replaced would lose it.
+  const key = `${index} ${state.chosen}`;
+  if (byId("readout").dataset.key === key || byId("readout").contains(document.activeElement)) return;
+  byId("readout").dataset.key = key;
   const entry = data.entries[index];
   const list = make("dl");
   for (const name of data.objectives.filter((one) => !METRIC.has(one))) list.append(make("dt", {}, titled(name)), make("dd", {}, number(valueOf(entry, name))));

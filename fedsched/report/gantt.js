@@ -118,7 +118,7 @@ function drawGround(context, colours, { left, width, bottom, x, y }) {
     context.fillStyle = colours.ink;
     context.fillText(shortened(context, text, left - 10), left - 8, middle - (two ? 8 : 0));
     context.fillStyle = colours.soft;
-    if (two) context.fillText(shortened(context, left < 100 ? String(group.count) : `${group.count} nodes`, left - 10), left - 8, middle + 8);
+    if (two) context.fillText(shortened(context, left < 100 ? String(group.count) : `${group.count.toLocaleString("en")} nodes`, left - 10), left - 8, middle + 8);
     nextFree = middle + (two ? 16 : 8);
   }
   context.restore();

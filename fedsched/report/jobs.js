@@ -46,7 +46,12 @@ function findJob() {
 
 function setUpJobs() {
   byId("jobs").addEventListener("toggle", drawJobs);
-  byId("jobs-before").addEventListener("click", () => { jobTable.page -= 1; drawJobs(); });
-  byId("jobs-after").addEventListener("click", () => { jobTable.page += 1; drawJobs(); });
+  for (const [id, other, step] of [["jobs-before", "jobs-after", -1], ["jobs-after", "jobs-before", 1]]) {
+    byId(id).addEventListener("click", () => {
+      jobTable.page += step;
+      drawJobs();
+      if (byId(id).disabled) byId(other).focus(); // at the end the focus would be lost
+    });
+  }
   byId("find-form").addEventListener("submit", (event) => { event.preventDefault(); findJob(); });
 }

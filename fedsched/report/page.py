@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.assumed import mark, marked, watts_sentence
 from fedsched.metrics import METRICS
+from fedsched.plot.pareto import beside
 from fedsched.report import repeating, summary
 from fedsched.report.drawing import kept_jobs, plan_of, thinned_in_words
 from fedsched.report.material import metrics_of
@@ -17,6 +18,7 @@ from fedsched.report.skeleton import Markup, data_block, document, filled, scrip
 from fedsched.report.words import column, measure, title
 from fedsched.result.faces import from_file
 from fedsched.text import html as escape
+from fedsched.units import SCALES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,6 +125,7 @@ def _data(
             }
             for metric in METRICS
         ],
+        "scales": SCALES,
         "maximised": sorted(MAXIMISED),
         "objectives": material.objectives,
         "clusters": [
@@ -221,7 +224,7 @@ def _front(material: Material) -> str:
     if several:
         across, up = (_select(f"front-{key}", known, material.objectives[k]) for k, key in enumerate(("across", "up")))
         checked = " checked" if result is not None and _crowded(material) else ""
-        alone = f'<label><input type="checkbox" id="front-only"{checked}> the front alone</label>' if result else ""
+        alone = f'<label><input type="checkbox" id="front-only"{checked}> the front large</label>' if result else ""
         tools = (
             f'<div class="tools"><label for="front-across">across</label>{across}'
             f'<label for="front-up">upwards</label>{up}{alone}</div>'
@@ -243,13 +246,11 @@ def _select(key: str, names: list[str], chosen: str) -> str:
 
 
 def _crowded(material: Material) -> bool:
-    # Whether the baselines are so far off that a picture with them would squeeze the front into a corner.
+    # Whether baselines are so far off that a picture with them would squeeze the front into a corner.
     result = material.result
     if result is None or len(result.front) < 2:
         return False
-    near = [b.values for b in result.baselines if b.policy in ("easy", "fcfs")] + result.front.values.tolist()
-    spans = np.ptp(np.array(near), axis=0)
-    return bool((np.ptp(result.front.values, axis=0) < 0.25 * spans).any())
+    return not bool(beside(result.front.values, np.array([b.values for b in result.baselines])).all())
 
 
 def _plans_table(material: Material) -> str:

@@ -20,11 +20,11 @@ function drawPower() {
   drawTimes(context, colours, { left, width, bottom: POWER_HEIGHT, x });
   const most = shown.peak * 1.06 || 1;
   const y = (value) => POWER_HEIGHT - (value / most) * POWER_HEIGHT;
-  const unit = most >= 2000 ? [1000, "kW"] : [1, "W"];
+  const [name, size] = scaleOf("W", shown.peak);
   context.textAlign = "right";
-  for (const tick of roundTicks(0, most / unit[0], 3)) {
+  for (const tick of roundTicks(0, most / size, 3)) {
     context.fillStyle = colours.soft;
-    context.fillText(`${number(tick)} ${unit[1]}`, left - 8, Math.min(Math.max(y(tick * unit[0]), 7), POWER_HEIGHT - 6));
+    context.fillText(`${number(tick)} ${name}`, left - 8, Math.min(Math.max(y(tick * size), 7), POWER_HEIGHT - 6));
   }
   const sums = new Float64Array(width + 1);
   for (const [k, cluster] of shown.clusters.entries()) {

@@ -157,7 +157,8 @@ def facts(material: Material) -> str:
     if workload.history:
         rows.append(("made by", ", ".join(workload.history)))
     if workload.cleaning is not None:
-        rows.append(("cleaning", str(workload.cleaning)))
+        part = "" if workload.cleaning.kept == len(workload) else f"; of those, {len(workload):,} are here"
+        rows.append(("cleaning", f"{workload.cleaning}{part}"))
     if (log := workload.recorded) is not None:
         rows.append(("recorded", str(log)))
     if facts := unmodelled(workload, material.federation):

@@ -5,30 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fedsched.metrics import METRICS
+from fedsched.units import SHARES, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 GAP = "\u00a0"  # between a number and its unit, where no line may break
-# Unit -> the names, sizes, and from where on each is used, the largest first.
-SCALES = {
-    "s": (("d", 86400.0, 259200.0), ("h", 3600.0, 7200.0), ("min", 60.0, 120.0), ("s", 1.0, 0.0)),
-    "J": (("GWh", 3.6e12, 3.6e12), ("MWh", 3.6e9, 3.6e9), ("kWh", 3.6e6, 3.6e6), ("Wh", 3600.0, 3600.0),
-          ("J", 1.0, 0.0)),
-}  # fmt: skip
-UNITS = {metric.name: metric.unit for metric in METRICS}
-SHARES = ("utilisation", "loss_of_capacity")
-
-
-def scale_of(name: str, most: float) -> tuple[str, float]:
-    """Return the unit, by name and size, in which values of a metric up to `most` read well."""
-    if name in SHARES:
-        return "%", 0.01
-    known = SCALES.get(UNITS.get(name, ""))
-    if known is None:
-        return UNITS.get(name, ""), 1.0
-    return next((unit, size) for unit, size, least in known if abs(most) >= least)
 
 
 def measure(name: str, value: float) -> str:

@@ -135,7 +135,7 @@ def open_page(browser: Any, pages: dict[str, Path]) -> Iterator[Callable[..., An
     """Return what opens a report; at the end, nothing may have been said on the console or asked of a network."""
     contexts, complaints = [], []
 
-    def opened(name: str | Path, **options: Any) -> Any:
+    def opened(name: str | Path, *, drawn: bool = True, **options: Any) -> Any:
         context = browser.new_context(**({"viewport": {"width": 1200, "height": 900}} | options))
         contexts.append(context)
         page = context.new_page()
@@ -144,7 +144,7 @@ def open_page(browser: Any, pages: dict[str, Path]) -> Iterator[Callable[..., An
         page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda asked: asked.url.startswith("file:") or complaints.append(f"asked for {asked.url}"))
         page.goto((pages[name] if isinstance(name, str) else name).as_uri())
-        if options.get("java_script_enabled", True):
+        if drawn and options.get("java_script_enabled", True):
             page.wait_for_selector("html[data-shown]")
         return page
 

@@ -199,6 +199,32 @@ def test_schedules_of_different_jobs_are_refused(result: Result, many_jobs: Sche
         of_schedules([result.knee(), many_jobs])
 
 
+def test_policies_alike_in_energy_are_told_apart_by_slowdown() -> None:
+    """Tests that schedules whose energies read the same are drawn by wait and slowdown, others by wait and energy."""
+    group = fs.NodeGroup(8, busy_watts=200.0, idle_watts=0.0)
+    federation = fs.Federation((fs.Cluster("one", (group,)),))
+    workload = fs.Workload(submit=[0.0, 1.0, 2.0], tasks=[6, 8, 2], runtime=[50.0, 60.0, 40.0])
+    alike = [fs.simulate(workload, federation, policy) for policy in ("easy", "fcfs")]
+    assert of_schedules(alike).objectives == ("mean_wait", "bounded_slowdown")
+    idle = replace(federation, clusters=(fs.Cluster("one", (replace(group, idle_watts=100.0),)),))
+    assert alike[0].makespan != alike[1].makespan
+    unlike = [fs.simulate(workload, idle, policy) for policy in ("easy", "fcfs")]
+    assert of_schedules(unlike).objectives == ("mean_wait", "energy")
+
+
+def test_the_page_says_how_many_of_the_records_it_holds(tmp_path: Path) -> None:
+    """Tests that of a log's part the page says how many of the records kept are here, and of a whole log nothing."""
+    fs.write(fs.Workload.example(), tmp_path / "log.swf")
+    whole = fs.read(tmp_path / "log.swf")
+    assert whole.cleaning is not None
+    said = f"{whole.cleaning.kept:,} of {whole.cleaning.records:,} records kept"
+    for part, told in ((whole.head(30), "; of those, 30 are here"), (whole, "")):
+        text = page(of_schedules([fs.simulate(part, fs.Federation.example())]))
+        assert said in text
+        assert ("are here" in text) == bool(told)
+        assert told in text
+
+
 @pytest.mark.parametrize("option", ["price_per_kwh", "co2_per_kwh"])
 @pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
 def test_factors_must_be_numbers(many_jobs: Schedule, tmp_path: Path, option: str, value: float) -> None:
