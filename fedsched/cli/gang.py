@@ -48,7 +48,7 @@ def command(
     claim: str | None = None,
     migration: Literal["none", "local", "external", "both"] | None = None,
     aging: int | None = None,
-    preempts: bool | None = None,
+    preempts: str | None = None,
     preempted: str | None = None,
     load: float | None = None,
     arrivals: Path | None = None,
@@ -88,7 +88,7 @@ def command(
     dispatch
         For a log: least_remaining, olb, jsq, ald or jseq (default).
     discipline
-        For a log: fcfs (default), afcfs, ljfs or lxf.
+        For a log: fcfs (default), afcfs, ljfs, lxf or sxf.
     order
         Under afcfs: sort or head.
     claim
@@ -98,7 +98,8 @@ def command(
     aging
         A job that so many later arrivals have overtaken by migration goes first.
     preempts
-        For a log: local jobs stop gangs when their site is busy.
+        Where no processor may be idle for a local job to stop a gang: at its site, in the system (pinto-2014's
+        default); or never (a log's default).
     preempted
         What a stopped gang does: restart or resume.
     load
@@ -125,7 +126,7 @@ def command(
     of_experiment: dict[str, Any] = {
         "scheduler": scheduler, "approach": approach, "local_rate": local_rate, "gang_rate": gang_rate,
         "overhead": overhead, "threshold": threshold, "routing": routing, "completions": completions,
-        "preempted": preempted, "aging": aging, "load": load, "arrivals": arrivals,
+        "preempts": preempts, "preempted": preempted, "aging": aging, "load": load, "arrivals": arrivals,
     }  # fmt: skip
     of_system: dict[str, Any] = {
         "approach": approach, "overhead": overhead, "threshold": threshold, "routing": routing, "grid": grid,

@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from fedsched.gang.schedule import GangSchedule
 
 TOLERANCE = 1e-9
@@ -96,7 +98,10 @@ def _overlaps(schedule: GangSchedule) -> Iterator[str]:
 
 
 def _stops(schedule: GangSchedule) -> Iterator[str]:
-    """Only gangs are stopped, and only where a local job starts on one of their processors at that instant."""
+    """Only gangs are stopped, and only where a local job starts on one of their processors at that instant.
+
+    No processor may then be idle that the local job should have taken: of the gang's site, or of the whole system.
+    """
     done = schedule.segment_end == schedule.finish[schedule.segment_job]
     going_on = schedule.segment_end == schedule.end
     stopped = np.flatnonzero(~done & ~going_on)
@@ -106,10 +111,37 @@ def _stops(schedule: GangSchedule) -> Iterator[str]:
     starts = {
         (float(schedule.segment_start[k]), int(schedule.segment_processor[schedule.segment_first[k]])) for k in of_local
     }
-    for k in stopped:
+    idle = _idle_at(schedule, stopped)
+    for k in stopped.tolist():
         job, time = schedule.segment_job[k], float(schedule.segment_end[k])
         used = schedule.segment_processor[schedule.segment_first[k] : schedule.segment_first[k + 1]]
         if schedule.local[job]:
             yield f"{_name(schedule, job)}: a local job was stopped at {time}."
-        elif not schedule.system.preempts or not any((time, int(p)) in starts for p in used):
+        elif schedule.system.preempts == "never" or not any((time, int(p)) in starts for p in used):
             yield f"{_name(schedule, job)}: it was stopped at {time}, and no local job took its place."
+        elif idle[k] > 0:
+            yield f"{_name(schedule, job)}: it was stopped at {time}; the local job could have had {idle[k]} idle processors."
+
+
+def _idle_at(schedule: GangSchedule, stopped: NDArray[np.int64]) -> dict[int, int]:
+    """Return, for each stretch that was stopped, how many processors its local job should have taken instead.
+
+    Where more happens at that instant, the record does not say in which order: what was in use at any moment of it
+    counts as busy then.
+    """
+    system, time = schedule.system, schedule.segment_end[stopped]
+    site_of = np.searchsorted(np.cumsum(system.processors), schedule.segment_processor, side="right")
+    stretch = np.repeat(np.arange(schedule.segment_job.size), np.diff(schedule.segment_first))
+    happens = [np.searchsorted(schedule.event_time, time, side=side) for side in ("left", "right")]
+    alone = happens[1] - happens[0] == 1
+    idle = np.zeros((len(system.processors), stopped.size), dtype=np.int64)
+    for site, count in enumerate(system.processors):
+        here = stretch[site_of == site]
+        begins, ends = np.sort(schedule.segment_start[here]), np.sort(schedule.segment_end[here])
+        begun = np.where(alone, np.searchsorted(begins, time), np.searchsorted(begins, time, side="right"))
+        idle[site] = np.maximum(count - begun + np.searchsorted(ends, time), 0)
+    if system.preempts == "site":
+        counts = idle[site_of[schedule.segment_first[stopped]], np.arange(stopped.size)]
+    else:
+        counts = idle.sum(axis=0)
+    return dict(zip(stopped.tolist(), counts.tolist(), strict=True))

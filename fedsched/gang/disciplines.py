@@ -15,7 +15,7 @@ from fedsched.gang.dispatching import (
     may_overtake,
     place_gang,
 )
-from fedsched.gang.state import NONE, Claim, Clock, Counter, Discipline, Grid, begin_run, end_run, remove
+from fedsched.gang.state import NONE, Claim, Clock, Counter, Discipline, Grid, Preempts, begin_run, end_run, remove
 from fedsched.gang.waiting import (
     BY_ARRIVAL,
     BY_KEY,
@@ -99,7 +99,7 @@ def _backfill(inputs: Inputs, state: State, site: int, stamp: int) -> bool:
 @part
 def discipline_pass(inputs: Inputs, state: State, site: int) -> bool:
     """Return whether the site's discipline has started a job."""
-    if inputs.rules.discipline == Discipline.LXF:
+    if inputs.rules.discipline in (Discipline.LXF, Discipline.SXF):
         sort_by_expansion(inputs, state, site)
     if inputs.rules.by_head == 1 and _pass(inputs, state, site, BY_ARRIVAL):
         return True
@@ -136,9 +136,17 @@ def _preempt(inputs: Inputs, state: State, job: int) -> None:
 def _start_over(inputs: Inputs, state: State, job: int) -> bool:
     """Return whether a local job of the priority class has started: on an idle processor, or in a gang's place."""
     first, last = local_range(inputs, state, job)
+    whole = inputs.rules.preempts == Preempts.SYSTEM
+    begin, end = inputs.site_first[0], inputs.site_first[-1]
     p = choose_processor(inputs, state, job, first, last, IDLE)
+    if p == NONE and whole:
+        p = choose_processor(inputs, state, job, begin, end, IDLE)
+        if p != NONE and inputs.home[job] != NONE:  # it may not go there, and stops nobody while that is idle
+            return False
     if p == NONE:
         p = choose_processor(inputs, state, job, first, last, RUNS_GANG)
+        if p == NONE and whole and inputs.home[job] == NONE:
+            p = choose_processor(inputs, state, job, begin, end, RUNS_GANG)
         if p == NONE:
             return False
         _preempt(inputs, state, state.running[p])
@@ -152,7 +160,7 @@ def _start_over(inputs: Inputs, state: State, job: int) -> bool:
 def arrive_queued(inputs: Inputs, state: State, job: int) -> None:
     """Send an arriving job to the queues of a site; local jobs of the priority class start at once where they can."""
     if inputs.local[job] == 1:
-        if inputs.rules.preempts == 1 and _start_over(inputs, state, job):
+        if inputs.rules.preempts != Preempts.NEVER and _start_over(inputs, state, job):
             return
         first, last = local_range(inputs, state, job)
         p = choose_processor(inputs, state, job, first, last, ANY)

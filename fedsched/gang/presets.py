@@ -191,7 +191,8 @@ class Pinto2014:
     """Two sites of 32 and 64 processors, 1500 jobs: "Analysis of Scheduling Algorithms with Migration Strategies".
 
     F. A. P. Pinto, C. B. Chaves, L. G. de M. Leite, F. H. L. Vasconcelos and G. C. Barroso, "Analysis of Scheduling
-    Algorithms with Migration Strategies in Distributed Systems", ICNS 2014. Sequential jobs stop gangs.
+    Algorithms with Migration Strategies in Distributed Systems", ICNS 2014. Sequential jobs stop gangs where "all
+    processors are busy".
 
     Parameters
     ----------
@@ -206,10 +207,8 @@ class Pinto2014:
     arrivals
         Submit times, as of a log (`read(...).submit`): the jobs take the first of them, stretched to the load;
         default: uniform ones.
-    preempted
-        Whether a stopped gang will `restart` or `resume`.
-    aging
-        See GangSystem; 0 = never.
+    preempts, preempted, aging
+        See GangSystem; aging 0 = never.
     """
 
     scheduler: str = "AFCFS"
@@ -218,6 +217,7 @@ class Pinto2014:
     power: float = 0.25
     spread: float = 0.5
     load: float = 0.8
+    preempts: str = "system"
     preempted: str = "restart"
     aging: int = 0
     arrivals: tuple[float, ...] | None = None
@@ -228,6 +228,7 @@ class Pinto2014:
         _check_scenario(self, 3)
         _check_work(self)
         _check_arrivals(self)
+        self.system()
 
     def system(self, seed: int = 0) -> GangSystem:
         """Return the system, whose clocks the seed draws between 1500 and 3000 MHz."""
@@ -242,7 +243,7 @@ class Pinto2014:
             claim="hold",
             local_migration=self.scenario > 1,
             external_migration=self.scenario > 1,
-            preempts=True,
+            preempts=self.preempts,
             preempted=self.preempted,
             aging=self.aging,
         )

@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.gang.schedule import CLASSES, GangMetrics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from concurrent.futures import Executor
 
     from numpy.typing import NDArray
@@ -67,20 +68,31 @@ def replicate(
     executor
         Any concurrent.futures executor; default: one run after the other.
     """
-    from scipy.stats import t
-
     if replications < 2:
         raise ValueError(f"replicate: replications={replications} must be at least 2 for an interval.")
     if not 0 < confidence < 1:
         raise ValueError(f"replicate: confidence={confidence} must lie between 0 and 1.")
+    seeds = range(seed, seed + replications)
+    rows = metrics_of_runs(preset, seeds, warmup=warmup, executor=executor)
+    if against is not None:
+        rows = rows - metrics_of_runs(against, seeds, warmup=warmup, executor=executor)
+    return intervals_of(rows, confidence=confidence)
 
-    def rows_of(preset: Preset) -> NDArray[np.float64]:
-        run, seeds = partial(_metrics_of_run, preset, warmup), range(seed, seed + replications)
-        return np.array(list(map(run, seeds) if executor is None else executor.map(run, seeds)))
 
-    rows = rows_of(preset) if against is None else rows_of(preset) - rows_of(against)
+def metrics_of_runs(
+    preset: Preset, seeds: Sequence[int], *, warmup: float = 0.0, executor: Executor | None = None
+) -> NDArray[np.float64]:
+    """Return the metrics of the runs with these seeds: runs × classes of jobs × fields of GangMetrics."""
+    run = partial(_metrics_of_run, preset, warmup)
+    return np.array(list(map(run, seeds) if executor is None else executor.map(run, seeds)))
+
+
+def intervals_of(rows: NDArray[np.float64], *, confidence: float = 0.95) -> dict[str, dict[str, Interval]]:
+    """Return mean and confidence interval of what metrics_of_runs() gives, or of the difference of two such."""
+    from scipy.stats import t
+
     mean, deviation = rows.mean(axis=0), rows.std(axis=0, ddof=1)
-    half = t.ppf(0.5 + confidence / 2.0, replications - 1) * deviation / np.sqrt(replications)
+    half = t.ppf(0.5 + confidence / 2.0, len(rows) - 1) * deviation / np.sqrt(len(rows))
     names = [field.name for field in fields(GangMetrics)]
     return {
         jobs: {name: Interval(float(mean[c, k]), float(half[c, k])) for k, name in enumerate(names)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, ROUTINGS
+from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, PREEMPTS, ROUTINGS
 from fedsched.gang.schedule import GangSchedule
 from fedsched.gang.values import whole
 
@@ -118,7 +118,7 @@ def _inputs(
             claim=CLAIMS.index(system.claim),
             local_migration=int(system.local_migration),
             external_migration=int(system.external_migration),
-            preempts=int(system.preempts),
+            preempts=PREEMPTS.index(system.preempts),
             resume=int(system.preempted == "resume"),
             aging=int(system.aging),
             overhead=float(system.overhead),

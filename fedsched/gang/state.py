@@ -64,6 +64,7 @@ class Discipline(IntEnum):
     AFCFS = 1
     LJFS = 2
     LXF = 3
+    SXF = 4
 
 
 class Claim(IntEnum):
@@ -71,6 +72,14 @@ class Claim(IntEnum):
 
     HOLD = 0
     SKIP = 1
+
+
+class Preempts(IntEnum):
+    """Where no processor may be idle for a local job to stop a gang."""
+
+    NEVER = 0
+    SITE = 1
+    SYSTEM = 2
 
 
 class Counter(IntEnum):

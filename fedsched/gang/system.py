@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedsched.errors import unknown_name
-from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, ORDERS, PREEMPTED, ROUTINGS
+from fedsched.gang.names import (
+    CLAIMS,
+    DISCIPLINES,
+    DISPATCHES,
+    GRIDS,
+    LOCAL_SITES,
+    ORDERS,
+    PREEMPTED,
+    PREEMPTS,
+    ROUTINGS,
+)
 from fedsched.gang.values import is_number, whole
 
 _NAMES = {
@@ -19,6 +29,7 @@ _NAMES = {
     "discipline": DISCIPLINES,
     "order": ORDERS,
     "claim": CLAIMS,
+    "preempts": PREEMPTS,
     "preempted": PREEMPTED,
 }
 _AMOUNTS = ("overhead", "threshold", "latency", "megabytes")
@@ -57,8 +68,8 @@ class GangSystem:
     local_site
         The site of a local job that names none: chosen as for a gang (`grid`), at `random`, or all sites (`any`).
     discipline
-        Which waiting job goes first: `fcfs`, `afcfs` (the smallest), `ljfs` (the largest; also called `lgfs`) or `lxf`
-        (the largest expansion factor (pt + wait)/pt).
+        Which waiting job goes first: `fcfs`, `afcfs` (the smallest), `ljfs` (the largest; also called `lgfs`), `lxf`
+        (the largest expansion factor (pt + wait)/pt) or `sxf` (the smallest).
     order
         Under afcfs: `sort` the queues by size, or look at the `head` in order of arrival first and, where none starts,
         by size.
@@ -71,7 +82,9 @@ class GangSystem:
     aging
         A job that so many migrated starts of later arrivals have overtaken goes first; 0 = never.
     preempts
-        Whether a local job that finds its site busy stops a gang and takes a processor of it.
+        Whether a local job stops a gang and takes a processor of it: `never`, where its `site` has no idle processor,
+        or where the whole `system` has none; under `system` it goes to another site's idle processor before, unless
+        it names a site, where it then waits.
     preempted
         Whether a stopped gang will `restart` from nothing or `resume` where it was.
     latency, megabytes, bandwidth
@@ -94,7 +107,7 @@ class GangSystem:
     local_migration: bool = False
     external_migration: bool = False
     aging: int = 0
-    preempts: bool = False
+    preempts: str = "never"
     preempted: str = "restart"
     latency: float = 0.0
     megabytes: float = 0.0
@@ -147,7 +160,7 @@ class GangSystem:
             "claim": self.claim != "hold",
             "local_migration": self.local_migration,
             "external_migration": self.external_migration,
-            "preempts": self.preempts,
+            "preempts": self.preempts != "never",
             "local_site": self.local_site != "grid",
         }
         for name, wrong in foreign.items():

@@ -11,6 +11,7 @@ from fedsched.gang.state import (
     NONE,
     Clock,
     Discipline,
+    Preempts,
     add_load,
     begin_run,
     drop_load,
@@ -30,7 +31,7 @@ BY_KEY, BY_ARRIVAL = constant(0), constant(1)  # the two orders in which a site'
 @inlined
 def _precedes(inputs: Inputs, state: State, which: int, a: int, b: int) -> bool:
     # A row's number stands for (arrival, id).
-    if inputs.rules.preempts == 1 and inputs.local[a] != inputs.local[b]:
+    if inputs.rules.preempts != Preempts.NEVER and inputs.local[a] != inputs.local[b]:
         return inputs.local[a] > inputs.local[b]
     if state.aged[a] != state.aged[b]:
         return state.aged[a] > state.aged[b]
@@ -42,6 +43,8 @@ def _precedes(inputs: Inputs, state: State, which: int, a: int, b: int) -> bool:
             return inputs.size[a] > inputs.size[b]
         if rule == Discipline.LXF and state.key[a] != state.key[b]:
             return state.key[a] > state.key[b]
+        if rule == Discipline.SXF and state.key[a] != state.key[b]:
+            return state.key[a] < state.key[b]
     return a < b
 
 
@@ -146,7 +149,7 @@ def open_to_job(inputs: Inputs, state: State, p: int, job: int) -> bool:
         return False
     if state.held_for[p] == NONE or state.held_for[p] == job:
         return True
-    return inputs.rules.preempts == 1 and job != NONE and inputs.local[job] == 1
+    return inputs.rules.preempts != Preempts.NEVER and job != NONE and inputs.local[job] == 1
 
 
 @part

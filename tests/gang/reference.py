@@ -89,6 +89,7 @@ class System:
         self.draws = [draw(seed, number) for number in range(len(self.jobs))]
         self.salts = [draw(seed + 1, index) for index in range(total)]
         self.multi_site = options.grid == "multi_site"
+        self.priority = options.preempts != "never"
         self.at_grid: list[Job] = []
         self.waiting: list[list[Job]] = [[] for _ in self.sites]  # under the other rules
         self.now = 0.0
@@ -197,6 +198,19 @@ class System:
         equal = [p for p in candidates if len(p.queue) == shortest]
         return equal[luck % len(equal)]
 
+    def processor_at_once(self, job, candidates):
+        """Where a job of the priority class starts: an idle processor, else one of a gang; None where it must wait."""
+        wherever = self.everywhere if self.o.preempts == "system" and job.home is None else []
+        for group in (candidates, wherever):
+            if idle := [p for p in group if p.idle]:
+                return self.processor_for(job, idle)
+        if self.o.preempts == "system" and any(p.idle for p in self.everywhere):
+            return None
+        for group in (candidates, wherever):
+            if of_gangs := [p for p in group if not p.job.local]:
+                return self.processor_for(job, of_gangs)
+        return None
+
     # ---- gangs over several sites ----------------------------------------------------------------------------------
 
     def place(self, gang, candidates):
@@ -257,19 +271,19 @@ class System:
         """Whether a processor is idle and not reserved from this job."""
         if not p.idle:
             return False
-        return p.held_for in (None, job) or (self.o.preempts and job is not None and job.local)
+        return p.held_for in (None, job) or (self.priority and job is not None and job.local)
 
     def key(self, job, *, by_arrival=False):
-        first = (self.o.preempts and not job.local, not job.aged)
+        first = (self.priority and not job.local, not job.aged)
         rule = "fcfs" if by_arrival else self.o.discipline
         match rule:
             case "afcfs":
                 return (*first, job.size, job.number)
             case "ljfs":
                 return (*first, -job.size, job.number)
-            case "lxf":
+            case "lxf" | "sxf":
                 factor = (job.service + self.now - job.submit) / job.service if job.service > 0 else float("inf")
-                return (*first, -factor, job.number)
+                return (*first, -factor if rule == "lxf" else factor, job.number)
         return (*first, job.number)
 
     def one_pass(self, site, *, by_arrival=False):
@@ -422,13 +436,11 @@ class System:
             self.queue_up(job)
             return
         candidates = self.local_candidates(job)
-        if self.o.preempts:
-            p = self.processor_for(job, [p for p in candidates if p.idle])
-            if p is None:
-                p = self.processor_for(job, [p for p in candidates if not p.job.local])
-                if p is not None:
-                    self.preempt(p.job)
+        if self.priority:
+            p = self.processor_at_once(job, candidates)
             if p is not None:
+                if not p.idle:
+                    self.preempt(p.job)
                 job.processors, job.site = [p], p.site
                 self.launch(job)
                 return

@@ -38,7 +38,7 @@ def random_case(seed, **fixed):
             "local_migration": bool(rng.random() < 0.5),
             "external_migration": bool(rng.random() < 0.5),
             "aging": int(rng.choice([0, 0, 1, 3])),
-            "preempts": bool(rng.random() < 0.5),
+            "preempts": str(rng.choice(["never", "never", "site", "system"])),
             "preempted": str(rng.choice(["restart", "resume"])),
         }
     system = GangSystem(**options | fixed)
@@ -135,9 +135,9 @@ def test_the_cases_exercise_every_rule():
 
 def test_nothing_is_lost_or_run_twice():
     """With migration and preemption every job completes once, having run for its service; nobody stops a local job."""
-    options = {"preempts": True, "local_migration": True, "external_migration": True, "grid": "load"}
+    options = {"local_migration": True, "external_migration": True, "grid": "load", "discipline": "afcfs"}
     for case in range(60):
-        workload, system = random_case(case, **options, discipline="afcfs")
+        workload, system = random_case(case, **options, preempts=("site", "system")[case % 4 // 2])
         run = simulate(workload, system, seed=case)
         run.verify()
         assert sorted(run.event_job[run.event_ends].tolist()) == list(range(len(workload)))
@@ -155,7 +155,7 @@ def test_without_a_threshold_no_overtaking_delays_a_gang(multi_site):
     fixed = own | {"discipline": "fcfs", "claim": "hold", "local_migration": False, "external_migration": False}
     for threshold in late:
         for case in range(80):
-            workload, system = random_case(case, **fixed, preempts=False, local_site="grid", threshold=threshold)
+            workload, system = random_case(case, **fixed, preempts="never", local_site="grid", threshold=threshold)
             model = reference_of(workload, system, seed=case, model=_Watching)
             taken = [pair for pair in model.pairs if pair[0].begun == pair[1] and pair[0].processors == [pair[2]]]
             overtakings += len(taken)

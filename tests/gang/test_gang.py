@@ -83,7 +83,9 @@ def test_an_unstable_load_stops_at_its_limit_and_says_what_was_left():
         ({"bandwidth": 0}, ValueError, "bandwidth=0 must be above 0"),
         ({"aging": -1}, ValueError, "aging=-1 must be at least 0"),
         ({"discipline": "ljfs"}, ValueError, "discipline='ljfs' does not go with grid='multi_site'"),
-        ({"preempts": True}, ValueError, "preempts=True does not go with"),
+        ({"preempts": "site"}, ValueError, "preempts='site' does not go with"),
+        ({"grid": "load", "preempts": "systm"}, UnknownNameError, "Did you mean 'system'"),
+        ({"grid": "load", "preempts": True}, UnknownNameError, "Unknown preempts True"),
         ({"local_migration": True}, ValueError, "local_migration=True does not go with"),
     ],
 )
@@ -121,7 +123,7 @@ def test_verify_finds_a_lost_job_a_short_run_and_a_causeless_stop():
     """A finish that is not the run's, a run that is too short, a job that vanished, a gang that nobody stopped."""
     from dataclasses import replace
 
-    system = GangSystem(processors=(2,), grid="load", preempts=True, dispatch="jsq", routing="dispatch")
+    system = GangSystem(processors=(2,), grid="load", preempts="site", dispatch="jsq", routing="dispatch")
     schedule = simulate(jobs((0, 2, 10, -1), (4, 1, 3, -1)), system)
     schedule.verify()
     short = schedule.segment_end - np.array([0.0, 0.0, 1.0])
@@ -137,11 +139,30 @@ def test_verify_finds_a_lost_job_a_short_run_and_a_causeless_stop():
             replace(schedule, **change).verify()
 
 
+def test_verify_finds_a_stop_while_a_processor_was_idle():
+    """Of the site, or of the system, as the rule has it; what happens at the same instant is given the benefit."""
+    from dataclasses import replace
+
+    options = {"grid": "load", "dispatch": "jsq", "routing": "dispatch"}
+    small = GangSystem(processors=(2,), preempts="site", **options)
+    schedule = simulate(jobs((0, 2, 10, -1), (4, 1, 3, -1)), small)
+    for processors, preempts, broken in (
+        ((2,), "system", False), ((3,), "site", True), ((2, 1), "site", False), ((2, 1), "system", True),
+    ):  # fmt: skip
+        other = replace(schedule, system=replace(small, processors=processors, preempts=preempts))
+        if broken:
+            with pytest.raises(ScheduleError, match=r"Job 1: it was stopped at 4\.0; the local job could have had 1 idle"):
+                other.verify()
+        else:
+            other.verify()
+
+
 def test_a_gang_larger_than_every_site_is_turned_away_and_the_others_go_on():
     """With migration and preemption too: 9 tasks do not fit sites of 4 and 8; the rest completes."""
     system = GangSystem(
-        processors=(4, 8), grid="load", discipline="afcfs", local_migration=True, external_migration=True, preempts=True
-    )
+        processors=(4, 8), grid="load", discipline="afcfs", local_migration=True, external_migration=True,
+        preempts="site",
+    )  # fmt: skip
     schedule = simulate(jobs((0, 9, 10, -1), (0, 8, 5, -1), (1, 1, 3, -1), (2, 4, 5, -1)), system)
     assert schedule.rejected.tolist() == [True, False, False, False]
     assert schedule.notes[0] == (

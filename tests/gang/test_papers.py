@@ -55,6 +55,18 @@ def test_queues_are_served_as_in_figure_7():
     assert start_order(schedule, without={9}) == [2, 3, 4, 1, 5]
 
 
+def test_the_smallest_expansion_factor_can_go_first():
+    """Sxf is lxf the other way round: what Algorithm 7's comparison says where figure 7 shows the opposite."""
+    free = 100.0
+    waits = np.array([96.0, 90.0, 80.0, 70.0, 60.0])
+    seconds = waits / (np.array([1.6, 2.5, 1.8, 1.7, 1.3]) - 1.0)
+    rows = zip(free - waits, (4, 3, 3, 4, 2), seconds, strict=True)
+    workload = replace_ids(jobs((0, 4, free), *rows), [9, 1, 2, 3, 4, 5])
+    schedule = simulate(workload, replace(ONE_SITE, discipline="sxf"))
+    assert start_order(schedule, without={9})[0] == 5
+    assert sorted(start_order(schedule, without={9})) == [1, 2, 3, 4, 5]
+
+
 # Nine gangs fill six processors so that, at 13, the last one heads the queues of the idle first two, and its third task
 # waits at the busy sixth behind another job.
 FIGURE_8 = (
@@ -160,7 +172,7 @@ def test_a_gang_runs_at_its_slowest_processor_and_pays_the_latency():
     schedule.verify()
 
 
-PRIORITY = replace(ONE_SITE, processors=(2,), preempts=True)
+PRIORITY = replace(ONE_SITE, processors=(2,), preempts="site")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +189,39 @@ def test_a_local_job_stops_a_gang(preempted, finish, wait, wasted):
     assert gangs.wasted == pytest.approx(wasted / (2 * finish))
     assert gangs.utilisation == pytest.approx(20 / (2 * finish))
     schedule.verify()
+
+
+@pytest.mark.parametrize(("preempts", "stopped"), [("never", [0, 0]), ("site", [1, 1]), ("system", [0, 1])])
+def test_a_local_job_stops_a_gang_where_no_processor_of_its_site_or_of_the_system_is_idle(preempts, stopped):
+    """With one idle at the other, more loaded site it goes there under "system"; the next one finds all busy."""
+    system = replace(PRIORITY, processors=(2, 2), preempts=preempts)
+    rows = [(0, 2, 10), (1, 1, 100), (2, 2, 5), (4, 1, 3), (5, 1, 1)]  # the second gang waits for the first local job
+    for last, count in ((4, stopped[0]), (5, stopped[1])):
+        schedule = simulate(jobs(*rows[:last]), system)
+        schedule.verify()
+        assert int(schedule.preemptions.sum()) == schedule.preemptions[0] == count
+        assert (schedule.start[last - 1] == rows[last - 1][0]) == (preempts != "never")
+    first, other = (simulate(jobs(*rows[:4]), system).processors_of(k) // 2 for k in (0, 3))
+    assert (first[0] == other[0]) == (preempts != "system")
+
+
+@pytest.mark.parametrize(("preempts", "start"), [("site", 101.0), ("system", 4.0)])
+def test_where_its_site_runs_only_local_jobs_a_local_job_may_stop_a_gang_elsewhere(preempts, start):
+    """It starts at once while any gang runs, if the whole system is what must be busy; else it waits at its site."""
+    system = replace(PRIORITY, processors=(1, 2), preempts=preempts)
+    schedule = simulate(jobs((0, 2, 10), (1, 1, 100), (2, 2, 5), (4, 1, 3)), system)
+    schedule.verify()
+    assert schedule.start[3] == start
+    assert schedule.preemptions[0] == (start == 4.0)
+
+
+@pytest.mark.parametrize(("preempts", "start"), [("site", 4.0), ("system", 10.0)])
+def test_a_local_job_that_names_its_site_stops_nobody_while_another_site_has_an_idle_processor(preempts, start):
+    """It may not go there, and waits for the gang's end."""
+    workload = fs.Workload(submit=[0, 4], tasks=[3, 1], runtime=[10, 3], origin=[-1, 0], sites=("a", "b"))
+    schedule = simulate(workload, replace(PRIORITY, processors=(3, 2), preempts=preempts))
+    schedule.verify()
+    assert schedule.start[1] == start
 
 
 def test_local_jobs_never_stop_each_other():
