@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 from checks import Ledger
-from measuring import arguments
+from measuring import arguments, optional_log
 
+from fedsched import read
 from fedsched.gang import Interval, presets, replicate, simulate
 
 # Pinto, Holanda, Marques and Barroso 2019: tables 3 and 4 at 3000 jobs, figures 11 and 12.
@@ -37,6 +38,8 @@ LOC_2014 = {("AFCFS", 1): 30.4, ("LGFS", 1): 31.1, ("AFCFS", 2): 7.08, ("LGFS", 
 UTILISATION_2014 = {
     ("AFCFS", 1): 50.0, ("LGFS", 1): 42.5, ("AFCFS", 2): 60.0, ("LGFS", 2): 50.0, ("AFCFS", 3): 75.0, ("LGFS", 3): 75.0,
 }  # fmt: skip
+KEYS_2014 = tuple((name, scenario) for scenario in (1, 2, 3) for name in ("AFCFS", "LGFS"))
+KEYS_LXF = tuple((scenario, name) for scenario in (1, 2) for name in ("AFCFS", "AFCFSm", "LXF", "LXFm"))
 MIDDLE_2014 = (400, 2600)  # the "interactions" (arrivals and ends) over which figure 3's averages are taken
 
 
@@ -127,28 +130,86 @@ def tried_2019(replications: int) -> None:
                 print(f"| power {power:g}, spread {spread:g}, load {load:g} | {ratios} | {loss} |", flush=True)
 
 
+def means_2019(preset: presets.Pinto2019, replications: int, **rules: str) -> tuple[float, float]:
+    """Return response time and loss of capacity under other rules than the preset's."""
+    runs = [
+        simulate(preset.workload(k), replace(preset.system(k), **rules), seed=k).metrics() for k in range(replications)
+    ]
+    return tuple(float(np.mean([getattr(run, name) for run in runs])) for name in ("mean_response", "loss_of_capacity"))
+
+
 def claims_2019(replications: int) -> None:
-    """The other start rules: what they make of JSEQ and OLB without migration, and of migration."""
-    print("\nStart rules tried for 2019\n")
-    print("| claim | ART JSEQ/OLB: AFCFS, LXF, LJFS | LoC under OLB | LoC of AFCFSm, LXFm, LJFSm under OLB |")
-    print("|---|---|---|---|")
-    print("| paper | .78, .81, .92 | 50, 50, 50 | 3.5, 16.6, 9.6 |")
-    for claim in ("hold", "skip"):
-        found = {}
-        for scenario in (1, 2):
-            for name in (*PLAIN, *MIGRATING):
-                preset = presets.Pinto2019(scheduler=name, scenario=scenario)
-                runs = [
-                    simulate(preset.workload(k), replace(preset.system(k), claim=claim), seed=k).metrics()
-                    for k in range(replications)
-                ]
-                art, loss = (
-                    np.mean([getattr(run, figure) for run in runs]) for figure in ("mean_response", "loss_of_capacity")
+    """The start rules and bursts of arrivals: what they make of JSEQ and OLB without migration, and of migration."""
+    print("\nStart rules and arrivals tried for 2019\n")
+    print("| claim, arrivals | ART JSEQ/OLB: AFCFS, LXF, LJFS | LoC under OLB | under JSEQ | LoC of m under OLB |")
+    print("|---|---|---|---|---|")
+    print("| paper | .78, .81, .92 | 50, 50, 50 | 50, 50, 50 | 3.5, 16.6, 9.6 |")
+    log = optional_log("SDSC-SP2-1998-first4961.swf.gz")
+    for arrivals in (None,) if log is None else (None, read(log).submit):
+        for claim in ("hold", "skip"):
+            found = {
+                (scenario, name): means_2019(
+                    presets.Pinto2019(scheduler=name, scenario=scenario, arrivals=arrivals), replications, claim=claim
                 )
-                found[scenario, name] = float(art), float(loss)
-        ratios = ", ".join(f"{found[2, name][0] / found[1, name][0]:.2f}" for name in PLAIN)
-        plain, moving = (", ".join(f"{100 * found[1, n][1]:.1f}" for n in names) for names in (PLAIN, MIGRATING))
-        print(f"| {claim} throughout | {ratios} | {plain} | {moving} |", flush=True)
+                for scenario in (1, 2)
+                for name in (*PLAIN, *MIGRATING)
+            }
+            ratios = ", ".join(f"{found[2, name][0] / found[1, name][0]:.2f}" for name in PLAIN)
+            losses = " | ".join(
+                ", ".join(f"{100 * found[scenario, name][1]:.1f}" for name in names)
+                for scenario, names in ((1, PLAIN), (2, PLAIN), (1, MIGRATING))
+            )
+            print(f"| {claim}, {'uniform' if arrivals is None else 'SDSC-SP2'} | {ratios} | {losses} |", flush=True)
+
+
+def ascending_2019(replications: int) -> None:
+    """LXF as Algorithm 7's comparison has it: the smallest expansion factor first."""
+    print("\nLXF tried in ascending order (sxf) for 2019\n")
+    print("| LXF | LXF/AFCFS: S1, S2 | LXFm/LXF | LXFm/AFCFSm | LoC of LXF | LoC of LXFm |\n|---|---|---|---|---|---|")
+    rows = {"paper": {key: (ART[key[0]][key[1]], LOC[key[0]][key[1]] / 100) for key in KEYS_LXF}}
+    for discipline in ("lxf", "sxf"):
+        rows["descending" if discipline == "lxf" else "ascending"] = {
+            (scenario, name): means_2019(
+                presets.Pinto2019(scheduler=name, scenario=scenario),
+                replications,
+                discipline=discipline if name.startswith("LXF") else "afcfs",
+            )
+            for scenario, name in KEYS_LXF
+        }
+    for what, found in rows.items():
+        ratios = [
+            ", ".join(f"{found[scenario, name][0] / found[scenario, other][0]:.2f}" for scenario in (1, 2))
+            for name, other in (("LXF", "AFCFS"), ("LXFm", "LXF"), ("LXFm", "AFCFSm"))
+        ]
+        losses = [", ".join(f"{100 * found[scenario, name][1]:.1f}" for scenario in (1, 2)) for name in ("LXF", "LXFm")]
+        print(f"| {what} | {' | '.join((*ratios, *losses))} |", flush=True)
+
+
+def departures(replications: int) -> None:
+    """Count where two rules of the papers would matter that the presets do not have."""
+    once = shorter = sequential = 0
+    for scenario in (1, 2):
+        for name in (*PLAIN, *MIGRATING):
+            for seed in range(replications):
+                run = presets.Pinto2019(scheduler=name, scenario=scenario).run(seed)
+                submit, runtime, start = run.workload.submit, run.workload.runtime, run.start
+                for job in np.flatnonzero(run.local):
+                    waiting = (submit < submit[job]) & (start > submit[job])
+                    sequential += 1
+                    once += start[job] == submit[job]
+                    shorter += start[job] == submit[job] and runtime[waiting].min(initial=np.inf) < runtime[job]
+    print(
+        f"\n2019: of {sequential} sequential jobs {once} found an idle processor; {shorter} of these were not the "
+        "shortest of all that waited, and would have had to queue."
+    )
+    most = 0
+    for name, scenario in KEYS_2014:
+        for seed in range(replications):
+            run = presets.Pinto2014(scheduler=name, scenario=scenario).run(seed)
+            changes = np.concatenate((run.workload.submit[run.local], run.finish[run.local]))
+            steps = np.repeat((1, -1), int(run.local.sum()))
+            most = max(most, int(np.cumsum(steps[np.lexsort((-steps, changes))]).max()))
+    print(f"2014: at most {most} sequential jobs are in the system at once; the paper's limit is 64.")
 
 
 def tried_2014(replications: int) -> None:
@@ -182,13 +243,13 @@ def middle_utilisation(preset: presets.Pinto2014, replications: int) -> float:
 
 
 def of_2014(base: presets.Pinto2014, replications: int) -> None:
-    keys = [(name, scenario) for scenario in (1, 2, 3) for name in ("AFCFS", "LGFS")]
     answers = {
         (name, scenario): replicate(replace(base, scheduler=name, scenario=scenario), replications=replications)["all"]
-        for name, scenario in keys
+        for name, scenario in KEYS_2014
     }
     table = CHECKS.table(
-        f"Pinto et al. 2014: {replications} runs, 95 % intervals; S1 plain, S2 with migration, S3 with aLD too",
+        f"Pinto et al. 2014, preempts={base.preempts}: {replications} runs, 95 % intervals; S1 plain, S2 with "
+        "migration, S3 with aLD too",
         SOURCE_2014,
     )
     loss = {key: 100.0 * answer["loss_of_capacity"].mean for key, answer in answers.items()}
@@ -197,7 +258,7 @@ def of_2014(base: presets.Pinto2014, replications: int) -> None:
         ours = answers[key]["loss_of_capacity"]
         what = f"S{key[1]} {key[0]}: LoC in % (± 5)"
         table.row(what, f"{paper:g}", shown(ours, 100.0, 1), abs(100 * ours.mean - paper) <= 5.0)
-    for key in keys[4:]:
+    for key in KEYS_2014[4:]:
         table.row(f"S3 {key[0]}: LoC in %", "best of the three", shown(answers[key]["loss_of_capacity"], 100.0, 1))
     for key, paper in UTILISATION_2014.items():
         preset = replace(base, scheduler=key[0], scenario=key[1])
@@ -215,22 +276,45 @@ def of_2014(base: presets.Pinto2014, replications: int) -> None:
         values = [loss[name, scenario] for name in ("AFCFS", "LGFS")]
         table.row(f"S{scenario}: LoC AFCFS < LGFS", "yes", f"{values[0]:.1f} < {values[1]:.1f}", values[0] < values[1])
     for name in ("AFCFS", "LGFS"):
-        values = [art[name, scenario] for scenario in (1, 2, 3)]
-        row = " > ".join(f"{value:,.0f}" for value in values)
-        table.row(f"{name}: ART S1 > S2 > S3", "yes", row, values == sorted(values, reverse=True))
-        moves = [answers[name, scenario]["migrations"] for scenario in (2, 3)]
-        fewer = moves[1].mean < moves[0].mean
-        table.row(f"{name}: aLD lessens migrations", "yes", " → ".join(shown(move) for move in moves), fewer)
+        row = " > ".join(f"{art[name, scenario]:,.0f}" for scenario in (1, 2))
+        table.row(f"{name}: ART S1 > S2", "yes", row, art[name, 1] > art[name, 2])
+    stops = ", ".join(f"S{key[1]} {key[0]} {shown(answers[key]['preemptions'], 1.0, 1)}" for key in KEYS_2014)
+    table.row("gangs stopped in a run", "", stops)
+
+
+def ald_2014(base: presets.Pinto2014, replications: int) -> None:
+    """S3 against S2, run by run: what aLD in place of JSQ does."""
+    table = CHECKS.table(
+        f"Pinto et al. 2014, preempts={base.preempts}: S3 less S2 in {replications} runs, in % of S2 (LoC: points); "
+        "reached: the 95 % interval lies below 0",
+        SOURCE_2014,
+    )
+    for name in ("AFCFS", "LGFS"):
+        jsq, ald = (replace(base, scheduler=name, scenario=scenario) for scenario in (2, 3))
+        before = replicate(jsq, replications=replications)["all"]
+        change = replicate(ald, against=jsq, replications=replications)["all"]
+        for metric, words, unit in (
+            ("mean_response", "aLD shortens ART", 100.0 / before["mean_response"].mean),
+            ("loss_of_capacity", "aLD lessens LoC", 100.0),
+            ("migrations", "aLD lessens migrations", 100.0 / before["migrations"].mean),
+        ):
+            difference = change[metric]
+            row = f"{unit * difference.mean:+.2f} ± {unit * difference.half_width:.2f}"
+            table.row(f"{name}: {words}", "yes", row, difference.high < 0)
 
 
 if __name__ == "__main__":
     smoke = arguments(__doc__ or "").smoke
     runs = 2 if smoke else 10
-    of_2014(presets.Pinto2014(), runs)
+    for preempts in ("system", "site"):  # the text's, and what it does not say
+        of_2014(presets.Pinto2014(preempts=preempts), runs)
+        ald_2014(presets.Pinto2014(preempts=preempts), 2 if smoke else 100)
     if not smoke:
-        tried_2014(5)
         of_2019(presets.Pinto2019(), runs)
         by_jobs(5)
-        claims_2019(3)
-        tried_2019(3)
         CHECKS.save()
+        departures(10)
+        claims_2019(5)
+        ascending_2019(5)
+        tried_2014(5)
+        tried_2019(3)
