@@ -98,8 +98,8 @@ def command(
     aging
         A job that so many later arrivals have overtaken by migration goes first.
     preempts
-        Where no processor may be idle for a local job to stop a gang: at its site, in the system (pinto-2014's
-        default); or never (a log's default).
+        When a local job stops a gang: never (a log's default); or where its site has no idle processor, or the whole
+        system has none (pinto-2014's default): site or system.
     preempted
         What a stopped gang does: restart or resume.
     load

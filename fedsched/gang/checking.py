@@ -120,7 +120,7 @@ def _stops(schedule: GangSchedule) -> Iterator[str]:
         elif schedule.system.preempts == "never" or not any((time, int(p)) in starts for p in used):
             yield f"{_name(schedule, job)}: it was stopped at {time}, and no local job took its place."
         elif idle[k] > 0:
-            yield f"{_name(schedule, job)}: it was stopped at {time}; the local job could have had {idle[k]} idle processors."
+            yield f"{_name(schedule, job)}: it was stopped at {time} with {idle[k]} processors idle for the local job."
 
 
 def _idle_at(schedule: GangSchedule, stopped: NDArray[np.int64]) -> dict[int, int]:
