@@ -33,6 +33,7 @@ BENCHMARKS = (
     "bench_gang_migration",
     "bench_market_windows",
     "bench_market_cycles",
+    "bench_market_flow",
 )
 END = "<!-- checks: end -->"
 

@@ -23,7 +23,17 @@ def environment_of(domain: naive.Domain) -> market.Environment:
         price=domain.price,
         watts=domain.watts,
         reference=domain.reference,
+        tariff=tariff_of(domain),
     )
+
+
+def tariff_of(domain: naive.Domain) -> market.Tariff | None:
+    """Return the package's tariff; None where no price changes."""
+    rows = [(node, since, price) for node, changes in domain.changes.items() for since, price in changes]
+    if not rows:
+        return None
+    node, since, price = zip(*rows, strict=True)
+    return market.Tariff(np.array(node), np.array(since), np.array(price))
 
 
 def request_of(ask: naive.Ask) -> market.Request:

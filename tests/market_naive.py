@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,12 +36,35 @@ class Domain:
     watts: list[float]
     slots: list[tuple[float, int, float]]
     reference: float = 1.0
+    changes: dict[int, list[tuple[float, float]]] = field(default_factory=dict)  # of a node: (from, price), rising
 
     def length(self, ask: Ask, node: int) -> float:
         return ask.length * self.reference / self.performance[node]
 
-    def cost(self, ask: Ask, node: int) -> float:
-        return self.length(ask, node) * self.price[node]
+    def cost(self, ask: Ask, node: int, start: float = 0.0) -> float:
+        """Return what a slot costs, piece by piece; each begins where a price does."""
+        end = start + self.length(ask, node)
+        points = [start, *(since for since, _ in self.changes.get(node, []) if start < since < end), end]
+        return sum((b - a) * self.asked(node, a) for a, b in itertools.pairwise(points))
+
+    def asked(self, node: int, now: float) -> float:
+        """Return the price of a time unit that begins now."""
+        past = [price for since, price in self.changes.get(node, []) if since <= now]
+        return past[-1] if past else self.price[node]
+
+    def offers(self, ask: Ask) -> list[tuple[float, int, float]]:
+        """Return (start, node, end of the slot) at which windows are tried."""
+        if not self.changes:
+            return sorted(self.slots)
+        found = set()
+        for start, node, end in self.slots:
+            length = self.length(ask, node)
+            last = min(end, ask.deadline) - length
+            points = [start, last]
+            for since, _ in self.changes.get(node, []):
+                points += [since, since - length]
+            found |= {(point, node, end) for point in points if start <= point <= last}
+        return sorted(found)
 
     def energy(self, ask: Ask, node: int) -> float:
         return self.length(ask, node) * self.watts[node]
@@ -62,16 +85,16 @@ def value(domain: Domain, ask: Ask, window: Found, criterion: str) -> float:
         "min_start": window.start,
         "min_finish": window.start + longest,
         "min_runtime": longest,
-        "min_cost": sum(domain.cost(ask, node) for node in window.nodes),
+        "min_cost": sum(domain.cost(ask, node, window.start) for node in window.nodes),
         "min_cpu": sum(domain.length(ask, node) for node in window.nodes),
         "min_energy": sum(domain.energy(ask, node) for node in window.nodes),
     }[criterion]
 
 
-def every_window(domain: Domain, ask: Ask) -> list[Found]:
-    """Return every window within budget that starts at a slot's start."""
+def every_window(domain: Domain, ask: Ask, starts: list[float] | None = None) -> list[Found]:
+    """Return every window within budget that starts at a slot's start, or at the starts given."""
     found = []
-    for start in sorted({slot[0] for slot in domain.slots}):
+    for start in sorted({slot[0] for slot in domain.slots}) if starts is None else starts:
         fitting = [
             node
             for begin, node, end in domain.slots
@@ -80,7 +103,7 @@ def every_window(domain: Domain, ask: Ask) -> list[Found]:
             and min(end, ask.deadline) - start >= domain.length(ask, node)
         ]
         for nodes in itertools.combinations(sorted(fitting), ask.m):
-            if sum(domain.cost(ask, node) for node in nodes) <= ask.budget:
+            if sum(domain.cost(ask, node, start) for node in nodes) <= ask.budget:
                 found.append(Found(start, nodes))
     return found
 
@@ -93,16 +116,16 @@ def scan(domain: Domain, ask: Ask, rule: str, *, criterion: str | None = None, c
     criterion = criterion or ask.criterion
     best, best_value = None, math.inf
     held: list[tuple[int, float]] = []
-    for start, node, end in sorted(domain.slots):
+    for start, node, end in domain.offers(ask):
         if domain.performance[node] < ask.least:
-            continue
-        if rule == "alp" and domain.cost(ask, node) * ask.m > ask.budget:
             continue
         held = [(n, e) for n, e in held if min(e, ask.deadline) - start >= domain.length(ask, n)]
         if min(end, ask.deadline) - start < domain.length(ask, node):
             continue
-        held.append((node, end))
-        windows = [Found(start, nodes) for nodes in itertools.combinations(sorted(n for n, _ in held), ask.m)]
+        if (node, end) not in held:
+            held.append((node, end))
+        allowed = [n for n, _ in held if rule != "alp" or domain.cost(ask, n, start) * ask.m <= ask.budget]
+        windows = [Found(start, nodes) for nodes in itertools.combinations(sorted(allowed), ask.m)]
         windows = [w for w in windows if value(domain, ask, w, "min_cost") <= ask.budget]
         if not windows:
             continue
@@ -131,7 +154,7 @@ def cut(domain: Domain, ask: Ask, window: Found) -> Domain:
                 slots.append((stop, node, end))
         else:
             slots.append((start, node, end))
-    return Domain(domain.performance, domain.price, domain.watts, sorted(slots), domain.reference)
+    return Domain(domain.performance, domain.price, domain.watts, sorted(slots), domain.reference, domain.changes)
 
 
 def alternatives(domain: Domain, batch: list[Ask], rule: str) -> list[tuple[int, Found]]:
@@ -197,8 +220,7 @@ def flow(
         for j in batch:
             ahead = [(max(a, now), n, min(b, now + horizon)) for a, n, b in domain.slots]
             seen = [(a, n, b) for a, n, b in ahead if a < b]
-            part = Domain(domain.performance, domain.price, domain.watts, sorted(seen), domain.reference)
-            window = scan(part, jobs[j][1], "amp")
+            window = scan(replace(domain, slots=sorted(seen)), jobs[j][1], "amp")
             if window is not None:
                 became[j] = ("served", c, window)
                 domain = cut(domain, jobs[j][1], window)
@@ -257,7 +279,7 @@ def replay(domain: Domain, jobs: list[Job]) -> list[Found]:
                 at = max(at, stop)
             if at < end:
                 slots.append((at, node, end))
-        return Domain(domain.performance, domain.price, domain.watts, sorted(slots), domain.reference)
+        return Domain(domain.performance, domain.price, domain.watts, sorted(slots), domain.reference, domain.changes)
 
     now = -math.inf
     while True:
@@ -275,6 +297,18 @@ def replay(domain: Domain, jobs: list[Job]) -> list[Found]:
                 window = scan(free(now, job), job.ask, "amp")
                 if window is not None and window.start < job.window.start:
                     job.window = window
+
+
+def random_changes(rng: random.Random, nodes: int, *, horizon: int = 40) -> dict[int, list[tuple[float, float]]]:
+    """Return whole prices that change a few times on most nodes."""
+    return {
+        node: [
+            (float(since), float(rng.randrange(0, 7)))
+            for since in sorted(rng.sample(range(horizon), rng.randrange(1, 4)))
+        ]
+        for node in range(nodes)
+        if rng.random() < 0.8
+    }
 
 
 def random_domain(rng: random.Random, nodes: int, *, horizon: int = 40) -> Domain:

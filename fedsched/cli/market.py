@@ -24,6 +24,7 @@ from fedsched.cli.shared import (
 if TYPE_CHECKING:
     from fedsched.market import Assignment, Domain, Environment
     from fedsched.market.methods import Method
+    from fedsched.market.tariff import Prices
     from fedsched.workload import Workload
 
 Name = Literal["css", "slicer", "backfilling", "bsf"]
@@ -50,12 +51,19 @@ def command(
     problem: Literal["time", "cost", "profit", "idleness"] = "time",
     groups: int = 5,
     first: int | None = None,
+    select: Literal["order", "cost", "performance"] = "order",
     nodes: int = 24,
     jobs: int = 20,
     tasks: tuple[int, int] = (2, 5),
     length: tuple[float, float] = (100.0, 200.0),
     budget: tuple[float, float] = (0.9, 1.6),
     cycles: int = 1,
+    flow: bool = False,
+    period: float | None = None,
+    carried: Literal["oldest", "newest"] | None = None,
+    patience: int | None = None,
+    price_from: tuple[tuple[float, float], ...] = (),
+    price_demand: float | None = None,
     file: Path | None = None,
     trace: Path | None = None,
     federation: options.Federation = None,
@@ -79,6 +87,8 @@ def command(
         Into how many parts the slicer cuts the batch.
     first
         How many jobs of the batch bsf gives to the slicer. Default: half.
+    select
+        Which jobs these are: the first, those that cost most, or those most critical in the nodes that they need.
     nodes
         The domain's size (made domains).
     jobs
@@ -91,6 +101,19 @@ def command(
         The least and the greatest budget, as multiples of what the job costs on the market.
     cycles
         Over how many made domains and batches to take the mean.
+    flow
+        The cycles follow one another in one domain: jobs without a window wait for the next, what is sold stays sold.
+    period
+        The time from one cycle to the next (--flow). Default: the scheduling interval.
+    carried
+        Who goes first in a cycle (--flow): those that have waited longest, or those that have just arrived. Default:
+        oldest.
+    patience
+        A job gives up after so many cycles without a window (--flow). Default: never.
+    price_from
+        A time and a factor: from then on all prices are multiplied by it. Several, in order, make a tariff.
+    price_demand
+        Prices follow demand, in stretches of 100: by how much of the excess over its mean.
     file
         Instead of made domains and batches: a market of your own (.toml; docs/market.md says what is in it).
     trace
@@ -104,16 +127,18 @@ def command(
     out
         Write the windows of the last cycle, by the first method named: .csv.
     show
-        Print every job's window of the last cycle.
+        Print every job's window of the last cycle (--flow: every cycle).
     gantt
         Draw the windows of the last cycle, by the first method named: .svg, .png or .pdf.
 
     Examples
     --------
     fedsched market --method css --method slicer --cycles 200
+    fedsched market --flow --cycles 8 --period 300 --method css
     fedsched market --trace sample --federation example --begin 40000 --interval 20000 --length 600 1200
     """
-    from fedsched.market import Backfilling, Bsf, Domain, Jobs, Slicer, schedule
+    from fedsched.cli.market_flow import print_flows
+    from fedsched.market import Backfilling, Bsf, Domain, Jobs, Slicer, flows_of, schedule
     from fedsched.market.files import read_market, write_windows
     from fedsched.plot.cycle import save
 
@@ -128,19 +153,41 @@ def command(
             ("federation",),
             "--federation is the machine of --trace: give that too, or leave both out for made domains.",
         )
-    own, idle, log, domain = None, None, None, Domain(nodes=nodes, interval=interval)
+    if not flow and (period, carried, patience) != (None, None, None):
+        raise ValueError("--period, --carried and --patience are of cycles that follow one another: give --flow too.")
+    if flow and (file is not None or trace is not None or out is not None or gantt is not None):
+        raise ValueError("--flow is of made domains: leave --file, --trace, --out and --gantt out.")
+    prices = _prices(price_from, price_demand)
+    own, idle, log, domain = None, None, None, Domain(nodes=nodes, interval=interval, prices=prices)
     if file is not None:
         own, idle = read_market(file)
     elif trace is not None:
         log = load_workload(trace)
         idle, domain = _idle_time(log, federation, begin, interval)
+    if idle is not None and prices is not None:
+        idle = idle.priced(prices)
     made = Jobs(jobs=jobs, nodes=tasks, length=length, budget=budget)
     methods: dict[str, Method] = {
         "css": Slicer(groups=1, search="amp", problem=problem),
         "slicer": Slicer(groups=groups, problem=problem),
         "backfilling": Backfilling(),
-        "bsf": Bsf(first=first, slicer=Slicer(groups=1, problem=problem)),
+        "bsf": Bsf(first=first, slicer=Slicer(groups=1, problem=problem), select=select),
     }
+    if flow:
+        with progress_bar("scheduling") as progress:
+            flows = flows_of(
+                {name: methods[name] for name in method},
+                domain=domain,
+                jobs=made,
+                cycles=cycles,
+                period=period,
+                order=carried or "oldest",
+                patience=patience,
+                first=seed,
+                progress=progress,
+            )
+        print_flows(flows, json=json, show=show)
+        return 0
     done: dict[str, list[Assignment]] = {name: [] for name in dict.fromkeys(method)}
     with progress_bar("scheduling") as progress:
         for cycle in range(cycles):
@@ -172,6 +219,17 @@ def command(
         for line in (*plan.limits, *without):
             say(f"{name}{'' if cycles == 1 else ', last cycle'}: {line}")
     return 0
+
+
+def _prices(factors: tuple[tuple[float, float], ...], demand: float | None) -> Prices | None:
+    """Return how prices change, by the options."""
+    from fedsched.market import Demand, Hours
+
+    if factors and demand is not None:
+        raise ValueError("--price-from and --price-demand are two ways of setting prices: give one of them.")
+    if demand is not None:
+        return Demand(strength=demand)
+    return Hours(factors) if factors else None
 
 
 def _means(results: list[Assignment]) -> dict[str, float]:

@@ -14,6 +14,7 @@ from fedsched.market.replay import Replay, replay
 from fedsched.market.requests import Request, requests_of
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.study import STRATEGIES, Cycles, Searches, Strategy, cycles_of, flows_of, searches_of
+from fedsched.market.tariff import Demand, Hours, Tariff
 from fedsched.market.windows import Window, best_of, find_window, find_windows
 
 __all__ = [
@@ -24,11 +25,13 @@ __all__ = [
     "Bsf",
     "Combination",
     "Cycles",
+    "Demand",
     "Domain",
     "Environment",
     "Flow",
     "FlowCycles",
     "FlowTotals",
+    "Hours",
     "Jobs",
     "MarketFileError",
     "Owners",
@@ -39,6 +42,7 @@ __all__ = [
     "Slicer",
     "Slots",
     "Strategy",
+    "Tariff",
     "Timetable",
     "Totals",
     "Users",

@@ -38,10 +38,12 @@ class Needs(NamedTuple):
     deadline: Floats
     criterion: Ints
     length: Floats  # job x node: t_req·r_min/r
-    cost: Floats  # job x node: length · price
+    cost: Floats  # job x node: length · price, its mean over the interval where it changes
     energy: Floats  # job x node: length · watts
     rank: Ints  # job x node: the node's place by (cost, node)
     suitable: Bools  # job x node: fast enough
+    since: Floats  # node x price: from when it holds, -inf first; one column where no price changes
+    price: Floats  # node x price
 
 
 class Found(NamedTuple):
@@ -65,6 +67,7 @@ class Scratch(NamedTuple):
 
     node: Ints
     end: Floats
+    cost: Floats  # a node each: what the job's slot on it costs at this step
     chosen: Ints  # the sub-window of this step
     best: Ints  # the best sub-window so far
     tried: Ints  # the sub-window that a choice is trying
@@ -73,6 +76,10 @@ class Scratch(NamedTuple):
     stack: Ints
     multiplier: Floats  # [0]: the multiplier of the budget, kept from step to step
     figures: Floats  # the best window's row
+    offer_start: Floats  # where prices change: the times at which windows are tried
+    offer_end: Floats  # the end of the slot that is looked at then
+    offer_node: Ints
+    offer_order: Ints  # by (start, node)
 
 
 def slot_list(environment: Environment, *, spare: int = 0) -> SlotList:
@@ -93,7 +100,7 @@ def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
     """Return what the requests need, node by node."""
     work = np.array([request.length for request in batch]) * environment.reference
     length = np.ascontiguousarray(work[:, None] / environment.performance[None, :])
-    cost = length * environment.price
+    cost = length * environment.mean_price
     rank = np.empty(length.shape, np.int64)
     places = np.broadcast_to(np.arange(len(environment)), length.shape)
     np.put_along_axis(rank, np.argsort(cost, axis=1, kind="stable"), places, axis=1)
@@ -108,20 +115,37 @@ def needs_of(batch: Sequence[Request], environment: Environment) -> Needs:
         length * environment.watts,
         rank,
         np.ascontiguousarray(environment.performance[None, :] >= least[:, None]),
+        *environment.price_table,
     )
 
 
-def scratch(nodes: int) -> Scratch:
-    """Return the workspace of a scan over so many nodes."""
+def scratch(needs: Needs, slots: SlotList) -> Scratch:
+    """Return the workspace of a scan over a slot list."""
+    nodes, prices = needs.since.shape
+    offers = len(slots.start) * 2 * prices if prices > 1 else 0
 
-    def ints() -> Ints:
-        return np.zeros(nodes + 1, np.int64)
+    def ints(size: int = nodes + 1) -> Ints:
+        return np.zeros(size, np.int64)
 
-    def floats() -> Floats:
-        return np.zeros(nodes + 1)
+    def floats(size: int = nodes + 1) -> Floats:
+        return np.zeros(size)
 
     return Scratch(
-        ints(), floats(), ints(), ints(), ints(), ints(), floats(), ints(), np.zeros(1), np.zeros(len(Figure))
+        node=ints(),
+        end=floats(),
+        cost=floats(),
+        chosen=ints(),
+        best=ints(),
+        tried=ints(),
+        order=ints(),
+        key=floats(),
+        stack=ints(),
+        multiplier=floats(1),
+        figures=floats(len(Figure)),
+        offer_start=floats(offers),
+        offer_end=floats(offers),
+        offer_node=ints(offers),
+        offer_order=ints(offers),
     )
 
 

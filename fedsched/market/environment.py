@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.market.slots import Slots, Timetable
+from fedsched.market.tariff import paid
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.market.tariff import Prices, Tariff
     from fedsched.schedule import Schedule
 
     Floats = NDArray[np.float64]
@@ -24,7 +26,8 @@ class Environment:
     """Nodes with performance r, price per time unit and power, and their free slots in a scheduling interval.
 
     A task that asks for `t` time units takes t · reference / r on a node of performance r: the request's length is
-    on a node of the reference performance.
+    on a node of the reference performance. With a `tariff`, prices change over the interval; `price` then holds until
+    the first change.
     """
 
     slots: Slots
@@ -33,6 +36,7 @@ class Environment:
     watts: Floats
     interval: tuple[float, float]
     reference: float = 1.0
+    tariff: Tariff | None = None
 
     def __init__(
         self,
@@ -43,6 +47,7 @@ class Environment:
         watts: ArrayLike = WATTS,
         interval: tuple[float, float] | None = None,
         reference: float = 1.0,
+        tariff: Tariff | None = None,
     ) -> None:
         speeds = np.array(performance, dtype=np.float64)
         if speeds.ndim != 1 or not len(speeds):
@@ -63,6 +68,11 @@ class Environment:
                 f"Environment: a slot is on node {slots.node.max()}, but performance is given for {len(speeds)} nodes "
                 "(numbered from 0)."
             )
+        if tariff is not None and len(tariff) and int(tariff.node.max()) >= len(speeds):
+            raise ValueError(
+                f"Environment: the tariff has a price of node {tariff.node.max()}, but performance is given for "
+                f"{len(speeds)} nodes (numbered from 0)."
+            )
         if interval is None:
             interval = (float(slots.start.min(initial=0.0)), float(slots.end.max(initial=0.0)))
         begin, end = float(interval[0]), float(interval[1])
@@ -75,6 +85,7 @@ class Environment:
         object.__setattr__(self, "slots", slots)
         object.__setattr__(self, "interval", (begin, end))
         object.__setattr__(self, "reference", float(reference))
+        object.__setattr__(self, "tariff", tariff if tariff is not None and len(tariff) else None)
 
     def __len__(self) -> int:
         return len(self.performance)
@@ -83,6 +94,37 @@ class Environment:
     def length(self) -> float:
         """Return the length of the scheduling interval."""
         return self.interval[1] - self.interval[0]
+
+    @property
+    def price_table(self) -> tuple[Floats, Floats]:
+        """Return two rows a node: the times from which its prices hold, -inf first, +inf unused; and the prices."""
+        if self.tariff is None:
+            return np.full((len(self), 1), -np.inf), self.price[:, None].copy()
+        return self.tariff.table(self.price)
+
+    @property
+    def mean_price(self) -> Floats:
+        """Return every node's price, its mean over the interval where it changes."""
+        if self.tariff is None:
+            return self.price
+        return self.cost_of(np.arange(len(self)), self.interval[0], self.length) / self.length
+
+    def cost_of(self, node: ArrayLike, start: ArrayLike, length: ArrayLike) -> Floats:
+        """Return what slots of nodes cost: each time unit what it costs then."""
+        node, start, length = np.broadcast_arrays(node, start, length)
+        return paid(*self.price_table, node, start, length)
+
+    def priced(self, prices: Prices) -> Environment:
+        """Return the same environment with prices that change over the interval."""
+        return Environment(
+            slots=self.slots,
+            performance=self.performance,
+            price=self.price,
+            watts=self.watts,
+            interval=self.interval,
+            reference=self.reference,
+            tariff=prices.tariff(self),
+        )
 
     @property
     def busy(self) -> Timetable:

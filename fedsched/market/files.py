@@ -14,6 +14,7 @@ from fedsched.io.files import read_text
 from fedsched.market.environment import WATTS, Environment
 from fedsched.market.requests import Request
 from fedsched.market.slots import Timetable
+from fedsched.market.tariff import Tariff
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fedsched.market.assignment import Assignment
 
 MARKET = {"interval": list, "reference": float, "node": list, "job": list}
-NODE = {"performance": float, "price": float, "watts": float, "busy": list, "count": int}
+NODE = {"performance": float, "price": float, "prices": list, "watts": float, "busy": list, "count": int}
 JOB = {
     "nodes": int,
     "length": float,
@@ -44,8 +45,9 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
     """Return the batch and the environment in a TOML file.
 
     Keys of the file: `interval` (two times), `reference` (the performance on which lengths are stated, 1 when not
-    given), `[[node]]`, `[[job]]`. Of a node: `performance`, `price`, `watts`, `busy` (a list of [start, end] that local
-    tasks take) and `count` (so many alike). Of a job: the fields of `Request`.
+    given), `[[node]]`, `[[job]]`. Of a node: `performance`, `price`, `prices` (a list of [time, price], each from that
+    time on), `watts`, `busy` (a list of [start, end] that local tasks take) and `count` (so many alike). Of a job: the
+    fields of `Request`.
     """
     try:
         data = tomllib.loads(read_text(path))
@@ -55,6 +57,7 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
     interval = _pair(data["interval"], f"{path}: interval")
     columns: dict[str, list[float]] = {"performance": [], "price": [], "watts": []}
     busy: list[tuple[int, float, float]] = []
+    changes: list[tuple[int, float, float]] = []
     for k, node in enumerate(data["node"]):
         where = f"{path}, node {k + 1}"
         _check(node, NODE, ("performance", "price"), where)
@@ -63,8 +66,10 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
         if len(columns["price"]) + node.get("count", 1) > MOST_NODES:
             raise MarketFileError(f"{where}: that makes more than {MOST_NODES:,} nodes; give fewer.")
         spans = [_pair(span, f"{where}: busy") for span in node.get("busy", [])]
+        asked = [_pair(row, f"{where}: prices", "[time, price]") for row in node.get("prices", [])]
         for _ in range(node.get("count", 1)):
             busy += [(len(columns["price"]), *span) for span in spans]
+            changes += [(len(columns["price"]), *row) for row in asked]
             for name, column in columns.items():
                 column.append(float(node.get(name, WATTS)))
     jobs = data["job"]
@@ -73,6 +78,7 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
     try:
         number, start, end = np.array(busy, dtype=np.float64).reshape(-1, 3).T
         taken = Timetable(number.astype(np.int64), start, end)
+        node_of, since, price = np.array(changes, dtype=np.float64).reshape(-1, 3).T
         environment = Environment(
             slots=taken.free(len(columns["price"]), *interval),
             performance=columns["performance"],
@@ -80,6 +86,7 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
             watts=columns["watts"],
             interval=interval,
             reference=float(data.get("reference", 1.0)),
+            tariff=Tariff(node_of.astype(np.int64), since, price),
         )
         batch = [Request(**{"name": str(k + 1), **job}) for k, job in enumerate(jobs)]
     except (ValueError, ArithmeticError) as error:
@@ -89,15 +96,16 @@ def read_market(path: str | PathLike[str]) -> tuple[list[Request], Environment]:
 
 def write_windows(assignment: Assignment, path: str | PathLike[str]) -> None:
     """Write a CSV file with a row for each slot of each job: job, node, start, end, cost."""
-    price = assignment.environment.price
+    environment = assignment.environment
     with atomic_text(path) as out:
         out.write("job,node,start,end,cost\n")
         for request, window in zip(assignment.batch, assignment.windows, strict=True):
             for node, start, end in () if window is None else window.slots:
                 name = request.name or str(window.job if window else "")
                 name = f'"{name.replace(chr(34), 2 * chr(34))}"' if set(name) & set(',"\n\r') else name
-                length = request.length * assignment.environment.reference / assignment.environment.performance[node]
-                out.write(f"{name},{node},{start!r},{end!r},{float(length * price[node])!r}\n")
+                length = request.length * environment.reference / environment.performance[node]
+                cost = float(environment.cost_of(node, start, length))
+                out.write(f"{name},{node},{start!r},{end!r},{cost!r}\n")
 
 
 def _check(table: object, known: Mapping[str, type], needed: tuple[str, ...], where: str) -> None:
@@ -119,10 +127,10 @@ def _check(table: object, known: Mapping[str, type], needed: tuple[str, ...], wh
             raise MarketFileError(f"{where}: the key {key!r} is missing.")
 
 
-def _pair(value: Any, where: str) -> tuple[float, float]:
+def _pair(value: Any, where: str, what: str = "[start, end]") -> tuple[float, float]:
     numbers = isinstance(value, list) and all(
         isinstance(x, float) or (isinstance(x, int) and not isinstance(x, bool) and abs(x) < MOST) for x in value
     )
     if not numbers or len(value) != 2:
-        raise MarketFileError(f"{where}: {shortened(repr(value))} must be [start, end], two numbers.")
+        raise MarketFileError(f"{where}: {shortened(repr(value))} must be {what}, two numbers.")
     return float(value[0]), float(value[1])

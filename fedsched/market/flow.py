@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fedsched.market.assignment import Assignment
     from fedsched.market.methods import Method
     from fedsched.market.requests import Request
+    from fedsched.market.tariff import Prices
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -193,6 +194,7 @@ def schedule_flow(
     horizon: float | None = None,
     order: str = "oldest",
     patience: int | None = None,
+    prices: Prices | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Flow:
@@ -217,6 +219,8 @@ def schedule_flow(
         "oldest": those that have waited longest are first in the batch; "newest": those that have just arrived.
     patience
         A job gives up after so many cycles without a window; never when not given.
+    prices
+        How owners set their prices anew in every cycle, by what it sees: `Hours` or `Demand`. They stay when not given.
     seed
         Of the first cycle; see `schedule`.
     progress
@@ -240,6 +244,7 @@ def schedule_flow(
         batch = there if order == "oldest" else sorted(there, key=lambda j: (-arrived[j], j))
         taking.append(tuple(batch))
         seen = _seen(environment, busy, _sold(environment, jobs, figures, nodes), now, now + horizon)
+        seen = seen if prices is None else seen.priced(prices)
         plan = schedule([jobs[j] for j in batch], seen, method=method, seed=seed + c) if batch else None
         plans.append(plan)
         if plan is not None:
@@ -333,4 +338,5 @@ def _seen(environment: Environment, busy: Timetable, sold: Spans, begin: float, 
         watts=environment.watts,
         interval=(begin, end),
         reference=environment.reference,
+        tariff=environment.tariff,
     )

@@ -15,6 +15,8 @@ from fedsched.market.slots import Timetable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.market.tariff import Prices
+
     Floats = NDArray[np.float64]
 
 Range = tuple[float, float]
@@ -75,6 +77,8 @@ class Domain:
         What a time unit costs.
     watts
         Power of a busy node of performance r: watts · (r/middle of performance)^power_exponent.
+    prices
+        How prices change over the interval: `Hours` or `Demand`; they stay when not given.
     """
 
     nodes: int = 24
@@ -87,6 +91,7 @@ class Domain:
     pricing: Pricing = field(default_factory=Pricing)
     watts: float = 135.0
     power_exponent: float = 2.0
+    prices: Prices | None = None
 
     def __post_init__(self) -> None:
         if self.nodes < 1:
@@ -110,7 +115,7 @@ class Domain:
         performance = rng.uniform(*self.performance, self.nodes)
         drawn = rng.hypergeometric(self.good, self.good, self.draws, self.nodes) / self.draws
         share = self.busy[0] + (self.busy[1] - self.busy[0]) * drawn
-        return Environment(
+        made = Environment(
             slots=self._local_tasks(share * self.interval, rng).free(self.nodes, 0.0, self.interval),
             performance=performance,
             price=self.pricing.of(performance, rng),
@@ -118,6 +123,7 @@ class Domain:
             interval=(0.0, self.interval),
             reference=self.performance[0],
         )
+        return made if self.prices is None else made.priced(self.prices)
 
     def _local_tasks(self, busy: Floats, rng: np.random.Generator) -> Timetable:
         # Tasks until a node's share is reached, the last one cut to it; sorted uniforms lay them into the free time.

@@ -37,7 +37,7 @@ class Owners:
     sold: Floats  # time units that jobs of the batch reserve
     utilisation: Floats  # sold over the scheduling interval
     local: Floats  # share of the interval that local tasks take
-    profit: Floats  # sold · price
+    profit: Floats  # what they cost: sold · price, where that does not change
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,17 @@ def users(assignment: Assignment) -> Users:
 def owners(assignment: Assignment) -> Owners:
     """Return what the owner of each node has."""
     environment = assignment.environment
-    sold = np.zeros(len(environment))
+    sold, profit = np.zeros(len(environment)), np.zeros(len(environment))
     for j in np.flatnonzero(assignment.scheduled).tolist():
         nodes = assignment.nodes[j][assignment.nodes[j] >= 0]
-        sold[nodes] += assignment.batch[j].length * environment.reference / environment.performance[nodes]
+        length = assignment.batch[j].length * environment.reference / environment.performance[nodes]
+        sold[nodes] += length
+        if environment.tariff is not None:
+            profit[nodes] += environment.cost_of(nodes, assignment.start[j], length)
+    if environment.tariff is None:
+        profit = sold * environment.price
     free = np.bincount(environment.slots.node, weights=environment.slots.length, minlength=len(environment))
-    return Owners(sold, sold / environment.length, 1.0 - free / environment.length, sold * environment.price)
+    return Owners(sold, sold / environment.length, 1.0 - free / environment.length, profit)
 
 
 def totals(assignment: Assignment) -> Totals:

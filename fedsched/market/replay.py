@@ -97,7 +97,7 @@ def replay(
         used,
         assignment.backfilled.copy(),
         np.zeros(nodes.shape, np.bool_),
-        scratch(len(assignment.environment)),
+        scratch(needs, slots),
     )
     for column in (used, figures, nodes):
         column.setflags(write=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, flag, inlined, kernel, part
 from fedsched.market.codes import Choice, Criterion, Figure, Rule
+from fedsched.market.offers import cost_from, find_offers, hold
 from fedsched.market.subwindow import choose_exact, choose_fast, choose_random, weight_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _choose_cheapest(needs: Needs, j: int, work: Scratch) -> bool:
     cost = 0.0
     for k in range(needs.nodes[j]):
         work.chosen[k] = work.node[k]
-        cost += needs.cost[j, work.node[k]]
+        cost += work.cost[work.node[k]]
     return cost <= needs.budget[j]
 
 
@@ -67,7 +68,7 @@ def value_of(needs: Needs, j: int, start: float, work: Scratch, criterion: int) 
         node = work.chosen[k]
         longest = max(longest, needs.length[j, node])
         if criterion == Criterion.MIN_COST:
-            total += needs.cost[j, node]
+            total += work.cost[node]
         else:
             total += weight_of(needs, j, node, criterion)
     if criterion == Criterion.MIN_RUNTIME:
@@ -80,6 +81,9 @@ def value_of(needs: Needs, j: int, start: float, work: Scratch, criterion: int) 
 @part
 def _describe(needs: Needs, j: int, start: float, work: Scratch) -> None:
     # The best window's figures, with its nodes in ascending order so that sums do not depend on how it was found.
+    if needs.since.shape[1] > 1:
+        for k in range(needs.nodes[j]):
+            work.cost[work.best[k]] = cost_from(needs, j, work.best[k], start)
     for k in range(1, needs.nodes[j]):
         node = work.best[k]
         i = k
@@ -91,7 +95,7 @@ def _describe(needs: Needs, j: int, start: float, work: Scratch) -> None:
     for k in range(needs.nodes[j]):
         node = work.best[k]
         runtime = max(runtime, needs.length[j, node])
-        cost += needs.cost[j, node]
+        cost += work.cost[node]
         cpu += needs.length[j, node]
         energy += needs.energy[j, node]
     work.figures[Figure.START] = start
@@ -116,21 +120,31 @@ def scan(
     best_value = 0.0
     found = NO
     work.multiplier[0] = 0.0
-    for i in range(slots.used[0]):
-        node = slots.node[i]
-        if not needs.suitable[j, node]:
-            continue
-        if rule == Rule.ALP and needs.cost[j, node] * m > needs.budget[j]:
-            continue
-        start = slots.start[i]
+    changing = needs.since.shape[1] > 1
+    if not changing:
+        for k in range(needs.cost.shape[1]):
+            work.cost[k] = needs.cost[j, k]
+    steps = find_offers(slots, needs, j, work) if changing else slots.used[0]
+    for i in range(steps):
+        if changing:
+            place = work.offer_order[i]
+            node, start, end = work.offer_node[place], work.offer_start[place], work.offer_end[place]
+        else:
+            node, start, end = slots.node[i], slots.start[i], slots.end[i]
+            if not needs.suitable[j, node]:
+                continue
+            if rule == Rule.ALP and work.cost[node] * m > needs.budget[j]:
+                continue
         if criterion == Criterion.MIN_FINISH and found and start >= best_value:
             break  # a later window cannot finish earlier
         held = _drop_short(needs, j, start, held, work)
-        if min(slots.end[i], needs.deadline[j]) - start < needs.length[j, node]:
+        if min(end, needs.deadline[j]) - start < needs.length[j, node]:
             continue  # what the extended window offers now, it offered before
-        held = _add(needs, j, node, slots.end[i], held, work)
+        held = hold(needs, j, start, node, end, held, work) if changing else _add(needs, j, node, end, held, work)
         if held < m or not _choose_cheapest(needs, j, work):
             continue  # not even the cheapest window is within budget
+        if changing and rule == Rule.ALP and work.cost[work.node[m - 1]] * m > needs.budget[j]:
+            continue
         if rule == Rule.AEP:
             if criterion == Criterion.MIN_RUNTIME or criterion == Criterion.MIN_FINISH:
                 choose_fast(needs, j, held, work)

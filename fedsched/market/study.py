@@ -166,7 +166,7 @@ def flows_of(
     if cycles < 1:
         raise ValueError(f"cycles={cycles!r} must be at least 1.")
     period = domain.interval if period is None else period
-    whole = replace(domain, interval=(cycles - 1) * period + domain.interval).environment(first)
+    whole = replace(domain, interval=(cycles - 1) * period + domain.interval, prices=None).environment(first)
     batches = [
         [replace(request, name=f"{c + 1}.{request.name}") for request in jobs.batch(first + c, domain=domain)]
         for c in range(cycles)
@@ -186,6 +186,7 @@ def flows_of(
             horizon=domain.interval,
             order=order,
             patience=patience,
+            prices=domain.prices,
             seed=first,
             progress=note,
         )

@@ -38,14 +38,14 @@ def choose_fast(needs: Needs, j: int, held: int, work: Scratch) -> None:
     for k in range(m):
         work.tried[k] = work.node[k]
         work.chosen[k] = work.node[k]
-        cost += needs.cost[j, work.node[k]]
+        cost += work.cost[work.node[k]]
     longest = _longest(needs, j, work)
     limit = needs.length[j, work.tried[longest]]
     for i in range(m, held):
         node = work.node[i]
         if needs.length[j, node] >= needs.length[j, work.tried[longest]]:
             continue
-        cost += needs.cost[j, node] - needs.cost[j, work.tried[longest]]
+        cost += work.cost[node] - work.cost[work.tried[longest]]
         if cost > needs.budget[j]:
             return
         work.tried[longest] = node
@@ -79,7 +79,7 @@ def choose_random(needs: Needs, j: int, held: int, work: Scratch, seed: int, ste
         work.order[other] = work.order[k]
         work.order[k] = node
         work.chosen[k] = node
-        cost += needs.cost[j, node]
+        cost += work.cost[node]
     return cost <= needs.budget[j]
 
 
@@ -130,7 +130,7 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
         for d in range(m):
             node = work.order[work.stack[d]]
             weight += weight_of(needs, j, node, criterion)
-            cost += needs.cost[j, node]
+            cost += work.cost[node]
         if cost > needs.budget[j]:
             continue
         better = weight < best or not bounded
@@ -151,7 +151,7 @@ def choose_exact(needs: Needs, j: int, held: int, work: Scratch, criterion: int,
 def _sort_by(needs: Needs, j: int, held: int, work: Scratch, criterion: int, multiplier: float) -> None:
     for i in range(held):
         node = work.node[i]
-        key = weight_of(needs, j, node, criterion) + multiplier * needs.cost[j, node]
+        key = weight_of(needs, j, node, criterion) + multiplier * work.cost[node]
         k = i
         while k > 0 and work.key[k - 1] > key:
             work.key[k] = work.key[k - 1]
@@ -183,7 +183,7 @@ def _best_multiplier(needs: Needs, j: int, held: int, work: Scratch, criterion: 
         _sort_by(needs, j, held, work, criterion, high)
         cost = 0.0
         for k in range(needs.nodes[j]):
-            cost += needs.cost[j, work.order[k]]
+            cost += work.cost[work.order[k]]
         if cost <= needs.budget[j]:
             break
         low, high = high, step
@@ -195,7 +195,7 @@ def _best_multiplier(needs: Needs, j: int, held: int, work: Scratch, criterion: 
         _sort_by(needs, j, held, work, criterion, middle)
         cost = 0.0
         for k in range(needs.nodes[j]):
-            cost += needs.cost[j, work.order[k]]
+            cost += work.cost[work.order[k]]
         if cost <= needs.budget[j]:
             high = middle
         else:

@@ -158,7 +158,7 @@ def search_all(
     found = room(max(64, 8 * (last - first)), int(needs.nodes.max()))
     rounds = Rounds(np.zeros(len(Place), np.int64), np.zeros(len(needs.nodes), np.bool_))
     rounds.place[Place.NEXT] = first
-    work = scratch(needs.length.shape[1])
+    work = scratch(needs, slots)
     while True:
         status = search(
             slots,
@@ -177,6 +177,7 @@ def search_all(
         if status == Status.DONE:
             return found
         slots = with_spare(slots, 2 * int(slots.used[0]) + int(needs.nodes.max()))
+        work = scratch(needs, slots)
         found = grown(found, 2 * len(found.job))
 
 

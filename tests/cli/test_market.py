@@ -84,3 +84,50 @@ def test_errors_are_one_line(call: Callable[..., tuple[int, str, str]]) -> None:
     assert call("market", "--cycles", 0)[2] == "fedsched: cycles=0 must be at least 1.\n"
     assert call("market", "--groups", 0)[0] == 2
     assert "give that too" in call("market", "--federation", "example")[2]
+
+
+def test_a_flow_is_what_the_library_gives(call: Callable[..., tuple[int, str, str]]) -> None:
+    """--flow carries jobs from cycle to cycle as `flows_of` does, and shows totals and every cycle."""
+    asked = ("market", "--flow", "--cycles", 4, "--period", 150, "--jobs", 8, "--nodes", 10, "--method", "backfilling",
+             "--carried", "newest", "--patience", 3)  # fmt: skip
+    status, out, _ = call(*asked, "--json")
+    said = json.loads(out)
+    flow = market.flows_of(
+        {"it": "backfilling"}, domain=market.Domain(nodes=10), jobs=market.Jobs(jobs=8), cycles=4, period=150.0,
+        order="newest", patience=3,
+    )["it"]  # fmt: skip
+    assert status == 0
+    assert said["totals"]["backfilling"] == flow.totals().as_dict()
+    assert said["cycles"]["backfilling"]["waiting"] == flow.cycles().waiting.tolist()
+    status, out, _ = call(*asked, "--show")
+    assert "4 successive cycles, one every 150, each sees 600" in out
+    assert "oldest" in out
+
+
+def test_prices_and_selection_reach_the_market(call: Callable[..., tuple[int, str, str]]) -> None:
+    """--price-from, --price-demand and --select change the plans as their options in the library do."""
+    domain = market.Domain(nodes=10)
+    batch = market.Jobs(jobs=6).batch(0, domain=domain)
+    for words, prices in (
+        (("--price-from", 0, 1.5, "--price-from", 300, 0.5), market.Hours(((0.0, 1.5), (300.0, 0.5)))),
+        (("--price-demand", 0.5), market.Demand(strength=0.5)),
+    ):
+        common = ("market", "--jobs", 6, "--nodes", 10, "--method", "bsf", "--select", "cost", "--json")
+        status, out, _ = call(*common, *words)
+        assert status == 0
+        plan = market.schedule(batch, domain.environment(0).priced(prices), method=market.Bsf(select="cost"))
+        windows = [window for window in plan.windows if window is not None]
+        assert [row["cost"] for row in json.loads(out)["last"]["bsf"]["windows"]] == [w.cost for w in windows]
+
+
+def test_options_of_a_flow_need_a_flow(call: Callable[..., tuple[int, str, str]]) -> None:
+    """What says nothing without --flow, or nothing with it, is refused in a line that says so."""
+    status, _, err = call("market", "--patience", 2)
+    assert status != 0
+    assert "give --flow too" in err
+    status, _, err = call("market", "--flow", "--out", "windows.csv")
+    assert status != 0
+    assert "leave --file, --trace, --out and --gantt out" in err
+    status, _, err = call("market", "--price-from", 0, 2, "--price-demand", 1)
+    assert status != 0
+    assert "give one of them" in err

@@ -72,9 +72,24 @@ def test_windows_are_written_slot_by_slot(tmp_path: Path) -> None:
     assert sum(float(row["cost"]) for row in rows) == pytest.approx(plan.totals().cost)
 
 
+def test_prices_of_a_file_change_from_their_times_on(tmp_path: Path) -> None:
+    """`prices` of a node hold from their times on, for all nodes that it counts, and windows cost accordingly."""
+    path = tmp_path / "market.toml"
+    path.write_text(RIGHT.replace("price = 1.5", "price = 1.5\nprices = [[40, 9.0], [20, 0.5]]"))
+    batch, environment = market.read_market(path)
+    assert environment.cost_of([0, 1, 2], 15.0, 30.0).tolist() == [90.0, 62.5, 62.5]
+    plan = market.schedule(batch[1:], environment, method="backfilling")
+    market.write_windows(plan, tmp_path / "windows.csv")
+    with (tmp_path / "windows.csv").open(newline="") as table:
+        rows = list(csv.DictReader(table))
+    assert sum(float(row["cost"]) for row in rows) == pytest.approx(plan.totals().cost)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("price = 1.5", "price = 1.5\nprices = [[1]]", r"node 2: prices: \[1\] must be \[time, price\], two numbers"),
+        ("price = 1.5", "price = 1.5\nprices = [[1, -2]]", r"price=-2\.0 must be finite and at least 0"),
         ("[50.5, 60]", "[15, 60]", r"node 0 has overlapping spans 10\.\.20 and 15\.\.60"),
         ("performance = 4", "performance = 0", r"node 0: performance=0\.0 must be finite and above 0"),
         ("performance = 4", "performance = -4", r"node 0: performance=-4\.0 must be finite and above 0"),
