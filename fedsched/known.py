@@ -147,11 +147,11 @@ class Outcome:
         return "same, every start" if self.passed else "DIFFERS"
 
 
-def read_raw(path: str) -> Workload:
+def read_raw(path: str, format: str | None = None) -> Workload:
     """Return a log with the records of every status, as the known schedules take them."""
     from fedsched.io import read
 
-    return read(path, statuses=None)
+    return read(path, format, statuses=None)
 
 
 def cleaned(workload: Workload, nodes: int, *, size: Size = "allocated") -> Workload:

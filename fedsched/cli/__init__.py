@@ -52,6 +52,8 @@ def run(arguments: Sequence[str]) -> int:
     from fedsched.cli.announcing import announced
     from fedsched.cli.app import build_app
 
+    # The parser takes a dash for an option without a name; this is a path, which comes out as - again.
+    arguments = ["./-" if argument == "-" else argument for argument in arguments]
     debug = "--debug" in arguments
     named = next((argument for argument in arguments if argument in COMMANDS), None)
     app = build_app(named)

@@ -26,6 +26,7 @@ def command(
     trace: options.Trace,
     /,
     *,
+    from_: options.From = None,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
     uplink: options.Uplink = (),
@@ -55,7 +56,7 @@ def command(
 
     from fedsched.bounds import lower_bounds
 
-    workload = load_workload(trace, head, communication=communication)
+    workload = load_workload(trace, head, kind=from_, communication=communication)
     cluster = load_federation(federation, nodes, workload, uplink=uplink)
     if submits == "now" and len(workload):
         workload = replace(workload, submit=workload.submit * 0 + workload.submit.min())

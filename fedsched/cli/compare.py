@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 def command(
     *traces: options.Traces,
+    from_: options.From = None,
     federation: options.Federations = (),
     nodes: options.Nodes = None,
     uplink: options.Uplink = (),
@@ -102,7 +103,7 @@ def command(
     simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
     budget = Budget(1 if simulated else evaluations, seconds)
     instances = instances_of(
-        traces, federation, nodes, head, package, objective, uplink=uplink, communication=communication
+        traces, federation, nodes, head, package, objective, kind=from_, uplink=uplink, communication=communication
     )
     total = len(instances) * len(method) * seeds
     done = 0
@@ -151,6 +152,7 @@ def instances_of(
     package: int | None,
     objectives: tuple[str, ...],
     *,
+    kind: str | None = None,
     uplink: Sequence[str] = (),
     communication: str | None = None,
 ) -> list[Comparable]:
@@ -170,7 +172,7 @@ def instances_of(
     labels = _labels(traces)
     one = [(federations[0] if federations else None, "")]
     for trace, label in zip(traces, labels, strict=True):
-        workload = load_workload(trace, head, communication=communication)
+        workload = load_workload(trace, head, kind=kind, communication=communication)
         size = len(workload) if package is None else package
         if len(workload) < size:
             raise ValueError(f"{trace}: its {len(workload)} jobs do not fill one package of {package}.")

@@ -10,11 +10,21 @@ from cyclopts import Parameter
 
 from fedsched.assumed import assumptions
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import load_federation_file, names_shipped, print_json, reading_of, refuse, say
+from fedsched.cli.shared import (
+    NotTakenError,
+    load_federation_file,
+    names_shipped,
+    print_json,
+    reading_of,
+    refuse,
+    say,
+)
 from fedsched.errors import OutputError, TraceError, unknown_name
 from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_federation, write_federation
-from fedsched.io.atomic import check_writable
+from fedsched.io.atomic import check_writable, is_stdout
 from fedsched.io.examples import example_file
+from fedsched.io.files import STDIN
+from fedsched.text import one_line
 from fedsched.unmodelled import sentence
 
 if TYPE_CHECKING:
@@ -59,8 +69,10 @@ def command(
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json for Batsim), a platform (.xml for SimGrid, .toml), or `sample`.
+        A workload (.swf, .csv, .sacct, .json for Batsim), a platform (.xml for SimGrid, .toml), `sample`, or `-` for
+        the standard input, with --from.
     target
+        `-`, with --to, for the standard output, where then nothing else is written; or
         .swf, .csv or .json (all also .gz, .xz, .bz2) for a workload, .toml for a federation.
     from_
         The source's format where its name does not tell: swf, csv, sacct, batsim; simgrid, toml.
@@ -82,6 +94,11 @@ def command(
     fedsched convert made.swf.gz made.csv
     fedsched convert sample sample.json
     """
+    piped = is_stdout(target)
+    if piped and json:
+        raise NotTakenError(
+            ("json",), f"--json prints to the standard output, where {target} puts the data; leave one out."
+        )
     into = _format_of(target, to)
     check_writable(target)
     came_from = from_ or _guess(source)
@@ -106,14 +123,15 @@ def command(
         said["written"] = [str(target)]
         print_json(said | {"sites": list(workload.sites), **reading_of(workload), "lost": lost})
         return 0
-    say(f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs")
+    lines = [f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs"]
     if workload.cleaning is not None:
-        say(f"cleaning: {workload.cleaning}")
+        lines.append(f"cleaning: {workload.cleaning}")
     if facts := workload.unmodelled:
-        say(sentence(facts))
+        lines.append(sentence(facts))
     if workload.sites:
-        say(f"sites: {', '.join(workload.sites)}")
-    say(f"lost: {', '.join(lost) or 'nothing'}")
+        lines.append(f"sites: {', '.join(workload.sites)}")
+    for line in (*lines, f"lost: {', '.join(lost) or 'nothing'}"):
+        say(one_line(line), err=piped)
     return 0
 
 
@@ -133,6 +151,9 @@ def _format_of(target: Path, to: str | None) -> str:
 
 def _guess(source: Path) -> str:
     suffix = plain_suffix(source)
+    if str(source) == STDIN:
+        formats = ", ".join(sorted(ALL_FORMATS))
+        raise TraceError(f"-: the standard input has no name that tells its format; give --from one of {formats}.")
     if names_shipped(source):
         suffix = plain_suffix(example_file("workload", str(source)))
     known = FEDERATION_FORMATS | FORMATS
@@ -166,9 +187,9 @@ def _federation(source: Path, target: Path, kind: str, unit: Literal["cpus", "no
         said = {"source": str(source), "target": str(target), "from": kind, "to": "toml", "written": [str(target)]}
         print_json(said | about)
     else:
-        say(f"{source} ({kind}) -> {target} (toml)\n{found}\n{found.description}".rstrip())
-        if facts:
-            say(f"assumed: {'; '.join(facts)}")
+        lines = [f"{source} ({kind}) -> {target} (toml)", str(found), found.description.rstrip()]
+        lines += [f"assumed: {'; '.join(facts)}"] if facts else []
+        say("\n".join(line for line in lines if line), err=is_stdout(target))
     return 0
 
 

@@ -20,6 +20,7 @@ from fedsched.cli.shared import (
     say,
     written,
 )
+from fedsched.io.files import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +34,7 @@ def command(
     what: str = "dimitriadou-karatza-1",
     /,
     *,
+    from_: options.From = None,
     scheduler: str | None = None,
     approach: int | None = None,
     local_rate: float | None = None,
@@ -134,9 +136,10 @@ def command(
         "preempts": preempts, "preempted": preempted,
     }  # fmt: skip
     of_log: dict[str, Any] = {"processors": processors, "migration": migration, "time_limit": time_limit, "head": head}
+    what = str(Path(what))
     if _is_log(what):
         refuse(what, of_experiment, (*of_system, "completions"))
-        workload = load_workload(what, head)
+        workload = load_workload(what, head, kind=from_)
         defaults: dict[str, Any] = {"grid": "load", "dispatch": "jseq", "routing": "fastest"}
         chosen = defaults | {name: value for name, value in of_system.items() if value is not None}
         if chosen["grid"] == "multi_site" and dispatch is None:
@@ -153,7 +156,7 @@ def command(
     names = [field.name for field in fields(preset)]  # type: ignore[arg-type]
     refuse(what, of_system | of_experiment | of_log, names)
     if arrivals is not None:
-        of_experiment["arrivals"] = load_workload(arrivals).submit
+        of_experiment["arrivals"] = load_workload(arrivals, kind=from_).submit
     preset = replace(preset, **{name: value for name, value in of_experiment.items() if value is not None})  # type: ignore[type-var]
     if gantt is not None:
         _draw(preset.run(seed), gantt)
@@ -162,7 +165,7 @@ def command(
 
 
 def _is_log(what: str) -> bool:
-    return what == "sample" or Path(what).exists() or Path(what).suffix != ""
+    return what in ("sample", STDIN) or Path(what).exists() or Path(what).suffix != ""
 
 
 def _sites(processors: str | None, workload: Workload) -> tuple[int, ...]:

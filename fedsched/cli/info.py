@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from math import inf
 from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
@@ -16,26 +19,39 @@ from fedsched.cli.shared import (
     say,
 )
 
+if TYPE_CHECKING:
+    from fedsched.federation import Federation
 
-def command(source: Path, /, *, json: options.Json = False) -> int:
+OF_FEDERATIONS = ("toml", "simgrid")  # a dump of Slurm's, of which both can be read, is a log first
+
+
+def command(
+    source: Path, /, *, from_: Annotated[str | None, Parameter(name="--from")] = None, json: options.Json = False
+) -> int:
     """Say what is in a log or a federation.
 
     Parameters
     ----------
     source
         A workload (.swf, .csv, .sacct, .json) or a federation (.toml, .xml), also packed; or the name of a shipped one.
+        Or `-` for the standard input, with --from.
+    from_
+        The format, where the name does not tell it: swf, csv, sacct, batsim; toml, simgrid.
 
     Examples
     --------
     fedsched info sample
     fedsched info example --json
     """
+    from fedsched.federation import Federation
     from fedsched.io.examples import example_names
 
-    if _is_file_of_federation(source) or (not source.exists() and str(source) in example_names("federation")):
-        _federation(source, as_json=json)
+    if from_ in OF_FEDERATIONS or (from_ is None and _is_file_of_federation(source)):
+        _federation(load_federation_file(source, from_), as_json=json)
+    elif from_ is None and (not source.exists() and str(source) in example_names("federation")):
+        _federation(Federation.example(str(source)), as_json=json)
     else:
-        _workload(source, as_json=json)
+        _workload(source, from_, as_json=json)
     return 0
 
 
@@ -46,11 +62,9 @@ def _is_file_of_federation(source: Path) -> bool:
     return plain_suffix(source) in FEDERATION_FORMATS.keys() - FORMATS.keys()
 
 
-def _federation(source: Path, *, as_json: bool) -> None:
+def _federation(federation: Federation, *, as_json: bool) -> None:
     from fedsched.assumed import are_assumed, assumptions, sentence
-    from fedsched.federation import Federation
 
-    federation = load_federation_file(source) if _is_file_of_federation(source) else Federation.example(str(source))
     groups = [(cluster, group) for cluster in federation.clusters for group in cluster.groups]
     figures = [
         {
@@ -85,8 +99,8 @@ def _federation(source: Path, *, as_json: bool) -> None:
         say(sentence(facts))
 
 
-def _workload(source: Path, *, as_json: bool) -> None:
-    workload = load_workload(source, announced=False)
+def _workload(source: Path, kind: str | None, *, as_json: bool) -> None:
+    workload = load_workload(source, kind=kind, announced=False)
     if as_json:
         print_json(
             {

@@ -66,6 +66,7 @@ def command(
     price_demand: float | None = None,
     file: Path | None = None,
     trace: Path | None = None,
+    from_: options.From = None,
     federation: options.Federation = None,
     begin: float = 0.0,
     interval: float = 600.0,
@@ -162,7 +163,7 @@ def command(
     if file is not None:
         own, idle = read_market(file)
     elif trace is not None:
-        log = load_workload(trace)
+        log = load_workload(trace, kind=from_)
         idle, domain = _idle_time(log, federation, begin, interval)
     if idle is not None and prices is not None:
         idle = idle.priced(prices)

@@ -34,6 +34,7 @@ def command(
     trace: options.Trace,
     /,
     *,
+    from_: options.From = None,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
     uplink: options.Uplink = (),
@@ -102,7 +103,7 @@ def command(
         check_input(path)
     if checkpoint is not None and checkpoint.exists():
         check_input(checkpoint)
-    workload = load_workload(trace, head, communication=communication)
+    workload = load_workload(trace, head, kind=from_, communication=communication)
     cluster = load_federation(federation, nodes, workload, uplink=uplink)
     former = [Result.load(path) for path in initial]
     with chosen_executor(executor, workers) as chosen:

@@ -11,12 +11,18 @@ LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or `sample`."
 FEDERATION_NAMES = "A federation file (.toml, .xml or .sacct), or the name of a shipped one (example, figure-1-5, …)"
 CHOICE = "knee, or an objective's name for the best by it."
 
+STDIN = "Or `-` for the standard input, with --from."
+FORMAT_NAMES = "swf, csv, sacct or batsim"
+From = Annotated[
+    str | None, Parameter(name="--from", help=f"The log's format, where its name does not tell: {FORMAT_NAMES}.")
+]
+
 # What to work on. A path, so that a shell completes the names of files; a shipped name goes through as it is.
-Trace = Annotated[Path, Parameter(help=f"A workload file {LOG_FILES}")]
+Trace = Annotated[Path, Parameter(help=f"A workload file {LOG_FILES} {STDIN}")]
 Traces = Annotated[
     Path,
     Parameter(
-        help=f"Workload files {LOG_FILES} Or `gang`: scenarios of that command are compared; `market`: its methods."
+        help=f"Workload files {LOG_FILES} {STDIN} `gang`: that command's scenarios are compared; `market`: its methods."
     ),
 ]
 Federation = Annotated[Path | None, Parameter(help=f"{FEDERATION_NAMES}.")]

@@ -33,6 +33,7 @@ def command(
     source: Path,
     /,
     *,
+    from_: options.From = None,
     out: Path,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
@@ -82,10 +83,16 @@ def command(
         check_input(source)
         material = of_result(Result.load(source))
     else:
-        workload = load_workload(source, head, communication=communication)
+        workload = load_workload(source, head, kind=from_, communication=communication)
         cluster = load_federation(federation, nodes, workload, uplink=uplink)
         material = _simulated(workload, cluster, policy or ("easy",))
-        given = {"--federation": federation, "--nodes": nodes, "--head": head, "--communication": communication}
+        given = {
+            "--from": from_,
+            "--federation": federation,
+            "--nodes": nodes,
+            "--head": head,
+            "--communication": communication,
+        }
         several = {"--uplink": uplink, "--policy": policy or ("easy",)}
         repeat = _words(source, given, several, out)
     with progress_bar("page") as progress:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, OutputError, TraceError, unknown_name
+from fedsched.io.files import STDIN
 from fedsched.text import one_line, terminal
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def refuse(what: str, given: Mapping[str, object], known: Sequence[str]) -> None
 
 def check_input(path: Path | str) -> None:
     """Raise the error that says what to do where a path names no file that can be read."""
+    if str(path) == STDIN:
+        return
     if Path(path).is_dir():
         raise TraceError(f"{path}: it is a folder; give a file in it.")
     if not Path(path).exists():
@@ -61,11 +64,16 @@ def check_input(path: Path | str) -> None:
 
 def names_shipped(trace: Path | str) -> bool:
     """Return whether this is the name of a shipped log, not a file's."""
-    return not Path(trace).suffix and not Path(trace).exists()
+    return str(trace) != STDIN and not Path(trace).suffix and not Path(trace).exists()
 
 
 def load_workload(
-    trace: Path | str, head: int | None = None, *, communication: str | None = None, announced: bool = True
+    trace: Path | str,
+    head: int | None = None,
+    *,
+    kind: str | None = None,
+    communication: str | None = None,
+    announced: bool = True,
 ) -> Workload:
     """Return the workload in a file, or one that ships with the package, by name; what jobs send is drawn if asked for.
 
@@ -76,10 +84,10 @@ def load_workload(
     from fedsched.unmodelled import sentence
 
     if not names_shipped(trace):
-        if not Path(trace).exists():
+        if str(trace) != STDIN and not Path(trace).exists():
             raise TraceError(f"{trace}: there is no such file; check the path, or name a shipped workload: sample.")
         check_input(trace)
-        workload = read(trace)
+        workload = read(trace, kind)
     else:
         workload = read_example(str(trace))
     if announced and workload.cleaning is not None and workload.cleaning.altered:
@@ -102,15 +110,15 @@ def reading_of(workload: Workload, federation: Federation | None = None) -> dict
     return said if federation is None else said | {"assumed": list(assumptions(federation, workload))}
 
 
-def load_federation_file(path: Path | str) -> Federation:
+def load_federation_file(path: Path | str, kind: str | None = None) -> Federation:
     """Return the federation in a file; where there is none, the error names the shipped ones."""
     from fedsched.io import read_federation
     from fedsched.io.examples import example_names
 
-    if not Path(path).exists():
+    if str(path) != STDIN and not Path(path).exists():
         names = ", ".join(example_names("federation"))
         raise FederationError(f"{path}: there is no such file; check the path, or name a shipped federation: {names}.")
-    return read_federation(path)
+    return read_federation(path, kind)
 
 
 def bytes_a_second(text: str, option: str) -> float:

@@ -40,6 +40,7 @@ def command(
     trace: options.Trace,
     /,
     *,
+    from_: options.From = None,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
     uplink: options.Uplink = (),
@@ -114,7 +115,9 @@ def command(
     else:
         _refuse(search._asdict(), f"goes with --policy {ROLLING}")
         rules = _rules(policy, order=order, dispatch=dispatch, backfill_order=backfill_order, placement=placement)
-    workload = load_workload(trace, head, communication=communication, announced=json)  # the table says it too
+    workload = load_workload(
+        trace, head, kind=from_, communication=communication, announced=json
+    )  # the table says it too
     if sample is not None:
         workload = workload.sample(sample, seed=seed)
     cluster = load_federation(federation, nodes, workload, uplink=uplink)

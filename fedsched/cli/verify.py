@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, print_json, print_table, progress_bar, say
+from fedsched.io.files import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from fedsched.known import Outcome
 
 
-def command(trace: Path | None = None, /, *, nodes: int | None = None, json: options.Json = False) -> int:
+def command(
+    trace: Path | None = None, /, *, from_: options.From = None, nodes: int | None = None, json: options.Json = False
+) -> int:
     """Recompute the known schedules of a log on your copy of it; exit 1 if one differs.
 
     A log that is not known is run under every reading, and the schedules are checked against the model. Without a
@@ -39,12 +42,12 @@ def command(trace: Path | None = None, /, *, nodes: int | None = None, json: opt
     if trace is None:
         _print_known(as_json=json)
         return 0
-    if not trace.exists():
+    if str(trace) != STDIN and not trace.exists():
         raise TraceError(f"{trace}: there is no such file; check the path. Without one, the known logs are listed.")
     outcomes: list[Outcome] = []
     interrupted = False
     try:
-        for check in plan_checks(read_raw(str(trace)), nodes=nodes or 0):
+        for check in plan_checks(read_raw(str(trace), from_), nodes=nodes or 0):
             with progress_bar(f"{check.reading.label}, {check.reading.same_time}") as progress:
                 outcomes.append(run_check(check, progress=progress))
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.errors import OutputError, unknown_name
-from fedsched.io.files import COMPRESSION_SUFFIXES
+from fedsched.io.files import COMPRESSION_SUFFIXES, STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -46,7 +46,7 @@ def read(
     ----------
     path
         A file that ends in .swf, .csv, .sacct (what Slurm's sacct -P prints) or .json (a Batsim workload), plain or
-        with .gz, .xz or .bz2 after it.
+        with .gz, .xz or .bz2 after it. A pipe is read like a file, and "-" is the standard input.
     format
         "swf", "csv", "sacct" or "batsim", for a file with another name.
     clean, over_request, statuses, sites, on_error
@@ -170,14 +170,16 @@ def _format(path: str | PathLike[str], format: str | None) -> str:
         if format not in FORMATS.values():
             raise unknown_name("workload format", format, FORMATS.values())
         return format
+    named = ", ".join(f'"{kind}"' for kind in FORMATS.values())
+    if str(path) == STDIN:
+        raise ValueError(f"-: the standard input has no name to tell its format; give format= (--from) one of {named}.")
     suffix = plain_suffix(path)
     if suffix in FORMATS:
         return FORMATS[suffix]
     if suffix in FEDERATION_FORMATS:
         raise ValueError(f"{path}: {suffix[1:].upper()} files hold federations: use read_federation.")
     error = unknown_name("workload suffix", suffix, FORMATS)
-    named = ", ".join(f'"{kind}"' for kind in FORMATS.values())
-    raise type(error)(f"{path}: {error} Name the file so, or give format= (fedsched convert: --from) one of {named}.")
+    raise type(error)(f"{path}: {error} Name the file so, or give format= (fedsched: --from) one of {named}.")
 
 
 def plain_suffix(path: str | PathLike[str]) -> str:

@@ -7,6 +7,7 @@ import gzip
 import lzma
 import os
 import secrets
+import sys
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -19,13 +20,27 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
+# By its names: what these lead to, be it a file, is open already, and is written on where it stands.
+STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+def is_stdout(path: str | PathLike[str]) -> bool:
+    """Return whether this is the standard output, which "-" is too."""
+    return str(path) in STDOUT and sys.stdout is not None
+
+
 @contextmanager
 def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """Return a binary stream to a temporary file in the same folder, which takes the path's place at the end.
 
     After an error or Ctrl-C inside the block the path is as it was and the temporary file is gone. A path that ends in
-    .gz, .xz or .bz2 is compressed, the same bytes for the same content.
+    .gz, .xz or .bz2 is compressed, the same bytes for the same content. "-" is the standard output.
     """
+    if is_stdout(path):
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
     with _complaining(path):
         target = _target(path)
         if target is None:
@@ -46,6 +61,8 @@ def atomic_bytes(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
 
 def check_writable(path: str | PathLike[str]) -> None:
     """Raise the error that `atomic_bytes` would, where the path cannot be written: before the work, not after it."""
+    if is_stdout(path):
+        return
     with _complaining(path):
         target = _target(path)
         if target is not None:

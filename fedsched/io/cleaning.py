@@ -14,6 +14,7 @@ import numpy as np
 
 from fedsched.errors import TraceError
 from fedsched.io import WHOLE_JOBS
+from fedsched.io.files import STDIN
 from fedsched.io.swf_table import RawLog, header_number
 from fedsched.log import LOG_COLUMNS, CleaningReport, LogColumns
 from fedsched.workload import NO_SITE, Workload
@@ -260,5 +261,5 @@ def partition_names(header: tuple[tuple[str, str], ...], label: str = "Partition
 
 
 def _stem(path: str | PathLike[str]) -> str:
-    name = Path(path).name
+    name = "stdin" if str(path) == STDIN else Path(path).name
     return re.split(r"\.(?:swf|sacct|json)", name)[0] or name

@@ -12,7 +12,7 @@ import numpy as np
 
 from fedsched.errors import TraceError, shortened
 from fedsched.io.atomic import atomic_text
-from fedsched.io.files import parse_json, read_text
+from fedsched.io.files import parse_json, read_text, stem_of
 from fedsched.io.frame import NAMED, WHOLE, check_names, columns_of_workload, workload_of_columns
 from fedsched.io.swf import number_texts
 
@@ -84,7 +84,7 @@ def read_csv(path: str | PathLike[str]) -> Workload:
         workload = workload_of_columns(
             table,
             sites=about.get("sites"),
-            name=str(about.get("name", Path(path).name.split(".")[0])),
+            name=str(about.get("name", stem_of(path))),
             nodes=int(about.get("nodes", 0)),
             history=(*about.get("history", ()), f"read {Path(path).name}"),
         )

@@ -7,10 +7,14 @@ import gzip
 import io
 import json
 import lzma
+import os
+import stat
+import sys
+import tempfile
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from fedsched.errors import TraceError
 
@@ -26,6 +30,9 @@ _MAGIC = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\x00", lzma.open), (b"BZh", bz2.o
 # Logs shrink by a factor of 5 to 20. What grows beyond both limits is a trap, or not a file to read whole.
 GROWTH = 200
 ALLOWANCE = 64 << 20
+STDIN = "-"
+# A pipe is kept in memory up to the first size and on the disk beyond, as no file, and is no log beyond the second.
+IN_MEMORY, MOST_PIPED = 64 << 20, 64 << 30
 _OTHER = ((b"PK\x03\x04", "a zip archive; unpack it first"), (b"%PDF", "a PDF document"))
 
 
@@ -39,10 +46,10 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
 
     Every way in which the file cannot be read is a `TraceError`; data that end in the middle a `TruncatedError`.
     Compressed data that grow to more than 64 MiB and to more than 200 times their size are such an error too: no file
-    takes memory without bound.
+    takes memory without bound. "-" is the standard input; that and pipes are read once, to their end.
     """
     try:
-        with Path(path).open("rb") as raw:
+        with _opened(path) as raw:
             start = raw.read(8)
             raw.seek(0)
             for magic, what in _OTHER:
@@ -52,7 +59,8 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
             if opener is None:
                 yield raw
             else:
-                limit = max(ALLOWANCE, GROWTH * Path(path).stat().st_size)
+                limit = max(ALLOWANCE, GROWTH * raw.seek(0, os.SEEK_END))
+                raw.seek(0)
                 with opener(raw, "rb") as stream:
                     yield io.BufferedReader(_Bounded(cast("io.BufferedIOBase", stream), limit, path), 1 << 20)
     except EOFError as error:
@@ -67,6 +75,41 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
         raise TraceError(f"{path}: it is a folder; give a file in it.") from error
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}.") from error
+
+
+@contextmanager
+def _opened(path: str | PathLike[str]) -> Iterator[BufferedReader]:
+    """Return a stream that can be read from its begin again: the file, or what came through a pipe."""
+    if str(path) == STDIN:
+        if sys.stdin is None:
+            raise TraceError(f"{path}: there is no standard input; give a file.")
+        with _spooled(sys.stdin.buffer, path) as kept:
+            yield kept
+        return
+    with Path(path).open("rb") as raw:
+        if stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+            yield raw
+            return
+        with _spooled(raw, path) as kept:
+            yield kept
+
+
+@contextmanager
+def _spooled(pipe: IO[bytes], path: str | PathLike[str]) -> Iterator[BufferedReader]:
+    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as kept:
+        size = 0
+        while part := pipe.read(1 << 20):
+            size += len(part)
+            if size > MOST_PIPED:
+                raise TraceError(f"{path}: more than {MOST_PIPED >> 30} GiB came through the pipe; it is no log.")
+            kept.write(part)
+        kept.seek(0)
+        yield cast("BufferedReader", kept)
+
+
+def stem_of(path: str | PathLike[str]) -> str:
+    """Return what a workload or a federation is called that has no name but its file's."""
+    return "stdin" if str(path) == STDIN else Path(path).name.split(".")[0]
 
 
 class _Bounded(io.RawIOBase):

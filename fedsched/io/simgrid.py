@@ -10,13 +10,12 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from fedsched.errors import FederationError, TraceError
 from fedsched.federation import DEFAULT_BUSY_WATTS, DEFAULT_IDLE_WATTS, UNLIMITED, Cluster, Federation, NodeGroup
-from fedsched.io.files import open_bytes
+from fedsched.io.files import open_bytes, stem_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -69,7 +68,7 @@ def read_simgrid(path: str | PathLike[str], *, speed: float | None = None) -> Fe
             made.append(Cluster(cluster.name, tuple(groups), platform.uplink(cluster)))
         except FederationError as error:
             raise FederationError(f"{path}: {error}") from None
-    return Federation(tuple(made), name=Path(path).name.split(".")[0], description=platform.about(reference))
+    return Federation(tuple(made), name=stem_of(path), description=platform.about(reference))
 
 
 def node_speed(path: str | PathLike[str]) -> float:

@@ -168,7 +168,8 @@ class _Parser:
             if problem is None:
                 rows.append([float(text) for text in texts])
                 continue
-            cut = last and k == final and len(texts) < len(FIELDS)
+            # The end is missing only where a whole job line came before: else it never had these fields.
+            cut = last and k == final and len(texts) < len(FIELDS) and bool(rows or self.parts)
             if not self.skip:
                 why = "; the file seems to be cut off: get it again" if cut else ""
                 raise TraceError(f"{self.path}, line {first + k}{problem}{why}. {SKIP} counts such lines and goes on.")

@@ -15,7 +15,7 @@ from fedsched.errors import FederationError, TraceError, shortened
 from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file
-from fedsched.io.files import read_text
+from fedsched.io.files import STDIN, read_text
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -44,7 +44,9 @@ def read_federation(path: str | PathLike[str]) -> Federation:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
         raise FederationError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
-    return federation_of_data(data, source=str(path), name=Path(path).name.removesuffix(".toml"))
+    return federation_of_data(
+        data, source=str(path), name="stdin" if str(path) == STDIN else Path(path).name.removesuffix(".toml")
+    )
 
 
 def read_example_federation(name: str = "example") -> Federation:

@@ -323,7 +323,7 @@ def test_unknown_suffixes_and_formats(tmp_path: Path) -> None:
 def test_the_cures_of_errors_work_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A malformed line, and a name that tells no format, are errors that name the options which then help."""
     path, target = file_of(tmp_path, row(), "nonsense", name="log.txt"), tmp_path / "log.csv"
-    with pytest.raises(UnknownNameError, match=r"give format= .fedsched convert: --from. one of"):
+    with pytest.raises(UnknownNameError, match=r"give format= .fedsched: --from. one of"):
         fs.read(path)
     with pytest.raises(TraceError, match=r"fedsched convert: --on-error skip. counts such lines"):
         fs.read(path, "swf")
@@ -526,3 +526,16 @@ def test_an_archive_log_goes_there_and_back(traces_dir: Path, tmp_path: Path) ->
     if not path.is_file():
         pytest.skip("SDSC-SP2-1998 is not there")
     check_raised_trip(fs.read(path), tmp_path / "again.swf.gz")
+
+
+@pytest.mark.parametrize("content", ["1 0 5 10\n", "id,submit,tasks\n1,0,5\n", "; a comment\n\n1 2 3\n4 5 6\n", "1 0 5"])
+def test_a_file_that_never_had_the_fields_is_not_cut_off(tmp_path: Path, content: str) -> None:
+    """Tests that only a file with a whole job line before its short last one is said to be cut off."""
+    path = tmp_path / "a.swf"
+    path.write_text(content)
+    with pytest.raises(TraceError) as caught:
+        read_table(path)
+    assert "cut off" not in str(caught.value)
+    path.write_text("1 0 5 100 4 -1 -1 4 200 -1 1 7 1 1 1 1 -1 -1\n2 0 5 1")
+    with pytest.raises(TraceError, match="cut off"):
+        read_table(path)

@@ -1,0 +1,151 @@
+"""Logs from pipes and the standard input: read once, whatever they are compressed with, by every reader and command."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fedsched as fs
+from fedsched import cli
+from fedsched.errors import TraceError
+from fedsched.io import FEDERATION_FORMATS, FORMATS, files, read, read_federation, write, write_federation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SWF = (
+    b"; MaxProcs: 4\n1 0 -1 10 1 -1 -1 1 20 -1 1 7 -1 -1 -1 -1 -1 -1\n2 5 -1 10 2 -1 -1 2 20 -1 1 7 -1 -1 -1 -1 -1 -1\n"
+)
+SACCT = b"JobIDRaw|Submit|Start|ElapsedRaw|AllocCPUS\n1|0|5|10|1\n2|3|9|10|2\n"
+XML = b'<?xml version="1.0"?><platform version="4.1"><zone id="z"><host id="h" speed="1Gf"/></zone></platform>'
+
+
+def content_of(kind: str, folder: Path) -> bytes:
+    """Return a small file of a format."""
+    if kind in ("swf", "sacct", "simgrid"):
+        return {"swf": SWF, "sacct": SACCT, "simgrid": XML}[kind]
+    path = folder / f"made.{ {'csv': 'csv', 'batsim': 'json', 'toml': 'toml'}[kind] }"
+    if kind == "toml":
+        write_federation(fs.Federation.of(2, 3), path)
+    else:
+        write(fs.Workload(submit=[0, 5], tasks=[1, 2], runtime=[10, 10], nodes=4), path)
+    return path.read_bytes()
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Let the standard input hold this."""
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+@pytest.mark.parametrize("kind", sorted({*FORMATS.values(), *FEDERATION_FORMATS.values()}))
+def test_every_format_is_read_from_the_standard_input(
+    kind: str, pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that `-` is what is piped in, for every reader, also packed, under a name of its own."""
+    content = content_of(kind, tmp_path)
+    if kind in FORMATS.values():
+        piped(monkeypatch, pack(content))
+        assert len(read("-", kind)) == 2
+    if kind in FEDERATION_FORMATS.values():
+        piped(monkeypatch, pack(content))
+        found = read_federation("-", kind)
+        assert found.nodes
+        assert kind == "toml" or found.name == "stdin"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+def test_a_named_pipe_is_read_once(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Tests that a pipe by its name is read like a file, its suffix telling the format as usual."""
+    path = tmp_path / "a.swf"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(pack(SWF),))
+    writer.start()
+    assert len(read(path)) == 2
+    writer.join()
+
+
+def test_a_format_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what has no name is not guessed at: the error says what to give."""
+    piped(monkeypatch, SWF)
+    with pytest.raises(
+        ValueError, match=r"-: the standard input has no name to tell its format; give format= .--from."
+    ):
+        read("-")
+
+
+def test_a_trap_in_a_pipe_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that compressed data from a pipe may not grow without bound, and that a pipe itself may not either."""
+    monkeypatch.setattr(files, "ALLOWANCE", 1000)
+    piped(monkeypatch, gzip.compress(b"0" * 10_000_000))
+    with pytest.raises(TraceError, match="grow to more than"):
+        read("-", "swf")
+    monkeypatch.setattr(files, "MOST_PIPED", 10)
+    piped(monkeypatch, SWF)
+    with pytest.raises(TraceError, match="through the pipe"):
+        read("-", "swf")
+
+
+COMMANDS = {
+    "info": ("info", "-"),
+    "simulate": ("simulate", "-"),
+    "optimize": ("optimize", "-", "--evaluations", "20", "--method", "sa"),
+    "bounds": ("bounds", "-"),
+    "compare": ("compare", "-", "--method", "easy", "--method", "fcfs", "--seeds", "1", "--evaluations", "10"),
+    "report": ("report", "-"),
+    "convert": ("convert", "-"),
+    "verify": ("verify", "-"),
+    "gang": ("gang", "-"),
+    "market": ("market", "--trace", "-", "--begin", "0", "--interval", "50", "--length", "1", "2", "--jobs", "1"),
+}
+NO_LOG = ("plot", "generate", "fetch", "completion", "doctor", "demo")
+
+
+def test_every_command_is_here() -> None:
+    """Tests that no command is added without saying here whether it takes a log."""
+    assert {*COMMANDS, *NO_LOG} == set(cli.COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_the_standard_input(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tests that whatever command takes a log takes one from a pipe, with --from, and says what is missing without."""
+    monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: True, raising=False)
+    words = [*COMMANDS[command]]
+    words += {"report": ["--out", str(tmp_path / "a.html")], "convert": [str(tmp_path / "a.csv")]}.get(command, [])
+    piped(monkeypatch, gzip.compress(SWF))
+    assert cli.run([*words, "--from", "swf"]) in (0, 1), capsys.readouterr().err
+    assert capsys.readouterr().out
+    piped(monkeypatch, SWF)
+    assert cli.run(words) == 2
+    said = capsys.readouterr().err
+    assert "--from" in said
+    assert "swf" in said
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/stdout"])
+def test_converted_data_stand_alone_on_the_standard_output(target: str, tmp_path: Path) -> None:
+    """Tests that what is converted to the standard output is the data alone, the report on stderr, also in a file."""
+    if target != "-" and not Path(target).exists():
+        pytest.skip("this system has no such name")
+    command = [sys.executable, "-m", "fedsched.cli", "convert", "-", target, "--from", "swf", "--to", "csv"]
+    done = subprocess.run(command, input=SWF, capture_output=True, check=True)
+    (tmp_path / "piped.csv").write_bytes(done.stdout)
+    assert len(read(tmp_path / "piped.csv")) == 2
+    assert b"2 jobs" in done.stderr
+    with (tmp_path / "more").open("wb") as out:
+        out.write(b"before\n")
+        out.flush()
+        subprocess.run(command, input=SWF, stdout=out, stderr=subprocess.DEVNULL, check=True)
+    assert (tmp_path / "more").read_bytes() == b"before\n" + done.stdout
