@@ -25,7 +25,6 @@ from fedsched.io.atomic import check_writable, is_stdout
 from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN
 from fedsched.text import one_line
-from fedsched.unmodelled import sentence
 
 if TYPE_CHECKING:
     from fedsched.workload import Workload
@@ -94,6 +93,8 @@ def command(
     fedsched convert made.swf.gz made.csv
     fedsched convert sample sample.json
     """
+    from fedsched.unmodelled import sentence
+
     piped = is_stdout(target)
     if piped and json:
         raise NotTakenError(
