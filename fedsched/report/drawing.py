@@ -105,10 +105,13 @@ def _thinned(
     columns = max(64, min(COLUMNS, CELLS // plans // grid.first_rows[-1]))
     grid = shading.Grid.over(blocks, schedule.makespan, rows=rows, columns=columns)
     rest = np.flatnonzero(done[job] & ~drawn)
-    parts = shading.split(runs.first[rest], runs.last[rest], blocks)
-    of = job[rest[parts.run]]
-    begin, end = schedule.start[of] - schedule.t0, schedule.finish[of] - schedule.t0
-    shade = np.rint(shading.shares(grid, parts, begin, end) * (LEVELS - 1)).astype(np.int64)
+    share = np.zeros((grid.first_rows[-1], columns))
+    for at in range(0, rest.size, shading.AT_ONCE):
+        some = rest[at : at + shading.AT_ONCE]
+        parts = shading.split(runs.first[some], runs.last[some], blocks)
+        of = job[some[parts.run]]
+        share += shading.shares(grid, parts, schedule.start[of] - schedule.t0, schedule.finish[of] - schedule.t0)
+    shade = np.rint(np.minimum(share, 1.0) * (LEVELS - 1)).astype(np.uint8)
     about = {"columns": columns, "firstRows": grid.first_rows, "nodes": grid.nodes, "seconds": grid.seconds}
     return drawn, about | {"shade": shade.ravel(), "bars": int(drawn.sum())}
 
