@@ -39,7 +39,10 @@ def find_offers(slots: SlotList, needs: Needs, j: int, work: Scratch) -> int:
     count = 0
     for i in range(slots.used[0]):
         node = slots.node[i]
-        last = min(slots.end[i], needs.deadline[j]) - needs.length[j, node]
+        limit = min(slots.end[i], needs.deadline[j])
+        last = limit - needs.length[j, node]
+        while limit - last < needs.length[j, node]:
+            last = np.nextafter(last, -np.inf)  # the difference was rounded up: the slot would be too short
         if not needs.suitable[j, node] or last < slots.start[i]:
             continue
         count = _offer(slots, i, slots.start[i], count, work)

@@ -61,6 +61,22 @@ def test_min_cost_is_the_least_of_all_starts() -> None:
     assert later > 20
 
 
+def test_the_last_start_is_not_lost_by_rounding() -> None:
+    """Where prices fall before a slot's end, the cheapest window ends with the slot, whatever its times round to."""
+    for seed in range(200):
+        rng = random.Random(seed)
+        begin, end, length = rng.uniform(0, 50), rng.uniform(200, 600), rng.uniform(20, 90)
+        environment = market.Environment(
+            slots=market.Slots([0], [begin], [end]),
+            performance=[1.0],
+            price=[2.0],
+            tariff=market.Tariff([0], [end - length / 2], [1.0]),
+        )
+        window = market.find_window(environment, market.Request(nodes=1, length=length), criterion="min_cost")
+        assert window is not None
+        assert window.cost == pytest.approx(1.5 * length)
+
+
 def test_alternatives_and_backfilling_follow_the_prices() -> None:
     """Alternatives of a batch, and backfilled windows, are those of the plain reference under changing prices."""
     for seed in range(30):
