@@ -1,21 +1,30 @@
-"""What a search is compared with and begins with: the policies' schedules, the user's plans, structured seeds."""
+"""What a search is compared with and begins with: policies' schedules, bounds, the user's plans, structured seeds.
+
+A budget in seconds counts from the call on, so that these have shares of it; one in evaluations lets them run whole.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.bounds import lower_bounds
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import InfeasibleError
-from fedsched.metrics import Column
+from fedsched.lists import HEURISTICS
+from fedsched.metrics import NAMES, Column
 from fedsched.result import PlannedQueue, Result
 from fedsched.schedule import Schedule
+from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.seeds import structured_seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from fedsched.bounds import LowerBounds
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.problem import SearchProblem
 
@@ -26,6 +35,8 @@ BASELINES = (
 DEAR_BASELINES = ("conservative", "mct", "min-min", "max-min", "sufferage", "least-energy")
 MANY_JOBS = 1000  # waiting at once; from there on the dear ones would take longer than a search
 MOST_SEEDS = 200
+FIRST = ("fcfs", "easy")  # baselines that nobody wants to miss
+FIRST_UNTIL, OTHERS_UNTIL, BOUNDS_UNTIL = 0.5, 0.25, 0.4  # of a budget in seconds, from the call on
 
 
 def usual_baselines(jobs: int) -> tuple[str, ...]:
@@ -33,15 +44,93 @@ def usual_baselines(jobs: int) -> tuple[str, ...]:
     return BASELINES if jobs > MANY_JOBS else (*BASELINES, *DEAR_BASELINES)
 
 
-def baseline_schedules(problem: SearchProblem, policies: Sequence[str]) -> dict[str, Schedule]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Yardsticks:
+    """What the plans of a search are measured by."""
+
+    schedules: dict[str, Schedule]  # of the baselines, by policy
+    values: Floats  # theirs, minimised
+    bounds: LowerBounds
+    bound_front: Floats
+    energy_penalty: float
+    left_out: tuple[str, ...]  # for want of time
+
+    @property
+    def names(self) -> list[str]:
+        """Return the baselines' policies."""
+        return list(self.schedules)
+
+
+def yardsticks(
+    problem: SearchProblem, policies: Sequence[str], clock: Clock, say: Callable[[str], None] | None = None
+) -> Yardsticks:
+    """Return baselines and bounds; within a budget in seconds FCFS first, then EASY, then what there is time for."""
+    schedules: dict[str, Schedule] = {}
+    left_out: list[str] = []
+    in_haste = clock.seconds is not None
+    for policy in sorted(policies, key=lambda one: FIRST.index(one) if one in FIRST else len(FIRST)):
+        if say is not None:
+            say(f"baselines: {policy}")
+        # A list heuristic's predictions do not look at the clock, and a search needs one yardstick at any rate.
+        share = FIRST_UNTIL if policy in FIRST else OTHERS_UNTIL
+        too_dear = policy in HEURISTICS and problem.layout.jobs > MANY_JOBS
+        if schedules and in_haste and (too_dear or clock.left(share) <= 0.0):
+            left_out.append(policy)
+            continue
+        try:
+            look = clock.within(share) if schedules else None
+            schedules |= baseline_schedules(problem, (policy,), progress=look)
+        except OutOfTimeError:
+            left_out.append(policy)
+    schedules = {policy: schedules[policy] for policy in policies if policy in schedules}
+    if say is not None:
+        say("bounds")
+    bounds = bounds_of(problem, max(clock.left(BOUNDS_UNTIL), 0.0) if in_haste else None)
+    both = set(problem.objectives.names) >= {"makespan", "energy"}
+    front, penalty = (bounds.front(), bounds.penalty) if both else (np.zeros((0, 2)), math.nan)
+    if bounds.cut:
+        left_out.append("some of the bounds")
+    return Yardsticks(
+        schedules=schedules,
+        values=values_of(problem, schedules.values()),
+        bounds=bounds,
+        bound_front=front,
+        energy_penalty=penalty,
+        left_out=tuple(left_out),
+    )
+
+
+def baseline_schedules(
+    problem: SearchProblem, policies: Sequence[str], *, progress: Callable[[int, int], None] | None = None
+) -> dict[str, Schedule]:
     """Return what the policies do that can place every job, with the search's own knowledge."""
     schedules = {}
     for policy in policies:
         try:
-            schedules[policy] = problem.simulated(policy)
+            schedule = problem.simulated(policy, progress=progress)
         except InfeasibleError:
             continue  # this policy's placement cannot hold some job; others can, or packing had failed
+        if not schedule.complete:
+            raise KeyboardInterrupt  # which ended the run: part of one is no yardstick
+        schedules[policy] = schedule
     return schedules
+
+
+def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds:
+    """Return what no schedule of the problem can be below; solvers may take so many seconds."""
+    return lower_bounds(
+        problem.workload,
+        problem.federation,
+        t0=problem.problem.t0,
+        knowledge="runtime",  # what is true of the jobs, whatever the plan knows
+        kill_at_estimate=problem.kill_at_estimate,
+        seconds=seconds,
+    )
+
+
+def bound_on(bounds: LowerBounds, objective: str) -> float:
+    """Return the bound on an objective; NaN where it is a user's function."""
+    return bounds.of(objective) if objective in NAMES else math.nan
 
 
 def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
@@ -60,7 +149,9 @@ def reference_of(problem: SearchProblem, names: Sequence[str], values: Floats) -
     return np.where(reference == 0.0, 1.0, reference)
 
 
-def first_plans(problem: SearchProblem, seeds: str, initial: Iterable[object], baselines: Iterable[Schedule]) -> Ints:
+def first_plans(
+    problem: SearchProblem, seeds: str, initial: Iterable[object], baselines: Iterable[Schedule], clock: Clock
+) -> Ints:
     """Return the user's plans, then what the baselines did, on the nodes that they took, then the structured ones."""
     own = [row for plan in initial for row in _rows_of(problem, plan)]
     if seeds == "structured":
@@ -68,7 +159,7 @@ def first_plans(problem: SearchProblem, seeds: str, initial: Iterable[object], b
     rows = np.array(own, dtype=np.int64).reshape(len(own), problem.layout.length)
     if seeds != "structured":
         return rows
-    return np.concatenate([rows, structured_seeds(problem, limit=MOST_SEEDS)])
+    return np.concatenate([rows, structured_seeds(problem, limit=MOST_SEEDS, clock=clock)])
 
 
 def _rows_of(problem: SearchProblem, plan: object) -> list[Ints]:

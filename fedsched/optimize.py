@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import platform
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import fedsched
-from fedsched.baselines import baseline_schedules, first_plans, reference_of, usual_baselines, values_of
-from fedsched.bounds import lower_bounds
+from fedsched.baselines import bound_on, first_plans, reference_of, usual_baselines, yardsticks
+from fedsched.compilation import compiling
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.federation import Federation
 from fedsched.metrics import NAMES
 from fedsched.progress import watched
 from fedsched.result import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.search.checkpoint import Checkpoint
-from fedsched.search.driver import drive
+from fedsched.search.clock import Clock
+from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.genome import unpacked
 from fedsched.search.islands import Archipelago
 from fedsched.search.methods import method_named
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from os import PathLike
 
-    from fedsched.bounds import LowerBounds
+    from fedsched.baselines import Yardsticks
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.methods import Method, MethodInfo
     from fedsched.search.objectives import Cost
@@ -62,6 +62,7 @@ class Search:
     baselines: tuple[str, ...]
     islands: int
     executor: Executor | None
+    say: Callable[[str], None] = lambda doing: None  # what is being done, before the search
 
     @property
     def alone(self) -> bool:
@@ -113,7 +114,8 @@ def optimize(
         A name of `fedsched.search.METHODS`; "auto" is "memetic", or "moga" or "ga" where an objective is a function.
     seconds, evaluations
         The budget; by default 30,000,000/jobs evaluations. Same seed and evaluations, same result, on any number of
-        threads; a budget in seconds cannot promise that.
+        threads; a budget in seconds cannot promise that. Seconds count from the call on, compiling and loading apart:
+        FCFS and EASY run first, and baselines that would take too long are left out and named in the result.
     target
         Stop when the first objective is as good.
     stop
@@ -196,42 +198,62 @@ def optimize(
         islands=islands,
         executor=executor,
     )
-    problem = problem_of(search, workload, cluster, running=running)
-    how = info.name if search.alone else f"{info.name} × {islands}"
-    saved = Checkpoint(checkpoint, problem, f"{how}, package={package}", seed, islands=islands)
-    with watched(callback, seconds, show=progress) as watch:
-        search = replace(search, callback=watch)
-        if package is not None:
-            from fedsched.packages import optimize_in_packages
+    with compiling() as compiled, watched(callback, seconds, show=progress) as line:
+        search = replace(search, callback=line.callback, say=line.say)
+        clock = Clock(seconds, compiled)
+        line.say("loading")
+        with clock.warming_up():
+            tiny_problem(search)
+        problem = problem_of(search, workload, cluster, running=running)
+        how = info.name if search.alone else f"{info.name} × {islands}"
+        saved = Checkpoint(checkpoint, problem, f"{how}, package={package}", seed, islands=islands)
+        with clock.warming_up():
+            warm_up(search)
+        if package is None:
+            return search_once(search, problem, saved, clock, initial=initial)
+        from fedsched.packages import optimize_in_packages
 
-            return optimize_in_packages(search, problem, package, saved)
-        warm_up(search)
-        return search_once(search, problem, saved, initial=initial)
+        return optimize_in_packages(search, problem, package, saved, clock)
 
 
-def search_once(search: Search, problem: SearchProblem, saved: Checkpoint, *, initial: Iterable[object] = ()) -> Result:
+def search_once(
+    search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, *, initial: Iterable[object] = ()
+) -> Result:
     """Return what one search over the whole problem finds, from where it was saved."""
-    schedules = baseline_schedules(problem, search.baselines)
-    names, values = list(schedules), values_of(problem, schedules.values())
-    bounds = bounds_of(problem)
+    measures = yardsticks(problem, search.baselines, clock, search.say)
+    search.say("first plans")
+    bounds = [bound_on(measures.bounds, name) for name in search.objectives.names]
     run = Run(
         problem=problem,
         seed=search.seed,
         stop=search.stop,
-        reference=reference_of(problem, names, values),
-        seeds=first_plans(problem, search.seeds, initial, schedules.values()),
-        bounds=np.array([bound_on(bounds, name) for name in search.objectives.names]) * search.objectives.signs,
+        reference=reference_of(problem, measures.names, measures.values),
+        seeds=first_plans(problem, search.seeds, initial, measures.schedules.values(), clock),
+        bounds=np.array(bounds) * search.objectives.signs,
         callback=search.callback,
     )
-    run.archive.add(values, policies=names)
-    with _living_on(search) as executor:
+    run.archive.add(measures.values, policies=measures.names)
+    reason = INTERRUPTED
+    with suppress(KeyboardInterrupt), _living_on(search) as executor:  # from here on Ctrl-C costs nothing found
         method = _method(run, search)
         saved.resume(run, method)
         if isinstance(method, Archipelago):
             method.executor = executor
-        run.begin_clock()
+        if clock.seconds is None:
+            run.begin_clock()
+        else:
+            run.begin_clock(clock.elapsed)
+            run.cut_at = clock.seconds
         reason = drive(run, method, after_step=saved.save_sometimes)
-    return result_of(run, search, reason, bounds, names, values)
+    return undisturbed(lambda: result_of(run, search, reason, measures, clock))
+
+
+def undisturbed(make: Callable[[], Result]) -> Result:
+    """Return what a short function makes, as if interrupted by the search's end where Ctrl-C strikes within it."""
+    try:
+        return make()
+    except KeyboardInterrupt:
+        return replace(make(), stop_reason=INTERRUPTED)
 
 
 def _method(run: Run, search: Search) -> Method:
@@ -294,30 +316,20 @@ def problem_of(
     )
 
 
-def bounds_of(problem: SearchProblem) -> LowerBounds:
-    """Return what no schedule of the problem can be below."""
-    return lower_bounds(
-        problem.workload,
-        problem.federation,
-        t0=problem.problem.t0,
-        knowledge="runtime",  # what is true of the jobs, whatever the plan knows
-        kill_at_estimate=problem.kill_at_estimate,
-    )
-
-
-def bound_on(bounds: LowerBounds, objective: str) -> float:
-    """Return the bound on an objective; NaN where it is a user's function."""
-    return bounds.of(objective) if objective in NAMES else math.nan
+def tiny_problem(search: Search) -> SearchProblem:
+    """Return three jobs on four nodes; making it loads what every problem needs."""
+    workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
+    wanted = len(search.objectives.names)  # so many metrics stand for the user's functions, which are not to see this
+    objectives = Objectives(NAMES[:wanted]) if search.objectives.functions else search.objectives
+    return SearchProblem(workload, Federation.of(2, 2), objectives)
 
 
 def warm_up(search: Search) -> None:
-    """Compile and import what the method needs, on three jobs, before any clock runs."""
-    workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
-    machine = Federation.of(2, 2)
-    wanted = len(search.objectives.names)  # so many metrics stand for the user's functions, which are not to see this
-    objectives = Objectives(NAMES[:wanted]) if search.objectives.functions else search.objectives
-    problem = SearchProblem(workload, machine, objectives)
-    reference = np.ones(wanted)
+    """Compile and import what the method needs, on three jobs: no clock is to count it."""
+    problem = tiny_problem(search)
+    if search.settings.seconds is not None:
+        yardsticks(problem, ("fcfs",), Clock(None))
+    reference = np.ones(len(search.objectives.names))
     run = Run(problem, 0, [MaxEvaluations(400)], reference, structured_seeds(problem, limit=2), 0.0 * reference)
     drive(run, search.info.make(run))
 
@@ -325,14 +337,11 @@ def warm_up(search: Search) -> None:
 # ---- after it -------------------------------------------------------------------------------------------------------
 
 
-def result_of(
-    run: Run, search: Search, reason: str, bounds: LowerBounds, names: Sequence[str], values: Floats
-) -> Result:
+def result_of(run: Run, search: Search, reason: str, measures: Yardsticks, clock: Clock) -> Result:
     """Return what a run found."""
     problem = run.problem
     signs = problem.objectives.signs
     order = np.argsort(run.archive.values[:, 0], kind="stable")
-    both = set(problem.objectives.names) >= {"makespan", "energy"}
     return Result(
         workload=problem.workload,
         federation=problem.federation,
@@ -346,10 +355,10 @@ def result_of(
             run.archive.values[order] * signs,
             tuple(_plan(run, run.archive.entries[k].row, run.archive.entries[k].policy) for k in order.tolist()),
         ),
-        baselines=tuple(Baseline(name, tuple((row * signs).tolist())) for name, row in zip(names, values, strict=True)),
-        lower_bounds={name: bound_on(bounds, name) for name in problem.objectives.names},
-        bound_front=bounds.front() if both else np.zeros((0, 2)),
-        energy_penalty=bounds.penalty if both else float("nan"),
+        baselines=baselines_of(measures, signs),
+        lower_bounds={name: bound_on(measures.bounds, name) for name in problem.objectives.names},
+        bound_front=measures.bound_front,
+        energy_penalty=measures.energy_penalty,
         history=tuple(run.history),
         evaluations=run.evaluations,
         seconds=run.seconds,
@@ -357,7 +366,15 @@ def result_of(
         versions=versions(),
         islands=search.islands,
         running=problem.running,
+        left_out=measures.left_out,
+        warm_up=clock.apart,
     )
+
+
+def baselines_of(measures: Yardsticks, signs: Floats) -> tuple[Baseline, ...]:
+    """Return the baselines as a result holds them."""
+    rows = (measures.values * signs).tolist()
+    return tuple(Baseline(name, tuple(row)) for name, row in zip(measures.names, rows, strict=True))
 
 
 def _plan(run: Run, row: Ints | None, policy: str) -> PlannedQueue:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.baselines import baseline_schedules, values_of
+from fedsched.baselines import bound_on, values_of, yardsticks
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.optimize import Search, bound_on, bounds_of, problem_of, search_once, versions, warm_up
+from fedsched.optimize import Search, baselines_of, problem_of, search_once, versions
 from fedsched.policies import Rules
-from fedsched.result import Baseline, Front, PlannedQueue, Result
+from fedsched.result import Front, PlannedQueue, Result
 from fedsched.schedule import Schedule
-from fedsched.search.driver import ended_early
+from fedsched.search.clock import Clock
+from fedsched.search.driver import INTERRUPTED, ended_early
 from fedsched.search.genome import unpacked
 from fedsched.search.resting import saved_plans, saved_values
 from fedsched.search.run import history_of, history_state
@@ -77,7 +79,7 @@ class Ended:
         }
 
 
-def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint) -> Result:
+def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint, clock: Clock) -> Result:
     """Return one schedule of the whole problem, made package by package, and one history.
 
     A package is searched at the moment when the last job of the one before it starts (with submits="keep", not before
@@ -90,7 +92,6 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
             f"package={package} makes one schedule, so it needs one objective, not {search.objectives.names}; "
             "name one, e.g. objectives='makespan'."
         )
-    warm_up(search)
     workload, cluster, t0 = whole.workload, whole.federation, whole.problem.t0
     jobs = len(workload)
     start, finish = np.full(jobs, np.nan), np.full(jobs, np.nan)
@@ -102,33 +103,36 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         running, still = replace(running, rows=np.arange(len(running.rows))), running.rows
     waiting = whole.problem.arrival[~np.isin(whole.problem.arrival, still)]
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
-    for number, fresh in enumerate(packages, 1):
-        now = max(now, float(workload.submit[fresh].max()))
-        rows = np.concatenate([still, fresh])
-        part = workload.take(rows)
-        inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
-        problem = problem_of(inner, part, cluster, running=running)
-        known = number <= len(saved.packages)
-        if known:
-            with saved.reading():
-                ended = Ended.of(saved.packages[number - 1], problem)
-        else:
-            ended = Ended.by(search_once(inner, problem, saved), problem)
-        history += _later(ended.history, done)
-        done.append(ended)
-        if ended.row is None:
-            break  # cut short before its first plan
-        best = problem.schedule(ended.row)
-        start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
-        early = ended_early(ended.stop_reason)
-        if known:
-            saved.check(problem.objectives, np.array([[ended.value]]), values_of(problem, [best]))
-        elif not early:
-            saved.end_package(ended.state())
-        if early or number == len(packages):
-            break
-        now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
-        running, still = _state_at(now, problem, ended.row, rows)
+    measures = yardsticks(whole, search.baselines, clock, search.say)
+    reason = INTERRUPTED
+    with suppress(KeyboardInterrupt):  # between packages: within one, its search has ended by it
+        for number, fresh in enumerate(packages, 1):
+            now = max(now, float(workload.submit[fresh].max()))
+            rows = np.concatenate([still, fresh])
+            part = workload.take(rows)
+            inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
+            problem = problem_of(inner, part, cluster, running=running)
+            known = number <= len(saved.packages)
+            if known:
+                with saved.reading():
+                    ended = Ended.of(saved.packages[number - 1], problem)
+            else:
+                ended = Ended.by(search_once(inner, problem, saved, Clock(clock.seconds)), problem)
+            history += _later(ended.history, done)
+            done.append(ended)
+            early = ended_early(ended.stop_reason)
+            if ended.row is not None:  # else cut short before its first plan
+                best = problem.schedule(ended.row)
+                start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
+                if known:
+                    saved.check(problem.objectives, np.array([[ended.value]]), values_of(problem, [best]))
+                elif not early:
+                    saved.end_package(ended.state())
+            if early or ended.row is None or number == len(packages):
+                reason = ended.stop_reason
+                break
+            now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
+            running, still = _state_at(now, problem, ended.row, rows)
     schedule = Schedule(
         workload=workload,
         federation=cluster,
@@ -141,9 +145,6 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         kill_at_estimate=search.settings.kill_at_estimate,
         notes=() if not np.isnan(start).any() else (f"interrupted in package {len(done)} of {len(packages)}",),
     )
-    schedules = baseline_schedules(whole, search.baselines)
-    names, values = list(schedules), values_of(whole, schedules.values())
-    bounds = bounds_of(whole)
     (objective,) = search.objectives.names
     row = np.array(tuple(schedule.metrics(users=False).as_dict().values()))
     value = float(search.objectives.values(row)[0] * search.objectives.signs[0])
@@ -156,21 +157,20 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         objectives=search.objectives.names,
         weights=search.objectives.weights,
         front=Front(search.objectives.names, np.array([[value]]), (PlannedQueue(schedule=schedule),)),
-        baselines=tuple(
-            Baseline(name, tuple((row * search.objectives.signs).tolist()))
-            for name, row in zip(names, values, strict=True)
-        ),
-        lower_bounds={objective: bound_on(bounds, objective)},
+        baselines=baselines_of(measures, search.objectives.signs),
+        lower_bounds={objective: bound_on(measures.bounds, objective)},
         bound_front=np.zeros((0, 2)),
         energy_penalty=float("nan"),
         history=tuple(history),
         evaluations=sum(result.evaluations for result in done),
         seconds=sum(result.seconds for result in done),
-        stop_reason=done[-1].stop_reason,
+        stop_reason=reason,
         versions=versions(),
         packages=len(packages),
         islands=search.islands,
         running=whole.running,
+        left_out=measures.left_out,
+        warm_up=clock.apart,
     )
 
 

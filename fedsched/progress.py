@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -13,13 +13,20 @@ if TYPE_CHECKING:
     from fedsched.search.run import Run
 
 
+class Line(NamedTuple):
+    """What keeps a line of progress up to date: a search's callback, and words for what is done before."""
+
+    callback: Callable[[Run], None] | None
+    say: Callable[[str], None]
+
+
 @contextmanager
 def watched(
     callback: Callable[[Run], None] | None, seconds: float | None, *, show: bool | None = None
-) -> Iterator[Callable[[Run], None] | None]:
+) -> Iterator[Line]:
     """Return the callback, made to keep a line of progress on stderr up to date too where one is shown."""
     if not (_someone_watches() if show is None else show):
-        yield callback
+        yield Line(callback, lambda doing: None)
         return
     from rich.console import Console
     from rich.live import Live
@@ -37,7 +44,7 @@ def watched(
             if callback is not None:
                 callback(run)
 
-        yield both
+        yield Line(both, lambda doing: live.update(Text(f"{doing} …")))
 
 
 def _someone_watches() -> bool:

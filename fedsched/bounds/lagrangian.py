@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,13 +21,13 @@ STEPS = 40
 ENOUGH = 1e-4  # stop when the cuts promise no more than this share of improvement
 
 
-def solve_by_classes(problem: BoundProblem, *, limit: float | None = None) -> Solved:
+def solve_by_classes(problem: BoundProblem, *, limit: float | None = None, until: float = math.inf) -> Solved:
     """Return good multipliers of the classes and wide families; those of single jobs stay 0.
 
     The dual function is concave in a few dozen prices and closed in each job, so the cutting planes' own LP is tiny:
     maximise the least of the tangents in a box around the best point, which shrinks where they mislead.
     """
-    guess = _of_sample(problem, limit)
+    guess = _of_sample(problem, limit, until)
     if limit is None and problem.time_price == 0:  # time costs nothing, so no multiplier may be above 0
         return guess
     nodes, families = problem.relaxation.nodes, problem.wide.shape[0]
@@ -47,6 +49,8 @@ def solve_by_classes(problem: BoundProblem, *, limit: float | None = None) -> So
     cuts = [(slope, best - float(slope @ centre))]
     radius = 0.3 * max(spent, problem.time_price) / capacity / problem.levels.size
     for _ in range(STEPS):
+        if time.perf_counter() >= until:
+            break
         found = _highest(cuts, centre, radius, capacity, np.inf if limit is not None else problem.time_price)
         if found is None or found[1] - best <= ENOUGH * abs(best):
             break
@@ -66,7 +70,7 @@ def _multipliers(problem: BoundProblem, prices: Floats) -> Multipliers:
     return Multipliers(area, prices[levels * classes :], np.zeros(problem.relaxation.tasks.size))
 
 
-def _of_sample(problem: BoundProblem, limit: float | None) -> Solved:
+def _of_sample(problem: BoundProblem, limit: float | None, until: float) -> Solved:
     """Return the LP's multipliers for every k-th job by (release, area), each standing for k."""
     relaxation = problem.relaxation
     jobs = relaxation.tasks.size
@@ -74,7 +78,7 @@ def _of_sample(problem: BoundProblem, limit: float | None) -> Solved:
     ends = np.linspace(0, jobs, min(SAMPLE, jobs) + 1).astype(np.int64)
     rows = order[(ends[:-1] + ends[1:]) // 2]
     part = replace(problem, relaxation=relaxation.take(rows), wide=problem.wide[:, rows])
-    return solve(part, limit=limit, copies=np.diff(ends))
+    return solve(part, limit=limit, copies=np.diff(ends), until=until)
 
 
 def _highest(

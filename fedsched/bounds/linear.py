@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,6 +44,11 @@ class _Rows:
         return np.concatenate(self._right)
 
 
+def within(until: float) -> dict[str, float]:
+    """Return the options by which HiGHS gives up at a time of `time.perf_counter`."""
+    return {} if until == math.inf else {"time_limit": max(until - time.perf_counter(), 0.01)}
+
+
 class Solved(NamedTuple):
     """The multipliers of an LP, and its T: a guide, since a solver's tolerance is no proof."""
 
@@ -49,7 +56,9 @@ class Solved(NamedTuple):
     horizon: float
 
 
-def solve(problem: BoundProblem, *, limit: float | None = None, copies: Ints | None = None) -> Solved:
+def solve(
+    problem: BoundProblem, *, limit: float | None = None, copies: Ints | None = None, until: float = math.inf
+) -> Solved:
     """Return the multipliers of the LP of a bound problem; where HiGHS gives up, those of nothing.
 
     Parameters
@@ -60,11 +69,16 @@ def solve(problem: BoundProblem, *, limit: float | None = None, copies: Ints | N
         T is no more.
     copies
         Each job stands for so many like it, which are counted in the areas alone.
+    until
+        When HiGHS is to give up, by `time.perf_counter`.
     """
     from scipy.optimize import linprog
 
     relaxation = problem.relaxation
     jobs, classes, levels = relaxation.tasks.size, relaxation.nodes.size, problem.levels.size
+    nothing = Multipliers(np.zeros((levels, classes)), np.zeros(problem.wide.shape[0]), np.zeros(jobs))
+    if time.perf_counter() >= until:
+        return Solved(nothing, problem.floor)
     weight = np.ones(jobs) if copies is None else copies.astype(np.float64)
     scale = max(problem.floor, float(relaxation.shortest.max()))  # of time: HiGHS' tolerances are absolute
     duration, floor = relaxation.duration / scale, problem.floor / scale
@@ -134,8 +148,8 @@ def solve(problem: BoundProblem, *, limit: float | None = None, copies: Ints | N
         b_eq=equal.right,
         bounds=bounds,
         method="highs",
+        options=within(until),
     )
-    nothing = Multipliers(np.zeros((levels, classes)), np.zeros(families), np.zeros(jobs))
     if found.x is None or found.ineqlin.marginals is None:
         return Solved(nothing, problem.floor)
     # A row in units of `scale` seconds: its price in `prices` a unit is prices/scale a second, and the cost, too, is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ def lower_bounds(
     kill_at_estimate: bool = False,
     caps: NDArray[np.int64] | None = None,
     method: str = "auto",
+    seconds: float | None = None,
 ) -> LowerBounds:
     """Return lower bounds on every schedule of a workload on a federation, under any rule and with co-allocation.
 
@@ -55,7 +57,11 @@ def lower_bounds(
     method
         "lp": the linear program. "lagrangian": its multipliers of classes alone, for thousands of jobs. "closed":
         closed forms only. "auto": the LP up to 1000 jobs, then the Lagrangian.
+    seconds
+        When solvers are to stop, those of a front's points included: what they have not found by then, closed forms
+        must do. By default they take what they need.
     """
+    until = math.inf if seconds is None else time.perf_counter() + seconds
     for kind, value, known in (("knowledge", knowledge, KNOWLEDGE), ("method of bounds", method, METHODS)):
         if value not in known:
             raise unknown_name(kind, value, known)
@@ -73,15 +79,20 @@ def lower_bounds(
     )
     if method == "auto":
         method = "lp" if len(workload) <= LP_JOBS else "lagrangian"
-    return replace(_bounds_of(Prover(relaxation, method)), watts_assumed=federation.watts_assumed)
+    return replace(_bounds_of(Prover(relaxation, method, until)), watts_assumed=federation.watts_assumed)
 
 
 class Prover:
     """What finds multipliers and remembers the bounds on energy that they prove."""
 
-    __slots__ = ("area", "energy_lines", "floor", "longest_job", "method", "problem", "relaxation", "thrifty_horizon")
+    __slots__ = (
+        "area", "cut", "energy_lines", "floor", "longest_job", "method", "problem", "relaxation", "thrifty_horizon",
+        "until",
+    )  # fmt: skip
 
-    def __init__(self, relaxation: Relaxation, method: str) -> None:
+    def __init__(self, relaxation: Relaxation, method: str, until: float = math.inf) -> None:
+        self.until = until  # by `time.perf_counter`: solvers stop then
+        self.cut = False  # whether one had to
         wide, rows = closed.wide_jobs(relaxation)
         self.relaxation = relaxation
         self.method = method
@@ -149,7 +160,10 @@ class Prover:
         from fedsched.bounds.lagrangian import solve_by_classes
         from fedsched.bounds.linear import solve
 
-        return solve(problem, limit=limit) if self.method == "lp" else solve_by_classes(problem, limit=limit)
+        solver = solve if self.method == "lp" else solve_by_classes
+        found = solver(problem, limit=limit, until=self.until)
+        self.cut = self.cut or time.perf_counter() >= self.until
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,6 +208,11 @@ class LowerBounds:
             "coallocated": float(self.coallocated),
         }
         return known.get(metric, math.nan)
+
+    @property
+    def cut(self) -> bool:
+        """Return whether the time that solvers had was too short for all that they were asked."""
+        return self._prover.cut
 
     def gap(self, metric: str, value: float) -> float:
         """Return value/bound − 1: by how much the value may at most be improved; NaN where no bound says anything."""

@@ -159,6 +159,8 @@ def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, o
         "energy_penalty": result.energy_penalty,
         "evaluations": result.evaluations,
         "seconds": result.seconds,
+        "warm_up": result.warm_up,
+        "left_out": list(result.left_out),
         "stop_reason": result.stop_reason,
         "versions": result.versions,
         "written": files,

@@ -6,10 +6,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from fedsched.baselines import baseline_schedules, values_of
+from fedsched.baselines import baseline_schedules, bounds_of, values_of
 from fedsched.comparison.instances import Instance
 from fedsched.errors import InfeasibleError, unknown_name
-from fedsched.optimize import bounds_of, optimize, versions
+from fedsched.optimize import optimize, versions
 from fedsched.policies import POLICIES
 from fedsched.search.driver import INTERRUPTED
 from fedsched.search.methods import ALIASES, METHODS

@@ -97,6 +97,10 @@ def remarks(result: Result) -> list[str]:
         lines.append("clairvoyant: the plan knows future submits")
     if result.settings.knowledge == "runtime":
         lines.append("plans and baselines know the true run times")
+    if result.left_out:
+        lines.append(f"left out for want of time: {', '.join(result.left_out)}")
+    if result.settings.seconds is not None:
+        lines.append(f"compiling and loading took {result.warm_up:.1f} s more, which the budget does not count")
     if result.running is not None:
         lines.append(f"{len(result.running.rows)} of the jobs ran already at its begin")
     if facts := result.unmodelled:

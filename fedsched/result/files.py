@@ -114,6 +114,8 @@ def as_data(result: Result) -> dict[str, Any]:
         "packages": result.packages,
         "islands": result.islands,
         "running": None if result.running is None else _running_data(result.running),
+        "left_out": list(result.left_out),
+        "warm_up": result.warm_up,
     }
 
 
@@ -162,6 +164,8 @@ def of_data(data: dict[str, Any]) -> Result:
         packages=data["packages"],
         islands=data["islands"],
         running=_running_of(data["running"]) if data.get("running") is not None else None,
+        left_out=tuple(str(name) for name in data.get("left_out", ())),  # neither is in files of version 1
+        warm_up=float(data.get("warm_up", 0.0)),
     )
 
 

@@ -127,6 +127,8 @@ class Result:
     packages: int = 0
     islands: int = 1
     running: RunningJobs | None = None  # what ran at t0 already
+    left_out: tuple[str, ...] = ()  # baselines, and whether bounds, for which a budget in seconds had no time
+    warm_up: float = 0.0  # seconds of compiling and loading before, which no budget counts
     unverified: tuple[str, ...] = ()  # what is as a file says, where the result is from one
 
     # ---- plans --------------------------------------------------------------------------------------------------

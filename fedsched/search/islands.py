@@ -59,6 +59,7 @@ class Epoch:
     share: int | None  # of the budget in evaluations: what the island may use in all
     evaluations: int
     seconds: float | None
+    left: float | None  # of the whole budget in seconds: where the search is cut short in the midst of a step
     immigrants: bytes
 
     def __dask_tokenize__(self) -> str:
@@ -143,6 +144,7 @@ class Archipelago:
             share=share,
             evaluations=island.done + length,
             seconds=seconds,
+            left=None if run.seconds_given is None else run.seconds_given - run.seconds,
             immigrants=pack(_as_arrays(self._length, *emigrants(*self._found[k - 1]))),
         )
 
@@ -260,6 +262,8 @@ def _lived(epoch: Epoch) -> Landing:
             method.welcome(immigrants, values)
     if epoch.seconds is not None:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
+    if epoch.left is not None:
+        run.cut_at = run.seconds + epoch.left
     drive(run, method)
     ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
     state = pack({"run": run.state(), "method": method.state()})

@@ -80,7 +80,7 @@ class SwarmFuzzyGenetic:
 
     def _begin(self, run: Run) -> None:
         problem = run.problem
-        random = problem.random_rows(max(SWARM - len(run.seeds), SWARM // 4), run.generator())
+        random = run.random_rows(max(SWARM - len(run.seeds), SWARM // 4))
         keys = problem.keys_of_rows(np.concatenate([run.seeds, random]))
         values = run.evaluate(problem.rows_of_keys(keys))
         self._archive, self._archive_values = keys[:0], values[:0]

@@ -72,7 +72,7 @@ class Population:
 def first_population(run: Run, size: int) -> Ints:
     """Return the seeds and random plans beside them: so many at least, some of them random at any rate."""
     count = max(size - len(run.seeds), int(RANDOM * size))
-    return np.concatenate([run.seeds, run.problem.random_rows(count, run.generator())])
+    return np.concatenate([run.seeds, run.random_rows(count)])
 
 
 def by_rank_and_crowding(values: Floats, count: int) -> Ints:

@@ -17,7 +17,7 @@ from fedsched.metrics import Column, Measured
 from fedsched.search.genome import Layout, Running, Space, decode_weights, evaluate_rows, repair, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fedsched.engine.arrays import Floats, Ints, State
     from fedsched.federation import Federation
@@ -235,7 +235,13 @@ class SearchProblem:
         )
         return self.simulated(rules, caps)
 
-    def simulated(self, policy: str | Policy, caps: Ints | None = None) -> Schedule:
+    def simulated(
+        self,
+        policy: str | Policy,
+        caps: Ints | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Schedule:
         """Return what a policy does with the package, knowing what plans know."""
         from fedsched.simulate import simulate
 
@@ -249,6 +255,7 @@ class SearchProblem:
             caps=caps,
             t0=self.problem.t0,
             running=self.running,
+            progress=progress,
         )
 
     # ---- packing ------------------------------------------------------------------------------------------------

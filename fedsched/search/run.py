@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.batch import plans_in_a_slice
 from fedsched.search.archive import Archive
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
@@ -53,6 +55,7 @@ class Run:
     seeds: Ints  # structured seeds and the user's plans, the user's first
     bounds: Floats
     callback: Callable[[Run], None] | None = None
+    cut_at: float = math.inf  # seconds at which a step is cut short within its evaluations
     archive: Archive = field(init=False)
     evaluations: int = 0
     improved_at: int = 0
@@ -65,9 +68,9 @@ class Run:
     def __post_init__(self) -> None:
         self.archive = Archive(len(self.problem.objectives.names))
 
-    def begin_clock(self) -> None:
-        """Count seconds from now: compiling and packing are not searching."""
-        self._begun = time.perf_counter()
+    def begin_clock(self, gone: float = 0.0) -> None:
+        """Count seconds from now, or from so many ago."""
+        self._begun = time.perf_counter() - gone
 
     # ---- budget -------------------------------------------------------------------------------------------------
 
@@ -102,11 +105,26 @@ class Run:
     def evaluate(self, rows: Ints) -> Floats:
         """Return the rows' objective values; raise BudgetSpent where the budget ends within them."""
         allowed = min(len(rows), self.left)
-        values = self.problem.values(rows[:allowed])
-        self.account(allowed, values, rows[:allowed])
-        if allowed < len(rows):
+        values = self.problem.values(rows[:allowed]) if self.cut_at == math.inf else self._in_time(rows[:allowed])
+        self.account(len(values), values, rows[: len(values)])
+        if len(values) < len(rows):
             raise BudgetSpent
         return values
+
+    def _in_time(self, rows: Ints) -> Floats:
+        """Return the values of as many rows as there is time for, one look at the clock every few hundredths of it."""
+        step = self.problem.threads * plans_in_a_slice(self.problem.layout.jobs)
+        parts: list[Floats] = []
+        for first in range(0, len(rows), step):
+            parts.append(self.problem.values(rows[first : first + step]))
+            if self.out_of_time:
+                break
+        return np.concatenate(parts) if parts else self.problem.values(rows)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Return whether a step is to end where it stands."""
+        return self.seconds >= self.cut_at
 
     def account(self, evaluations: int, values: Floats, rows: Sequence[Ints] | Ints) -> None:
         """Count evaluations that a method made itself, and offer the best of what it met to the archive."""
@@ -127,8 +145,20 @@ class Run:
 
     def first_rows(self, count: int) -> Ints:
         """Return so many plans to begin with: the seeds, as many as fit, topped up with random plans."""
-        random = self.problem.random_rows(max(count - len(self.seeds), 1), self.generator())
-        return np.concatenate([self.seeds, random])[:count]
+        return np.concatenate([self.seeds, self.random_rows(max(count - len(self.seeds), 1))])[:count]
+
+    def random_rows(self, count: int) -> Ints:
+        """Return so many random plans to begin with, or as many as there is time for: one at least."""
+        rng = self.generator()
+        if self.cut_at == math.inf:
+            return self.problem.random_rows(count, rng)
+        step = plans_in_a_slice(self.problem.layout.jobs)
+        parts = [self.problem.random_rows(min(step, count), rng)]
+        for first in range(step, count, step):
+            if self.out_of_time:
+                break
+            parts.append(self.problem.random_rows(min(step, count - first), rng))
+        return np.concatenate(parts)
 
     # ---- history, and rest --------------------------------------------------------------------------------
 

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fedsched.engine.arrays import Ints
+    from fedsched.search.clock import Clock
     from fedsched.search.problem import SearchProblem
 
+UNTIL = 0.6  # of a budget in seconds, from the call on: what comes later is left out
 ORDERS = ("fcfs", "ljf", "laf", "largest", "sjf", "saf", "smallest", "f1")
 
 
-def structured_seeds(problem: SearchProblem, *, limit: int) -> Ints:
-    """Return at most `limit` plans, the simplest first and no two alike.
+def structured_seeds(problem: SearchProblem, *, limit: int, clock: Clock | None = None) -> Ints:
+    """Return at most `limit` plans, the simplest first and no two alike; fewer where a budget of time is small.
 
     First the orders under each placement rule; then jobs bound to the cluster where a list scheduler would end them
     first; then orders and placements with the k least efficient groups forbidden, to all jobs or to the small ones.
@@ -33,7 +35,7 @@ def structured_seeds(problem: SearchProblem, *, limit: int) -> Ints:
         if key not in seen:
             seen.add(key)
             rows.append(row)
-        if len(rows) == limit:
+        if len(rows) == limit or (clock is not None and clock.left(UNTIL) <= 0.0):
             break
     return np.array(rows, dtype=np.int64).reshape(len(rows), problem.layout.length)
 

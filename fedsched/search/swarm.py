@@ -62,7 +62,7 @@ class ParticleSwarm:
         problem = run.problem
         if self._particles is None:
             rows = run.seeds
-            random = problem.random_rows(max(SWARM - len(rows), SWARM // 4), run.generator())
+            random = run.random_rows(max(SWARM - len(rows), SWARM // 4))
             keys = problem.keys_of_rows(np.concatenate([rows, random]))
             values = run.scalar(run.evaluate(problem.rows_of_keys(keys)))
             best = np.argsort(values, kind="stable")[:SWARM]

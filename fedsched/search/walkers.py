@@ -141,26 +141,27 @@ class Walkers:
         lengths = [share + (k < more) for k in range(len(self))]
         threads = min(run.problem.threads, len(self))
 
-        def work(thread: int) -> None:
-            for k in range(thread, len(self), threads):
-                self.walk_one(run, k, lengths[k], thread)
+        def work(thread: int) -> int:
+            return sum(self.walk_one(run, k, lengths[k], thread) for k in range(thread, len(self), threads))
 
         if threads == 1:
-            work(0)
+            walked = work(0)
         else:
             with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(work, range(threads)))
+                walked = sum(pool.map(work, range(threads)))
         met = [(walker, i) for walker in self.walkers for i in range(int(walker.pocket_size[0]))]
-        values = np.array([walker.pocket_values[i] for walker, i in met])
-        run.account(trials, values, [walker.pocket_rows[i] for walker, i in met])  # views: the archive copies few
+        values = np.array([walker.pocket_values[i] for walker, i in met]).reshape(len(met), len(self.ideal))
+        run.account(walked, values, [walker.pocket_rows[i] for walker, i in met])  # views: the archive copies few
         for walker in self.walkers:
             walker.pocket_size[0] = 0
 
-    def walk_one(self, run: Run, k: int, trials: int, thread: int) -> None:
-        """Let one walker make so many trials, in the workspace of one thread."""
+    def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
+        """Let one walker make so many trials, in the workspace of one thread; return how many there was time for."""
         problem, metrics = run.problem, np.zeros(len(Column))
         goal, walker, step = self.goal(k), self.walkers[k], plans_in_a_slice(problem.layout.jobs)
         for begin in range(0, trials, step):
+            if run.out_of_time:
+                return begin
             status = descend(
                 problem.problem,
                 problem.space,
@@ -173,6 +174,7 @@ class Walkers:
             )
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
+        return trials
 
 
 def _nowhere(problem: SearchProblem) -> Walker:

@@ -1,0 +1,249 @@
+"""A budget in seconds: who gets how much of it, what is left out and named; and Ctrl-C at any moment of a search."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.baselines import DEAR_BASELINES, baseline_schedules, yardsticks
+from fedsched.bounds import lower_bounds
+from fedsched.engine.simulation import Simulation
+from fedsched.search.clock import Clock, OutOfTimeError
+from fedsched.search.driver import INTERRUPTED, drive
+from fedsched.search.methods import METHODS
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
+from fedsched.search.run import BudgetSpent, Run
+from fedsched.search.stopping import MaxEvaluations, MaxSeconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+JOBS, MACHINE = fs.Workload.example().head(30), fs.Federation.example()
+FEW = ("laf-greedy", "easy", "lookahead", "fcfs", "mct")
+AT_ONCE = 1e-9  # seconds: whatever comes to look finds it gone
+
+
+@pytest.fixture
+def problem() -> SearchProblem:
+    """Return a small problem."""
+    return SearchProblem(JOBS, MACHINE, Objectives(("makespan", "energy")))
+
+
+class Scripted(Clock):
+    """A clock on which so many looks pass before a budget is gone."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(1.0)
+        self.looks = looks
+
+    def left(self, share: float = 1.0) -> float:
+        """Return time while there are looks left."""
+        self.looks -= 1
+        return float(self.looks)
+
+
+# ---- shares ---------------------------------------------------------------------------------------------------------
+
+
+def test_fcfs_and_easy_come_first_and_what_is_left_out_is_named(problem: SearchProblem) -> None:
+    """Tests that FCFS always runs, EASY next, and that the others are named in the order in which they were due."""
+    found = yardsticks(problem, FEW, Clock(AT_ONCE))
+    assert found.names == ["fcfs"]
+    assert found.left_out == ("easy", "laf-greedy", "lookahead", "mct", "some of the bounds")
+    assert np.isfinite(found.values).all()
+
+
+def test_budgets_in_evaluations_run_everything(problem: SearchProblem) -> None:
+    """Tests that without a budget in seconds nothing is left out, and that baselines keep the order they were given."""
+    found = yardsticks(problem, FEW, Clock(None))
+    assert found.names == list(FEW)
+    assert found.left_out == ()
+
+
+def test_a_baseline_that_takes_too_long_is_cut_in_its_midst(problem: SearchProblem) -> None:
+    """Tests that a policy whose time is gone while it runs is left out, and those before it stay."""
+    found = yardsticks(problem, ("fcfs", "easy"), Scripted(1))
+    assert found.names == ["fcfs"]
+    assert found.left_out[0] == "easy"
+    look = Clock(AT_ONCE).within(1.0)
+    assert look is not None
+    look(5, 5)  # done: nothing is left to cut
+    with pytest.raises(OutOfTimeError):
+        look(4, 5)
+
+
+def test_list_heuristics_of_many_jobs_are_not_begun_in_haste(
+    problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that what cannot be cut is left out of large problems, and of none without a budget in seconds."""
+    monkeypatch.setattr("fedsched.baselines.MANY_JOBS", 10)
+    found = yardsticks(problem, ("fcfs", "mct"), Scripted(10**6))
+    assert (found.names, found.left_out) == (["fcfs"], ("mct",))
+    assert "mct" in DEAR_BASELINES
+    assert yardsticks(problem, ("fcfs", "mct"), Clock(None)).left_out == ()
+
+
+@pytest.mark.parametrize("jobs", [30, 1200])
+def test_bounds_in_no_time_are_bounds(jobs: int) -> None:
+    """Tests that bounds whose solvers had no time are at most those of solvers that had, and say so."""
+    workload = fs.Workload.example().head(jobs)
+    whole, hasty = lower_bounds(workload, MACHINE), lower_bounds(workload, MACHINE, seconds=0.0)
+    assert hasty.cut
+    assert not whole.cut
+    for name in ("makespan", "energy", "flow"):
+        assert 0.0 < hasty.of(name) <= whole.of(name) * (1 + 1e-9)
+    front = hasty.front()
+    assert (front[:, 1] <= [whole.energy_within(limit) * (1 + 1e-9) for limit in front[:, 0]]).all()
+
+
+# ---- the search ------------------------------------------------------------------------------------------------------
+
+
+def a_run(problem: SearchProblem, **options: Any) -> Run:
+    """Return a run whose time is up."""
+    run = Run(problem, 1, [MaxSeconds(AT_ONCE)], np.ones(2), problem.random_rows(3, np.random.default_rng(0)),
+              np.zeros(2), **options)  # fmt: skip
+    run.cut_at = AT_ONCE
+    return run
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_no_step_goes_on_when_time_is_up(method: str, problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that every method ends within a slice of plans, with what was evaluated counted and kept."""
+    monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 2)
+    run = a_run(problem)
+    with pytest.raises(BudgetSpent):
+        METHODS[method].make(run).step(run)
+    assert run.evaluations == 2
+    assert len(run.archive)
+
+
+@pytest.mark.compiled
+def test_walkers_stop_when_time_is_up(problem: SearchProblem) -> None:
+    """Tests that a stretch of walking counts the trials that there was time for: none here."""
+    run = a_run(problem)
+    run.cut_at = float("inf")
+    method: Any = METHODS["memetic"].make(run)
+    method.step(run)
+    before = run.evaluations
+    run.cut_at = AT_ONCE
+    method._walk(run)
+    assert run.evaluations == before
+
+
+def test_a_result_of_no_time_says_what_it_left_out() -> None:
+    """Tests that a search whose budget is gone at once returns what FCFS gives, and names what it left out."""
+    found = fs.optimize(JOBS, MACHINE, seconds=AT_ONCE, baselines=FEW, method="moga")
+    assert found.left_out == ("easy", "laf-greedy", "lookahead", "mct", "some of the bounds")
+    assert "left out for want of time: easy, laf-greedy, lookahead, mct, some of the bounds" in str(found)
+    assert "compiling and loading took " in str(found)
+    assert [baseline.policy for baseline in found.baselines] == ["fcfs"]
+    found.best().verify()
+    whole = fs.optimize(JOBS, MACHINE, evaluations=150, baselines=FEW, method="moga")
+    assert whole.left_out == ()
+    assert "left out" not in str(whole)
+    assert "compiling and loading" not in str(whole)
+
+
+def test_what_is_compiled_does_not_count() -> None:
+    """Tests that seconds of warming up, and those that a watch counts later, are no part of what has elapsed."""
+
+    class Watch:
+        """Counts what the test says."""
+
+        seconds = 0.0
+
+    watch: Any = Watch()
+    clock = Clock(1e6, watch)
+    before = clock.elapsed
+    with clock.warming_up():
+        watch.seconds = 5.0
+    assert clock.apart < 1e3  # the block took no five seconds, and its compiling is not counted twice
+    watch.seconds = 1000.0
+    assert clock.apart >= 995.0
+    assert clock.elapsed < before
+    assert clock.left() > 1e6
+
+
+def test_without_a_budget_there_is_no_end() -> None:
+    """Tests that time never runs out where none was given."""
+    clock = Clock(None)
+    assert clock.left(0.1) == float("inf")
+    assert clock.within(0.1) is None
+
+
+# ---- Ctrl-C ----------------------------------------------------------------------------------------------------------
+
+
+def test_part_of_a_run_is_no_baseline(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that Ctrl-C within a baseline ends the call, for half a schedule would look like a short one."""
+
+    def interrupted(self: Simulation, **_: object) -> Simulation:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Simulation, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        baseline_schedules(problem, ("fcfs",))
+
+
+@pytest.mark.parametrize("evaluations", [130, 131, 400])
+def test_ctrl_c_at_the_last_evaluation_loses_nothing(problem: SearchProblem, evaluations: int) -> None:
+    """Tests that an interrupt when the budget is spent, within a batch too, ends the search like any other."""
+
+    def late(run: Run) -> None:
+        if run.left == 0:
+            raise KeyboardInterrupt
+
+    run = Run(problem, 1, [MaxEvaluations(evaluations)], np.ones(2), np.zeros((0, problem.layout.length), np.int64),
+              np.zeros(2), callback=late)  # fmt: skip
+    assert drive(run, METHODS["moga"].make(run)) == INTERRUPTED
+    assert run.evaluations == evaluations
+    found = fs.optimize(JOBS, MACHINE, evaluations=evaluations, baselines=("fcfs",), method="moga", callback=late)
+    assert (found.stop_reason, found.evaluations) == (INTERRUPTED, evaluations)
+
+
+@pytest.mark.parametrize("struck", ["result_of", "_method"])
+def test_ctrl_c_beside_the_search_loses_nothing(struck: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an interrupt while a result is put together, or a method is made, returns what there is."""
+    module = sys.modules[fs.optimize.__module__]  # `fedsched.optimize` is the function
+    usual: Callable[..., Any] = getattr(module, struck)
+    calls = []
+
+    def strike(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return usual(*given)
+
+    monkeypatch.setattr(module, struck, strike)
+    found = fs.optimize(JOBS, MACHINE, evaluations=130, baselines=("fcfs",), method="moga")
+    assert found.stop_reason == INTERRUPTED
+    assert found.evaluations == (130 if struck == "result_of" else 0)
+    found.best().verify()
+
+
+def test_ctrl_c_between_packages_keeps_those_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an interrupt after a package's search returns the schedule until then, marked as interrupted."""
+    import fedsched.packages
+
+    calls = []
+    usual = fedsched.packages._state_at
+
+    def strike(*given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return usual(*given)
+
+    monkeypatch.setattr(fedsched.packages, "_state_at", strike)
+    found = fs.optimize(
+        JOBS, MACHINE, objectives="makespan", evaluations=130, package=8, baselines=("fcfs",), method="ga"
+    )
+    assert found.stop_reason == INTERRUPTED
+    assert int((~np.isnan(found.best().start)).sum()) == 16
+    assert found.best().notes == ("interrupted in package 2 of 4",)
