@@ -200,6 +200,8 @@ def _summary(material: Material, thinned: list[str]) -> str:
     notes = [*material.notes, *thinned]
     if result is not None and result.settings.submits == "keep":
         notes.append("The plans are clairvoyant: they know future submits.")
+    if result is not None and result.left_out:
+        notes.append(f"Left out for want of time: {', '.join(result.left_out)}")
     if result is not None and result.unverified:
         notes.append(from_file(result))
     notes += [note for entry in material.entries if entry.kind == "schedule" for note in [entry.about] if note]

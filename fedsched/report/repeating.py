@@ -146,9 +146,10 @@ def _options(result: Result) -> dict[str, object]:
     if set(result.objectives) <= set(NAMES) and result.weights != Objectives(result.objectives).weights:
         given["weights"] = result.weights
     policies = tuple(baseline.policy for baseline in result.baselines)
-    missing = [policy for policy in usual_baselines(len(result.workload)) if policy not in policies]
-    usual = len(policies) + len(missing) == len(usual_baselines(len(result.workload)))
-    if not (usual and all(_impossible(result, policy) for policy in missing)):
+    known = {*policies, *result.left_out}  # what there was no time for was asked for all the same
+    wanted = usual_baselines(len(result.workload))
+    missing = [policy for policy in wanted if policy not in known]
+    if not ({*policies} <= {*wanted} and all(_impossible(result, policy) for policy in missing)):
         given["baselines"] = policies  # the search begins with what they do
     if settings.submits == "keep" and settings.t0 not in (None, float(result.workload.submit.min())):
         given["t0"] = settings.t0
