@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -58,6 +59,8 @@ def read(
         Shift submits so that the earliest is 0; number the jobs 1..n.
     """
     kind = _format(path, format)
+    if format is None and kind in ("csv", "batsim"):
+        kind = _told_by_content(path, kind)
     if kind == "csv":
         for option, value, default in (
             ("clean", clean, "standard"),
@@ -82,6 +85,32 @@ def read(
         name=name,
     )
     return workload_of_log(_read_log(path, kind, on_error), path, how)
+
+
+def _told_by_content(path: str | PathLike[str], kind: str) -> str:
+    """Return "sacct" where a file named .csv or .json is a dump of Slurm's, else the kind that its name tells.
+
+    A table is one where its first line names columns as sacct does and not as fedsched does; a pipe goes by its name.
+    """
+    if not Path(path).is_file():
+        return kind
+    from fedsched.io.files import decode, open_bytes
+
+    with open_bytes(path) as stream:
+        begin = decode(stream.read(1 << 16))
+    if kind == "batsim":
+        # Batsim's has profiles; sacct's puts each job's times under "time", and says in "meta" who wrote it.
+        dumped = re.search(r'"(?:submission|slurm|Slurm)"\s*:', begin) and '"subtime"' not in begin
+        return "sacct" if dumped else kind
+    from fedsched.io import sacct
+
+    header = next((line for line in begin.splitlines() if line.strip() and not line.startswith("#")), "")
+    ours = {"submit", "tasks", "runtime"} <= {name.strip() for name in re.split("[,;\t]", header)}
+    if ours and sacct.is_dump(header):
+        raise ValueError(
+            f'{path}: its columns are those of fedsched and of sacct; give format= (--from) "csv" or "sacct".'
+        )
+    return "sacct" if sacct.is_dump(header) else kind
 
 
 def _read_log(path: str | PathLike[str], kind: str, on_error: Literal["raise", "skip"]) -> RawLog:

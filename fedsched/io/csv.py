@@ -47,13 +47,15 @@ def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
 def read_csv(path: str | PathLike[str]) -> Workload:
     """Return the workload in a CSV file with a line of column names; submit, tasks and runtime are enough.
 
-    Lines that begin with # are comments.
+    Lines that begin with # are comments. Fields are parted by commas; or by semicolons, as European spreadsheets
+    do, and a number may then have a decimal comma; or by tabs.
     """
     text = read_text(path)
     about = _about(text, path)
     # Comments become empty lines, which the reader counts and skips.
     lines = ["\n" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
-    reader = csv.reader(lines, strict=True)
+    mark = next((mark for mark in ",;\t" if mark in next((line for line in lines if line.strip()), "")), ",")
+    reader = csv.reader(lines, strict=True, delimiter=mark)
     header: list[str] | None = None
     rows: list[list[str]] = []
     at: list[int] = []
@@ -80,7 +82,10 @@ def read_csv(path: str | PathLike[str]) -> Workload:
             twice = next(name for name in header if header.count(name) > 1)
             raise ValueError(f"Column {shortened(twice)!r} stands there twice.")
         columns = zip(*rows, strict=True)
-        table = {name: _column(name, texts, at, path) for name, texts in zip(header, columns, strict=True)}
+        table = {
+            name: _column(name, texts, at, path, decimal="," if mark == ";" else ".")
+            for name, texts in zip(header, columns, strict=True)
+        }
         workload = workload_of_columns(
             table,
             sites=about.get("sites"),
@@ -114,14 +119,17 @@ def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
     return about
 
 
-def _column(name: str, texts: tuple[str, ...], at: list[int], path: str | PathLike[str]) -> NDArray[Any]:
+def _column(
+    name: str, texts: tuple[str, ...], at: list[int], path: str | PathLike[str], *, decimal: str
+) -> NDArray[Any]:
     if name in NAMED:
         return np.array(texts, dtype=object)
     kind = int if name in WHOLE else float
     values = []
     for text, line in zip(texts, at, strict=True):
         try:
-            values.append(kind(text))
+            # Spreadsheets that part fields by semicolons write 1,5 for 1.5.
+            values.append(kind(text.replace(",", ".") if decimal == "," else text))
         except ValueError:
             wanted = "a whole number" if kind is int else "a number"
             raise TraceError(f"{path}, line {line}, column {name}: {text[:40]!r} is not {wanted}.") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,8 +15,9 @@ from fedsched.errors import FederationError, TraceError, unknown_name
 from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
-from fedsched.io.files import SKIP, read_text
+from fedsched.io.files import SKIP, parse_json, read_text
 from fedsched.io.sacct_demands import DEMANDS, demands_of
+from fedsched.io.sacct_json import lines_of
 from fedsched.io.sacct_values import (
     STATES,
     UNKNOWN,
@@ -106,7 +108,7 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Un
         raise ValueError(f'unit={unit!r} must be "cpus" or "nodes".')
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
-    lines = read_text(path).replace("\r\n", "\n").split("\n")
+    lines = _barred(read_text(path), str(path))
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
     if first is None:
         raise TraceError(f"{path}: it is empty; an sacct dump has a line of column names and one line a job.")
@@ -114,6 +116,36 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Un
     for begin in range(first + 1, len(lines), _CHUNK):
         parser.feed(lines[begin : begin + _CHUNK], begin + 1)
     return parser.log()
+
+
+SEPARATORS = "|;\t,"
+
+
+def _barred(text: str, path: str) -> list[str]:
+    """Return the lines of a dump, their fields between bars: of JSON, and of what another separator parts."""
+    if text.lstrip().startswith("{"):
+        return list(lines_of(parse_json(text, path), path))
+    lines = text.replace("\r\n", "\n").split("\n")
+    header = next((line for line in lines if line.strip()), "")
+    mark = next((mark for mark in SEPARATORS if mark in header), "|")
+    if mark == "|":
+        return lines
+    try:
+        rows = csv.reader((line.replace("|", " ") for line in lines), delimiter=mark)
+        return ["|".join(" ".join(cell.split("\n")) for cell in row) for row in rows]
+    except csv.Error as error:
+        raise TraceError(f"{path}: {error}; dump with: {COMMAND}") from None
+
+
+def is_dump(header: str) -> bool:
+    """Return whether a line names columns of sacct's, whatever parts them: when, how long and how much."""
+    mark = next((mark for mark in SEPARATORS if mark in header), "|")
+    named = {name.strip().strip('"').lower() for name in header.split(mark)}
+    return (
+        "submit" in named
+        and bool(named & {"elapsedraw", "elapsed", "end"})
+        and bool(named & {"alloccpus", "ncpus", "reqcpus", "allocnodes", "nnodes"})
+    )
 
 
 def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federation:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fedsched.schedule import Schedule
 
+
 @pytest.fixture(scope="module")
 def text(result: Result) -> str:
     """Return the small result's page."""

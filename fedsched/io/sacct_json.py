@@ -1,0 +1,108 @@
+"""What `sacct --json` prints, older layouts and newer ones, as the lines that `sacct -P` would print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fedsched.errors import TraceError, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEADER = (
+    "JobIDRaw|Cluster|Partition|User|Account|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|ReqCPUS|"
+    "NNodes|ConsumedEnergyRaw|JobID|AllocTRES|ReqTRES|QOS|Reservation|Constraints|Licenses|Suspended"
+)
+
+
+def lines_of(data: Any, path: str) -> Iterator[str]:
+    """Return a line of column names, and a line for each job of a parsed document.
+
+    The older layouts (openapi/dbv0.0.36 to 38) have plain numbers and one state; from data_parser v0.0.39 on a number
+    may be `{"set": true, "infinite": false, "number": 60}`, and from v0.0.40 on a job has a list of states. Times not
+    yet known are 0.
+    """
+    jobs = data.get("jobs") if isinstance(data, dict) else None
+    if not isinstance(jobs, list):
+        raise TraceError(f"{path}: it has no list of jobs, as sacct --json prints it.")
+    yield HEADER
+    for k, job in enumerate(jobs, 1):
+        if not isinstance(job, dict) or not isinstance(job.get("time"), dict):
+            what = "it is of squeue --json; dump with sacct --json" if isinstance(job, dict) else "it is no object"
+            raise TraceError(f"{path}, job {k}: {what}: no job of sacct's, which has its times under 'time'.")
+        yield "|".join(" ".join(shortened(text, 200).replace("|", " ").split()) for text in _texts(job))
+
+
+def _texts(job: dict[str, Any]) -> Iterator[str]:
+    times, state = _table(job, "time"), _table(job, "state").get("current")
+    if isinstance(state, list):
+        state = state[0] if state else ""
+    used, asked = (_counts(_table(job, "tres").get(kind)) for kind in ("allocated", "requested"))
+    required = _table(job, "required")
+    elapsed, end, start = (times.get(key) for key in ("elapsed", "end", "start"))
+    if start == times.get("eligible") and all(isinstance(one, int) for one in (elapsed, end, start)) and end:
+        # Older layouts say the eligible time in its place.
+        start = max(int(start or 0), int(end) - int(elapsed or 0) - _whole(times.get("suspended")))
+    yield _number(job.get("job_id"))
+    yield _name(job.get("cluster"))
+    yield _name(job.get("partition"))
+    yield _name(job.get("user") or _table(job, "association").get("user"))
+    yield _name(job.get("account"))
+    for time in (times.get("submission"), times.get("eligible"), start, end):
+        yield _number(time) if time else "Unknown"
+    yield _number(elapsed)
+    yield _number(times.get("limit"), "UNLIMITED")
+    yield _name(state)
+    yield _number(used.get("cpu", 0))
+    yield _number(asked.get("cpu", required.get("CPUs")))
+    yield _number(used.get("node", job.get("allocation_nodes")))
+    yield _number(used.get("energy"))
+    yield _kind(job)
+    for counts in (used, asked):
+        yield ",".join(f"{name}={count}" for name, count in counts.items())
+    yield _name(job.get("qos"))
+    yield _name(_table(job, "reservation").get("name") or "")
+    yield _name(job.get("constraints"))
+    yield _name(job.get("licenses"))
+    yield f"00:{min(_whole(times.get('suspended')), 5999) // 60:02d}:{_whole(times.get('suspended')) % 60:02d}"
+
+
+def _table(job: dict[str, Any], key: str) -> dict[str, Any]:
+    value = job.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _counts(resources: Any) -> dict[str, Any]:
+    """Return how much of each resource a list of them says: "cpu", "gres/gpu"."""
+    found = {}
+    for one in resources if isinstance(resources, list) else []:
+        if isinstance(one, dict):
+            name = "/".join(str(part) for part in (one.get("type"), one.get("name")) if part)
+            found[name] = one.get("count")
+    return found
+
+
+def _kind(job: dict[str, Any]) -> str:
+    """Return a job's name as sacct -P has it: 17_3 of an array, 17+1 of a heterogeneous job."""
+    for table, key, mark in (("array", "task_id", "_"), ("het", "job_offset", "+")):
+        group = _table(job, table)
+        if _whole(group.get("job_id")) and (part := _number(group.get(key))):
+            return f"{group['job_id']}{mark}{part}"
+    return _number(job.get("job_id"))
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _number(value: Any, infinite: str = "") -> str:
+    """Return a number as text, however it is wrapped; nothing where it is not set."""
+    if isinstance(value, dict):
+        if value.get("infinite"):
+            return infinite
+        value = value.get("number") if value.get("set") else None
+    return "" if value is None else str(value)
