@@ -155,8 +155,9 @@ def main() -> None:
         tried = instances(objective, rounds=options.rounds, logs=None if full else ("sample", "HPC2N"), smoke=smoke)
         comparison = compare(tried, methods, seeds, budget, path=path)
         jobs = [len(one.workload) for one in tried]
+        print(f"\n{comparison.reading}")
         print(
-            f"\n{objective}: {len(POLICIES)} policies and {len(searches)} searches on {len(tried)} packages of "
+            f"{objective}: {len(POLICIES)} policies and {len(searches)} searches on {len(tried)} packages of "
             f"{min(jobs)} to {max(jobs)} jobs, {len(seeds)} seed{'s' * (len(seeds) > 1)}, {budget}; medians"
         )
         figures = above(comparison)

@@ -90,14 +90,15 @@ def show(found: Found, objective: str) -> None:
             print(f"{method:<14}" + "".join(f"{row[size]:>9.2f}" for size in sizes))
 
 
-def draw(found: Found, objective: str, path: Path) -> None:
-    """Draw the three figures over package size."""
+def draw(found: Found, objective: str, path: Path, reading: str) -> None:
+    """Draw the three figures over package size, with what all runs had in common."""
     from matplotlib.figure import Figure
 
     from fedsched.plot import style
     from fedsched.plot.saving import save
 
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure.suptitle(reading, fontsize=9)
     panels = figure.subplots(1, 3)
     style_of = {method: k for k, method in enumerate(found["bound"])}  # a method looks the same in every panel
     for ax, (what, methods) in zip(panels, found.items(), strict=True):
@@ -133,6 +134,7 @@ def main() -> None:
     comparison = compare(tried, [*RIVALS, *searches], seeds, budget, path=None if smoke else RUNS)
     size_of = {instance.name: len(instance.workload) for instance in tried}
     found = by_size(comparison, size_of, [*RIVALS, *METHODS])
+    print(comparison.reading)
     print(f"{len(tried)} packages on the example federation, {budget}")
     for failure in dict.fromkeys(f"{one.method} on {one.instance}: {one.error}" for one in comparison.failed):
         print(f"failed: {failure}")
@@ -140,7 +142,7 @@ def main() -> None:
     if smoke:
         return
     draw({what: {name: row for name, row in of.items() if name != what} for what, of in found.items()},
-         options.objective, options.draw)  # fmt: skip
+         options.objective, options.draw, comparison.reading)  # fmt: skip
     if not full and options.objective == "makespan":
         figures = {f"{what}_{size}": found[what]["memetic"][size] for what in found for size in (10, 100, 500)}
         record("packages", {**figures, "evaluations": budget.evaluations or 0})

@@ -69,13 +69,14 @@ ROWS = (
     ),
     Row(
         "{heuristics.policies:whole} policies and {heuristics.searches:whole} searches, {heuristics.packages:whole} "
-        "packages on 8 federations, {heuristics.evaluations:whole} evaluations: memetic below EASY, medians; below the "
-        "best policy of each package",
+        "packages on 8 federations, all jobs waiting, run times known, {heuristics.evaluations:whole} evaluations: "
+        "memetic below EASY, medians; below the best policy of each package",
         "makespan {heuristics.makespan_easy:2} %, energy {heuristics.energy_easy:2} %, flow {heuristics.flow_easy:2} "
         "%; {heuristics.makespan_policy:1}, {heuristics.energy_policy:1}, {heuristics.flow_policy:1} %",
     ),
     Row(
-        "packages of 10, 100, 500 jobs: memetic's makespan below EASY's; above the lower bound, medians",
+        "packages of 10, 100, 500 jobs, all waiting, run times known: memetic's makespan below EASY's; above the lower "
+        "bound, medians",
         "{packages.easy_10:2}, {packages.easy_100:2}, {packages.easy_500:2} %; {packages.bound_10:2}, "
         "{packages.bound_100:2}, {packages.bound_500:2} %",
     ),

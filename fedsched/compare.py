@@ -60,7 +60,8 @@ def compare(
     ----------
     instances, methods, seeds, budget
         What is run: all combinations. A method is a search (a name of `fedsched.search.METHODS`), or a policy (of
-        `fedsched.simulate.POLICIES`), which is simulated with what a search knows: all jobs wait, run times are known;
+        `fedsched.simulate.POLICIES`), which is simulated; both under the instance's reading: by default all jobs wait
+        from the start and run times are known, unlike in `simulate` (`Instance(submits=, knowledge=)`);
         on a `GangInstance` a preset of `fedsched.gang.presets`, on a `MarketInstance` a method of `fedsched.market`;
         or an `Entrant`, any object with a `name` and a `run(instance, seed, budget)` that returns an `Outcome`.
     path
@@ -94,18 +95,7 @@ def compare(
             if progress is not None:
                 progress(done, len(tasks))
     # What the instance says today holds, not what was known when the run was made.
-    return Comparison(
-        tuple(
-            replace(
-                known[task.blank.key],
-                optimum=task.instance.optimum,
-                drawn=task.blank.drawn,
-                facts=task.blank.facts,
-                watts_assumed=task.blank.watts_assumed,
-            )
-            for task in tasks
-        )
-    )
+    return Comparison(tuple(_as_asked(known[task.blank.key], task) for task in tasks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +143,21 @@ def _tasks(
                 drawn=getattr(instance, "drawn", False),
                 facts=getattr(instance, "facts", ()),
                 watts_assumed=getattr(instance, "watts_assumed", False),
+                submits=getattr(instance, "submits", ""),
+                reading=getattr(instance, "reading", None),
+                clairvoyant=getattr(instance, "submits", "") == "keep" and getattr(entrant, "plans_ahead", False),
             ),
         )
         for instance, entrant, seed in product(instances, entrants, seeds)
     ]
+
+
+def _as_asked(record: RunRecord, task: _Task) -> RunRecord:
+    blank = task.blank
+    return replace(
+        record, optimum=task.instance.optimum, drawn=blank.drawn, facts=blank.facts, watts_assumed=blank.watts_assumed,
+        submits=blank.submits, reading=blank.reading, clairvoyant=blank.clairvoyant,
+    )  # fmt: skip
 
 
 def _baselines_of(entrant: Entrant) -> tuple[str, ...] | None:

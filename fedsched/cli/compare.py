@@ -6,12 +6,13 @@ import re
 import shlex
 import sys
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHECK_FAILED,
     INTERRUPTED,
+    NotTakenError,
     check_output,
     chosen_executor,
     load_federation,
@@ -24,7 +25,7 @@ from fedsched.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fedsched.comparison.instances import Comparable
     from fedsched.comparison.record import Blocks, Comparison
@@ -46,6 +47,10 @@ def command(
     evaluations: options.Evaluations = None,
     seconds: options.Seconds = None,
     baseline: tuple[str, ...] = (),
+    submits: options.Submits = "now",
+    knowledge: options.Knowledge = "runtime",
+    saturation: options.Saturation = "dynamic",
+    kill_at_estimate: options.KillAtEstimate = False,
     workers: options.Workers = 1,
     executor: options.Executor = None,
     against: str | None = None,
@@ -57,6 +62,10 @@ def command(
     json: options.Json = False,
 ) -> int:
     """Compare methods and policies on logs over seeds: medians, gaps to proven bounds, ranks, and who is ahead.
+
+    Unless told otherwise all jobs wait from the start and their run times are known, to searches and policies alike:
+    figures of `simulate` come with --submits keep --knowledge estimate, where searches are clairvoyant. The first line
+    says which it was.
 
     Parameters
     ----------
@@ -85,6 +94,8 @@ def command(
     --------
     fedsched compare sample --federation example --head 200 --package 40 --method memetic --method ga --seeds 5
         --evaluations 2000 --out runs.jsonl --report report.html
+    fedsched compare sample --nodes 128 --method easy --method fcfs --objective mean_wait --seeds 1 --submits keep
+        --knowledge estimate
     fedsched compare gang --method pinto-2014-s1 --method pinto-2014-s3 --objective mean_response --seeds 5
     """
     from fedsched.compare import Budget, compare
@@ -102,8 +113,12 @@ def command(
         raise unknown_name("method", against, method)
     simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
     budget = Budget(1 if simulated else evaluations, seconds)
+    reading = {
+        "submits": submits, "knowledge": knowledge, "saturation": saturation, "kill_at_estimate": kill_at_estimate,
+    }  # fmt: skip
     instances = instances_of(
-        traces, federation, nodes, head, package, objective, kind=from_, uplink=uplink, communication=communication
+        traces, federation, nodes, head, package, objective, reading, kind=from_, uplink=uplink,
+        communication=communication,
     )
     total = len(instances) * len(method) * seeds
     done = 0
@@ -151,6 +166,7 @@ def instances_of(
     head: int | None,
     package: int | None,
     objectives: tuple[str, ...],
+    reading: Mapping[str, Any],
     *,
     kind: str | None = None,
     uplink: Sequence[str] = (),
@@ -167,6 +183,12 @@ def instances_of(
     others = {"gang": GangInstance, "market": MarketInstance}
     found: list[Comparable] = [others[str(trace)](str(trace), objectives) for trace in traces if str(trace) in others]
     traces = [trace for trace in traces if str(trace) not in others]
+    if not traces:
+        usual = Instance.__dataclass_fields__
+        given = [option for option, value in reading.items() if value != usual[option].default]
+        if given:
+            name = given[0].replace("_", "-")
+            raise NotTakenError(given, f"--{name} says how a log's jobs are read; gang and market draw their own.")
     if traces:
         Objectives.of(objectives)
     labels = _labels(traces)
@@ -182,7 +204,7 @@ def instances_of(
             base = f"{label} on {where_label}" if where_label else label
             for k, part in enumerate(parts, 1):
                 name = f"{base} {size} #{k}" if len(parts) > 1 else f"{base} {size}"
-                found.append(Instance(name, part, machine, tuple(objectives)))
+                found.append(Instance(name, part, machine, tuple(objectives), **reading))
     return found
 
 
@@ -208,6 +230,7 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, fi
 
     overall, pairs = _tests(found, against, by, alpha)
     return {
+        "reading": found.reading,
         "measures": {measure: [asdict(row) for row in found.table(measure).rows] for measure in measures_of(found)},
         "measure": measures_of(found)[0],
         "ranks": found.ranks(by=by),
@@ -222,23 +245,34 @@ def as_json(found: Comparison, against: str | None, by: Blocks, alpha: float, fi
 
 def _read(instances: Sequence[Comparable]) -> list[dict[str, object]]:
     # What the logs' instances were read from; other simulators make their own jobs.
+    from dataclasses import asdict
+
     from fedsched.compare import Instance
 
     logs = [one for one in instances if isinstance(one, Instance)]
-    return [{"name": one.name, "jobs": len(one.workload), **reading_of(one.workload, one.federation)} for one in logs]
+    return [
+        {
+            "name": one.name, "jobs": len(one.workload), "submits": one.submits, **asdict(one.reading),
+            **reading_of(one.workload, one.federation),
+        }
+        for one in logs
+    ]  # fmt: skip
 
 
 def _tests(found: Comparison, against: str | None, by: Blocks, alpha: float) -> tuple[Friedman | str, Pairs | str]:
+    # Without the line that stands above all.
+    from dataclasses import replace
+
     from fedsched.errors import TooFewRunsError
 
     overall: Friedman | str
     pairs: Pairs | str
     try:
-        overall = found.friedman(by=by)
+        overall = replace(found.friedman(by=by), reading="")
     except TooFewRunsError as error:
         overall = str(error)
     try:
-        pairs = found.pairs(by=by, against=against, alpha=alpha)
+        pairs = replace(found.pairs(by=by, against=against, alpha=alpha), reading="")
     except TooFewRunsError as error:
         pairs = str(error)
     return overall, pairs

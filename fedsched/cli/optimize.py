@@ -148,6 +148,7 @@ def command(
 def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, object]:
     """Return the summary of a result, and of how its log was read, as a machine reads it."""
     return {
+        "reading": result.reading,
         **reading_of(workload, result.federation),
         "method": result.method,
         "seed": result.seed,

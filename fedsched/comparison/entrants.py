@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from fedsched.baselines import baseline_schedules, bounds_of, values_of
 from fedsched.comparison.instances import Instance
@@ -66,7 +66,11 @@ def _known(value: float | None) -> float | None:
 
 @runtime_checkable
 class Entrant(Protocol):
-    """Whatever can be run on an instance of its kind with a seed and a budget; what it raises is a failed run."""
+    """Whatever can be run on an instance of its kind with a seed and a budget; what it raises is a failed run.
+
+    One that plans with all submissions before it, as searches do, says `plans_ahead = True`: where jobs keep their
+    submit times it is marked clairvoyant.
+    """
 
     @property
     def name(self) -> str:
@@ -84,6 +88,7 @@ class SearchEntrant:
 
     name: str
     baselines: Sequence[str] | None = None
+    plans_ahead: ClassVar[bool] = True
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the front that `optimize` finds."""
@@ -97,6 +102,10 @@ class SearchEntrant:
             evaluations=budget.evaluations,
             seconds=budget.seconds,
             baselines=self.baselines,
+            submits=instance.submits,
+            knowledge=instance.knowledge,
+            saturation=instance.saturation,
+            kill_at_estimate=instance.kill_at_estimate,
             progress=False,  # the comparison's own is enough
         )
         if result.stop_reason == INTERRUPTED:
@@ -114,7 +123,7 @@ def _check(name: str, kind: str, instance: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PolicyEntrant:
-    """A policy of `fedsched.policies.POLICIES`, with what a search knows: all jobs wait, run times are known."""
+    """A policy of `fedsched.policies.POLICIES`, under the instance's reading as searches are."""
 
     name: str
 
@@ -125,7 +134,15 @@ class PolicyEntrant:
             raise unknown_name("method or policy", self.name, [*METHODS, *ALIASES, *POLICIES])
         _check(policy, "policy", instance)
         began = time.perf_counter()
-        problem = SearchProblem(instance.workload, instance.federation, Objectives.of(instance.objectives))
+        problem = SearchProblem(
+            instance.workload,
+            instance.federation,
+            Objectives.of(instance.objectives),
+            submits=instance.submits,
+            knowledge=instance.knowledge,
+            saturation=instance.saturation,
+            kill_at_estimate=instance.kill_at_estimate,
+        )
         schedules = baseline_schedules(problem, (policy,))
         values = values_of(problem, schedules.values())
         seconds = time.perf_counter() - began

@@ -10,8 +10,10 @@ from errno import EACCES, EAGAIN, EINVAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fedsched.comparison.reading import FORMER
 from fedsched.comparison.record import RunRecord
 from fedsched.errors import FedschedError, OutputError
+from fedsched.reading import SUBMITS, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +24,10 @@ BEGINNING = b'{"instance": '
 
 
 def read_records(path: str | PathLike[str]) -> list[RunRecord]:
-    """Return the runs in a file; a last line that was cut off is left out, any other damage is an error."""
+    """Return the runs in a file; a last line that was cut off is left out, any other damage is an error.
+
+    A line of before readings were recorded is a run with all jobs waiting and run times known: so all were made.
+    """
     if not Path(path).exists():
         return []
     try:
@@ -52,6 +57,7 @@ def _record_of(line: bytes) -> RunRecord:
     if not isinstance(data, dict):
         raise TypeError("a run is an object")
     baselines = data.get("baselines")
+    submits, reading = _reading_of(data)
     record = RunRecord(
         **{
             **data,
@@ -60,6 +66,8 @@ def _record_of(line: bytes) -> RunRecord:
             "front": tuple(tuple(values) for values in data["front"]),
             "bounds": tuple(data["bounds"]),
             "facts": tuple(data.get("facts", ())),
+            "submits": submits,
+            "reading": reading,
         }
     )
     texts = [record.instance, record.fingerprint, record.method, record.stop_reason, record.error]
@@ -69,11 +77,22 @@ def _record_of(line: bytes) -> RunRecord:
         raise TypeError("a name is no text")
     if not all(isinstance(number, int | float) for number in numbers):
         raise TypeError("a value is no number")
-    if not isinstance(record.drawn, bool) or not isinstance(record.watts_assumed, bool):
-        raise TypeError("whether seeds draw, and watts are assumed, is yes or no")
+    for answer in (record.drawn, record.watts_assumed, record.clairvoyant):
+        if not isinstance(answer, bool):
+            raise TypeError("whether seeds draw, watts are assumed, and a method is clairvoyant, is yes or no")
     if any(len(row) != len(record.objectives) for row in record.front):
         raise ValueError("a plan has another number of values than there are objectives")
     return record
+
+
+def _reading_of(data: dict[str, Any]) -> tuple[str, Reading | None]:
+    if "reading" not in data:
+        return ("", None) if data.get("drawn") else FORMER
+    if data["reading"] is None:
+        return "", None
+    if data["submits"] not in SUBMITS:
+        raise ValueError(f"submits is {' or '.join(SUBMITS)}")
+    return data["submits"], Reading(**data["reading"])
 
 
 def _is_run(line: bytes) -> bool:

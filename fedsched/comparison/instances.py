@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
 from fedsched import assumed, unmodelled
+from fedsched.errors import unknown_name
+from fedsched.reading import SUBMITS, Reading
 
 if TYPE_CHECKING:
     from fedsched.federation import Federation
@@ -44,19 +46,48 @@ class Comparable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A problem to compare methods on; `optimum` is the first objective's best value where it is known."""
+    """A problem to compare methods on.
+
+    Parameters
+    ----------
+    name, workload, federation, objectives
+        What tables call it, the jobs, what they run on, and what is minimised.
+    optimum
+        The first objective's best value where it is known.
+    submits
+        "now": all jobs wait already, as a package. "keep": they arrive at their submit times, as in `simulate`; a
+        search knows them in advance nevertheless, and is marked clairvoyant.
+    knowledge
+        "runtime": plans see true run times. "estimate": what users asked for, as in `simulate`.
+    saturation, kill_at_estimate
+        As in `simulate`.
+    """
 
     name: str
     workload: Workload
     federation: Federation
     objectives: tuple[str, ...] = ("makespan",)
     optimum: float | None = None
+    submits: str = field(default="now", kw_only=True)
+    knowledge: str = field(default="runtime", kw_only=True)
+    saturation: str = field(default="dynamic", kw_only=True)
+    kill_at_estimate: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         named = not isinstance(self.objectives, str) and all(isinstance(name, str) for name in self.objectives)
         if not named or not self.objectives:
             raise ValueError(f"Instance {self.name!r}: objectives={self.objectives!r} must be a tuple of names.")
         object.__setattr__(self, "objectives", tuple(self.objectives))
+        if self.submits not in SUBMITS:
+            raise unknown_name("submits", self.submits, SUBMITS)
+        _ = self.reading  # which checks the others
+
+    @property
+    def reading(self) -> Reading:
+        """Return how the model's open choices are made in it."""
+        return Reading(
+            knowledge=self.knowledge, saturation=self.saturation, kill_at_estimate=bool(self.kill_at_estimate)
+        )
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -70,7 +101,7 @@ class Instance:
         return self.federation.watts_assumed
 
     def fingerprint(self) -> str:
-        """Return a short name of everything that makes the problem."""
+        """Return a short name of jobs, machine and objectives; the reading is told beside it."""
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
         w = self.workload
         for column in (w.submit, w.tasks, w.runtime, w.estimate, w.compute_fraction, w.task_bandwidth, w.origin):

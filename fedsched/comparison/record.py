@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fedsched.assumed import ENERGIES, WATTS_MARK
+from fedsched.comparison.reading import FORMER, reading_of
 from fedsched.search.objectives import MAXIMISED
 from fedsched.text import one_line
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fedsched.comparison.scores import Scores
     from fedsched.comparison.statistics import Friedman, Pairs
     from fedsched.comparison.table import Table
+    from fedsched.reading import Reading
 
 Blocks = Literal["run", "instance"]
 
@@ -46,6 +48,9 @@ class RunRecord:
     drawn: bool = False  # each seed is a problem of its own
     facts: tuple[str, ...] = ()  # what of the log is not modelled, and what is assumed of the machine
     watts_assumed: bool = False
+    submits: str = ""  # of jobs and clusters, how they were read: "now" or "keep"
+    reading: Reading | None = None
+    clairvoyant: bool = False  # knew the submissions of jobs in advance, which no policy does
 
     def __str__(self) -> str:
         return one_line(f"the run of {self.method} on {self.instance}, seed {self.seed}")
@@ -53,9 +58,10 @@ class RunRecord:
     @property
     def key(self) -> tuple[object, ...]:
         """Return what makes this run the same as another."""
+        reading = (self.submits, self.reading)
         return (
             self.instance, self.fingerprint, self.method, self.seed, self.evaluations_allowed, self.seconds_allowed,
-            self.baselines,
+            self.baselines, None if reading == FORMER or self.reading is None else reading,
         )  # fmt: skip
 
     @property
@@ -89,6 +95,25 @@ class Comparison:
         if any(record.instance in drawn and not record.drawn for record in self.records):
             records = (replace(record, drawn=record.instance in drawn) for record in self.records)
             object.__setattr__(self, "records", tuple(records))
+        readings: dict[str, tuple[str, Reading | None]] = {}
+        for record in self.records:
+            said = (record.submits, record.reading)
+            if readings.setdefault(record.instance, said) != said:
+                raise ValueError(
+                    f"Comparison: the runs on {record.instance!r} were made under different readings "
+                    f"({readings[record.instance]} and {said}); keep those of one."
+                )
+
+    def __str__(self) -> str:
+        return str(self.table()) if self.records else "a comparison without runs"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    @property
+    def reading(self) -> str:
+        """Return in words what all runs have in common: whether all jobs waited, and what was known of them."""
+        return reading_of(self.records)
 
     @property
     def instances(self) -> tuple[str, ...]:
@@ -161,7 +186,7 @@ class Comparison:
         """Return the test of whether any two methods differ."""
         from fedsched.comparison.statistics import friedman
 
-        return friedman(self.scores(measure, by=by))
+        return replace(friedman(self.scores(measure, by=by)), reading=self.reading)
 
     def pairs(
         self, measure: str | None = None, *, by: Blocks = "run", against: str | None = None, alpha: float = 0.05
@@ -182,27 +207,28 @@ class Comparison:
         """
         from fedsched.comparison.statistics import pairs
 
-        return pairs(self.scores(measure, by=by), against=against, alpha=alpha)
+        return replace(pairs(self.scores(measure, by=by), against=against, alpha=alpha), reading=self.reading)
 
     def plot_ranks(self, measure: str | None = None, *, by: Blocks = "run", alpha: float = 0.05, ax: Any = None) -> Any:
         """Return the axes with the critical-difference diagram."""
         from fedsched.comparison.statistics import critical_difference
-        from fedsched.plot import ranks
+        from fedsched.plot import ranks, style
 
         scores = self.scores(measure, by=by)
         difference = critical_difference(len(scores.methods), len(scores.blocks), alpha)
-        return ranks.draw(scores.average_ranks(), difference=difference, alpha=alpha, ax=ax)
+        title = style.wrapped(self.reading)
+        return ranks.draw(scores.average_ranks(), difference=difference, alpha=alpha, title=title, ax=ax)
 
     def plot_profile(
         self, measure: str | None = None, *, by: Blocks = "run", most: float | None = None, ax: Any = None
     ) -> Any:
         """Return the axes with the performance profile, up to the factor `most` of the best."""
-        from fedsched.plot import profile
+        from fedsched.plot import profile, style
 
         scores = self.scores(measure, by=by)
         mark = self.mark(scores.measure)
         value = f"{scores.measure} ({mark})" if mark else scores.measure
-        return profile.draw(scores.costs(), value=value, most=most, ax=ax)
+        return profile.draw(scores.costs(), value=value, most=most, title=style.wrapped(self.reading), ax=ax)
 
     def report(
         self,

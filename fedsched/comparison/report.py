@@ -42,7 +42,8 @@ def page(comparison: Comparison, *, title: str = "", repeat: str = "", by: Block
     parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
     parts.append(_repeat(comparison, repeat))
     body = "\n".join(parts)
-    header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{escape(heading)}</h1></header>'
+    header = f'<header><p class="eyebrow">fedsched comparison</p><h1>{escape(heading)}</h1>'
+    header += f'<p class="lede">{escape(comparison.reading)}</p></header>' if comparison.reading else "</header>"
     return document(heading, f'{header}\n<main class="comparison">{body}</main>', pictures=True)
 
 
@@ -82,7 +83,7 @@ def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> 
             f"<p>{escape(about)}; {'more' if is_maximised(measure) else 'less'} is better.</p>" if about else "",
             replace(comparison.table(measure), facts=())._repr_html_(),
             "<h3>Ranks</h3>",
-            _attempt(lambda: f"<p>{escape(str(comparison.friedman(measure, by=by)))}.</p>"),
+            _attempt(lambda: f"<p>{escape(str(replace(comparison.friedman(measure, by=by), reading='')))}.</p>"),
             _attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),
             "<h3>Pairs</h3>",
             _attempt(lambda: _pairs(comparison.pairs(measure, by=by, alpha=alpha), by)),

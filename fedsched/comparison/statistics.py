@@ -39,9 +39,11 @@ class Friedman:
     chi_square_p: float
     f: float
     p: float
+    reading: str = ""
 
     def __str__(self) -> str:
         return (
+            f"{one_line(self.reading)}{chr(10) if self.reading else ''}"
             f"Friedman over {self.blocks} blocks and {self.methods} methods: chi² = {self.chi_square:.4g} "
             f"({probability(self.chi_square_p)}), Iman-Davenport F = {self.f:.4g} ({probability(self.p)})"
         )
@@ -92,11 +94,12 @@ class Pairs:
     alpha: float
     blocks: int
     pairs: tuple[Pair, ...]
+    reading: str = ""
 
     def __str__(self) -> str:
         pairs = f"{len(self.pairs)} pair{'s' * (len(self.pairs) > 1)}"
         head = f"{one_line(self.measure)}: Wilcoxon over {self.blocks} blocks, {pairs}, alpha = {self.alpha:g}"
-        return "\n".join([head, *(f"  {pair}" for pair in self.pairs)])
+        return "\n".join([*filter(None, [one_line(self.reading)]), head, *(f"  {pair}" for pair in self.pairs)])
 
     def verdict(self, first: str, second: str) -> str:
         """Return "ahead", "behind" or "no difference shown" of the first method against the second."""

@@ -38,6 +38,7 @@ class Row:
     reference: float
     kind: str  # of the reference: "optimum", "bound" or ""
     best: bool  # no method has a better median on this instance
+    clairvoyant: bool = False  # the method knew all submissions in advance
 
     def cells(self) -> tuple[str, ...]:
         """Return the row as text."""
@@ -45,7 +46,8 @@ class Row:
         quartiles = "" if self.median != self.median else f"{number(self.low)} – {number(self.high)}"
         gap = share(self.gap) if self.kind else ""
         median = number(self.median) + (" *" if self.best else "  ")
-        return (self.instance, self.method, str(self.runs), failed, median, quartiles, gap, self.kind)
+        method = f"{self.method} (clairvoyant)" if self.clairvoyant else self.method
+        return (self.instance, method, str(self.runs), failed, median, quartiles, gap, self.kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Table:
     rows: tuple[Row, ...]
     facts: tuple[str, ...] = ()  # what is not modelled and what is assumed
     mark: str = ""  # of values that follow from assumed figures
+    reading: str = ""  # what all runs had in common
 
     def __str__(self) -> str:
         lines = [HEADS, *(tuple(map(one_line, row.cells())) for row in self.rows)]
@@ -67,7 +70,8 @@ class Table:
             return "  ".join(side(c, w) for side, c, w in zip(sides, cells, widths, strict=True)).rstrip()
 
         head = f"{one_line(self.title())}; * = best median of the instance"
-        return "\n".join([head, *(text(line) for line in lines), *map(one_line, self.facts)])
+        lines = [*filter(None, [one_line(self.reading)]), head, *(text(line) for line in lines)]
+        return "\n".join([*lines, *map(one_line, self.facts)])
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
@@ -77,7 +81,8 @@ class Table:
             + "</tr>"
             for row in self.rows
         )
-        caption = escape(f"{self.title()}; * = best median of the instance")
+        title = f"{self.title()}; * = best median of the instance"
+        caption = "<br>".join(escape(line) for line in (self.reading, title) if line)
         facts = "".join(f"<p>{escape(fact)}</p>" for fact in self.facts)
         return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{facts}"
 
@@ -95,7 +100,9 @@ class Table:
             import pandas as pd
         except ImportError as error:
             raise MissingExtraError("to_pandas needs pandas: pip install 'fedsched[notebook]'.") from error
-        return pd.DataFrame([asdict(row) for row in self.rows])
+        frame = pd.DataFrame([asdict(row) for row in self.rows])
+        frame.attrs["reading"] = self.reading
+        return frame
 
 
 def table_of(comparison: Comparison, measure: str | None = None) -> Table:
@@ -123,9 +130,10 @@ def table_of(comparison: Comparison, measure: str | None = None) -> Table:
                 instance, method, len(runs), sum(bool(record.error) for record, _ in runs), middle, low, high,
                 gap=above / abs(reference) if kind else float("nan"), reference=reference, kind=kind,
                 best=middle == middle and math.isclose(middle, best[instance], rel_tol=SAME),
+                clairvoyant=any(record.clairvoyant for record, _ in runs),
             )
         )  # fmt: skip
-    return Table(name, tuple(rows), comparison.facts, comparison.mark(name))
+    return Table(name, tuple(rows), comparison.facts, comparison.mark(name), comparison.reading)
 
 
 def _quartiles(values: Sequence[float]) -> tuple[float, float, float]:

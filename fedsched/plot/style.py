@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fedsched.assumed import marked
 from fedsched.plot.gantt import COLOURS
-from fedsched.text import drawn
+from fedsched.text import drawn, one_line
 from fedsched.units import UNITS, scale_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ def dress(ax: Any, *, x: str, y: str, title: str = "") -> Any:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
+
+
+def wrapped(text: str) -> str:
+    """Return a sentence in lines that fit above axes of the usual width."""
+    return "\n".join(textwrap.wrap(one_line(text).replace("$", r"\$"), 80))
 
 
 def legend(ax: Any, entries: int) -> None:

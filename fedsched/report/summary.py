@@ -42,7 +42,7 @@ def lede(material: Material) -> str:
     parts = f", in {result.packages} packages" if result.packages else ""
     return (
         f"The {result.method} search looked at {result.evaluations:,} plans in {duration(result.seconds)}{parts} "
-        f"(where it stopped: {result.stop_reason}) and kept {found}."
+        f"(where it stopped: {result.stop_reason}) and kept {found}. Its reading: {result.reading}."
     )
 
 

@@ -30,7 +30,8 @@ def text(result: Result) -> str:
         cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
         return "  " + "  ".join(cells).rstrip()
 
-    return "\n".join([title(result), *(line(row) for row in (header, *body)), *map(one_line, remarks(result))])
+    rows = (line(row) for row in (header, *body))
+    return "\n".join([title(result), reading(result), *rows, *map(one_line, remarks(result))])
 
 
 def html(result: Result) -> str:
@@ -42,7 +43,8 @@ def html(result: Result) -> str:
 
     rows = "".join(cells(row, "td") for row in body)
     notes = "".join(f"<p>{escape(remark)}</p>" for remark in remarks(result))
-    return f"<div><p>{escape(title(result))}</p><table>{cells(header, 'th')}{rows}</table>{notes}</div>"
+    head = f"{escape(title(result))}<br>{escape(reading(result))}"
+    return f"<div><p>{head}</p><table>{cells(header, 'th')}{rows}</table>{notes}</div>"
 
 
 def title(result: Result) -> str:
@@ -53,6 +55,11 @@ def title(result: Result) -> str:
         f"{result.method}, seed {result.seed}: {jobs:,} jobs of {result.workload.name}{packages} on "
         f"{result.federation}; {result.evaluations:,} evaluations in {result.seconds:.1f} s ({result.stop_reason})"
     )
+
+
+def reading(result: Result) -> str:
+    """Return one line: which jobs waited and what was known, to plans and baselines alike."""
+    return f"Reading: {result.reading}."
 
 
 def table(result: Result) -> list[tuple[str, ...]]:
@@ -93,10 +100,6 @@ def remarks(result: Result) -> list[str]:
         why = "idle power dominates, so both want the same plan" if nearly else "there is something to trade"
         energy = assumed.marked("energy", "energy", result.federation)
         lines.append(f"the least makespan costs at least {share(result.energy_penalty)} {energy}: {why}")
-    if result.settings.submits == "keep":
-        lines.append("clairvoyant: the plan knows future submits")
-    if result.settings.knowledge == "runtime":
-        lines.append("plans and baselines know the true run times")
     if result.left_out:
         lines.append(f"left out for want of time: {', '.join(result.left_out)}")
     if result.settings.seconds is not None:

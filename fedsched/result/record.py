@@ -199,6 +199,17 @@ class Result:
         """Return what is assumed of the machine and of what jobs send, a few words each."""
         return assumptions(self.federation, self.workload)
 
+    @property
+    def reading(self) -> str:
+        """Return in words under what plans and baselines were made: which jobs waited, and what was known."""
+        from fedsched.reading import Reading, in_words
+
+        settings = self.settings
+        how = Reading(
+            knowledge=settings.knowledge, saturation=settings.saturation, kill_at_estimate=settings.kill_at_estimate
+        )
+        return in_words(settings.submits, how, "plans know")
+
     # ---- faces --------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fedsched import cli
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,6 +21,18 @@ LOG = ("sample", "--federation", "example", "--head", "45", "--package", "20", "
 def call(call: Callable[..., tuple[int, str, str]]) -> Callable[..., tuple[int, str, str]]:
     """Return a function that runs `fedsched compare` in this process: exit status, output, errors."""
     return lambda *arguments: call("compare", *arguments)
+
+
+@pytest.fixture
+def simulated(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Return a function that runs any command in this process."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        status = cli.run([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
 
 
 def options(*methods: str) -> tuple[str, ...]:
@@ -160,3 +174,31 @@ def test_gangs_and_markets_are_compared_too(call: Callable[..., Any]) -> None:
     status, _, err = call("gang", *options("pinto-2014-s1"), "--objective", "makespan", "--seeds", 1)
     assert status == 2
     assert "mean_response" in err
+
+
+def test_a_policy_waits_as_in_simulate(call: Callable[..., Any], simulated: Callable[..., Any]) -> None:
+    """Tests that --submits keep --knowledge estimate gives `simulate`'s figure, and that the first line says which."""
+    words = ("sample", "--nodes", 128, "--objective", "mean_wait", *options("easy"), "--seeds", 1)
+    simulate = json.loads(simulated("simulate", "sample", "--nodes", 128, "--policy", "easy", "--json")[1])
+    usual = call(*words)[1].splitlines()
+    assert usual[0] == "Reading: all jobs wait from the start; run times are known (clairvoyant)."
+    kept = (*words, "--submits", "keep", "--knowledge", "estimate")
+    assert call(*kept)[1].startswith("Reading: jobs arrive at their submit times; run times are unknown, estimates")
+    found = json.loads(call(*kept, "--json")[1])
+    assert found["measures"]["mean_wait"][0]["median"] == simulate["metrics"]["mean_wait"]
+    assert next(iter(found)) == "reading"
+    assert found["reading"] in call(*kept)[1]
+    one = found["instances"][0]
+    assert (one["submits"], one["knowledge"], one["saturation"], one["same_time"]) == (
+        "keep",
+        "estimate",
+        "dynamic",
+        "batch",
+    )
+
+
+def test_what_draws_its_own_jobs_takes_no_reading(call: Callable[..., Any]) -> None:
+    """Tests that an option that would change nothing for gangs and markets is refused, not dropped."""
+    status, _, err = call("market", *options("css"), "--objective", "cost", "--seeds", 1, "--submits", "keep")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--submits says how a log's jobs are read" in err
