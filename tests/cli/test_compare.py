@@ -131,7 +131,7 @@ def test_logs_of_the_same_name_are_told_apart(call: Callable[..., Any], tmp_path
         ((*LOG, "--alpha", "2"), "alpha=2.0 must lie between 0 and 1"),
         ((*LOG, "--against", "moga"), "Unknown method 'moga'"),
         ((*LOG, "--out", "runs.txt"), "a list of runs is"),
-        ((*LOG, "--report", "no/report.html"), "the folder no does not exist"),
+        ((*LOG, "--report", "no/report.html"), "no does not exist"),
         (("none.swf", "--evaluations", "1"), "there is no such file"),
     ],
 )
