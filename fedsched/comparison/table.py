@@ -70,8 +70,8 @@ class Table:
             return "  ".join(side(c, w) for side, c, w in zip(sides, cells, widths, strict=True)).rstrip()
 
         head = f"{one_line(self.title())}; * = best median of the instance"
-        lines = [*filter(None, [one_line(self.reading)]), head, *(text(line) for line in lines)]
-        return "\n".join([*lines, *map(one_line, self.facts)])
+        said = [*filter(None, [one_line(self.reading)]), head, *(text(line) for line in lines)]
+        return "\n".join([*said, *map(one_line, self.facts)])
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{name}</th>' for name in HEADS)
