@@ -117,7 +117,15 @@ def command(
         "submits": submits, "knowledge": knowledge, "saturation": saturation, "kill_at_estimate": kill_at_estimate,
     }  # fmt: skip
     instances = instances_of(
-        traces, federation, nodes, head, package, objective, reading, kind=from_, uplink=uplink,
+        traces,
+        federation,
+        nodes,
+        head,
+        package,
+        objective,
+        reading,
+        kind=from_,
+        uplink=uplink,
         communication=communication,
     )
     total = len(instances) * len(method) * seeds
