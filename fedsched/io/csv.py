@@ -36,12 +36,26 @@ def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
     """
     about = json.dumps({name: getattr(workload, name) for name in _ABOUT}, ensure_ascii=False)
     table = columns_of_workload(workload)
-    columns = [values.tolist() if name in NAMED else number_texts(values) for name, values in table.items()]
+    columns = [
+        list(map(guarded, values.tolist())) if name in NAMED else number_texts(values) for name, values in table.items()
+    ]
     with atomic_text(path) as out:
         out.write(f"{MARK}{about}\n")
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow(table)
         rows.writerows(zip(*columns, strict=True))
+
+
+FORMULAS = ("=", "+", "-", "@")
+
+
+def guarded(name: str) -> str:
+    """Return a name as a cell that no spreadsheet takes for a formula: behind an apostrophe, where it began as one."""
+    return f"'{name}" if name.lstrip("'").startswith(FORMULAS) else name
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULAS) else cell
 
 
 def read_csv(path: str | PathLike[str]) -> Workload:
@@ -123,7 +137,7 @@ def _column(
     name: str, texts: tuple[str, ...], at: list[int], path: str | PathLike[str], *, decimal: str
 ) -> NDArray[Any]:
     if name in NAMED:
-        return np.array(texts, dtype=object)
+        return np.array([_unguarded(text) for text in texts], dtype=object)
     kind = int if name in WHOLE else float
     values = []
     for text, line in zip(texts, at, strict=True):

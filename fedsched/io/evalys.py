@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.io.atomic import atomic_text
+from fedsched.io.csv import guarded
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -44,7 +45,7 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
             rows.writerow(
                 (
                     int(w.id[j]),
-                    w.name,
+                    guarded(w.name),
                     f"delay{float(w.runtime[j])!r}",
                     submit,
                     int(w.tasks[j]),

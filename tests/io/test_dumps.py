@@ -153,3 +153,13 @@ def test_damaged_json_is_our_own_error(tmp_path_factory: pytest.TempPathFactory,
         read(path)
     for line in list(lines_of({"jobs": [new(1, 1700000000)]}, "a")):
         assert line.count("|") == 23
+
+
+def test_no_name_is_a_formula_and_every_name_comes_back(tmp_path: Path) -> None:
+    """Tests that a spreadsheet finds no formula in a name's cell, and that reading gives every name unchanged."""
+    names = ["=cmd", "+1", "-rf", "@a", "'=cmd", "''@b", "'plain'", "plain"]
+    jobs = fs.Workload(submit=range(8), tasks=[1] * 8, runtime=[5] * 8, sites=names, origin=range(8))
+    fs.write(jobs, tmp_path / "a.csv")
+    assert read(tmp_path / "a.csv") == jobs
+    cells = (tmp_path / "a.csv").read_text().splitlines()[2:]
+    assert not any(cell[:1] in "=+@-" for line in cells for cell in line.split(",")[5:6])
