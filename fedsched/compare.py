@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import BrokenExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import product
@@ -19,6 +20,7 @@ from fedsched.comparison.markets import MarketEntrant, MarketInstance
 from fedsched.comparison.naming import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.errors import FedschedError
+from fedsched.executors import LEFT, ended_of, unknown_to_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -192,6 +194,7 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
     ended: SimpleQueue[Future[RunRecord]] = SimpleQueue()
     lost: dict[int, Exception] = {}
     kept = 0
+    future: Future[RunRecord] | None
     try:
         for k, task in enumerate(tasks):
             try:
@@ -202,7 +205,10 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
             futures[future] = k
             future.add_done_callback(ended.put)
         while futures:
-            future = ended.get()
+            future = ended_of(executor, ended)
+            if future is None:
+                lost |= dict.fromkeys(futures.values(), BrokenExecutor(LEFT))
+                break
             k = futures.pop(future)
             try:
                 record = future.result()
@@ -217,9 +223,10 @@ def _on_executor(executor: Executor, tasks: Sequence[_Task]) -> Generator[RunRec
             future.cancel()
     if lost:
         first = min(lost)
-        cause = lost[first]
+        stranger = unknown_to_workers(tasks[first]) if isinstance(lost[first], BrokenExecutor) else ""
+        cause = TypeError(stranger) if stranger else lost[first]
         others = len(tasks) - kept - 1
-        why = shorten(f"{type(cause).__name__}: {cause}", 200, placeholder=" …").rstrip(".: ")
+        why = shorten(f"{type(cause).__name__}: {cause}", 300, placeholder=" …").rstrip(".: ")
         raise FedschedError(
             f"The executor failed at {tasks[first].blank}{f' and {others} others' if others else ''} "
             f"({why}); what ended is kept: call again with the same path for the rest."

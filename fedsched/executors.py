@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import io
 import os
+import pickle
+import sys
 import threading
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 KINDS = ("threads", "processes", "dask:ADDRESS", "mpi")
 BACKOFF = 1e-4  # seconds at most between two looks of MPI: a heavy message needs many of them to get through
 GLANCE = 0.25  # seconds between two looks at what a worker compiles, where somebody watches that
+LEFT = "Dask's client was closed"
 TRIALS = 3  # times that a task is tried before it is blamed for the deaths of its workers
 
 
@@ -55,6 +59,9 @@ class Processes(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Return the future of what the function gives, called in a worker process."""
+        stranger = unknown_to_workers((fn, args, kwargs))
+        if stranger:
+            raise TypeError(stranger)
         return self._threads.submit(self._run, fn, args, kwargs)
 
     @property
@@ -88,6 +95,63 @@ class Processes(Executor):
                     worker = self._idle.get_nowait()
                     if worker is not None:
                         worker.shutdown()
+
+
+def unknown_to_workers(task: object) -> str:
+    """Return the error about what a task holds that new processes cannot find; "" where there is nothing of the kind.
+
+    A function of a notebook, or of a prompt, travels as a name in a program that nobody but this process has. A worker
+    that cannot find it dies, and looks as if it had been lost.
+    """
+    main = sys.modules["__main__"]
+    if getattr(main, "__spec__", None) is not None or hasattr(main, "__file__"):
+        return ""  # a program, which workers read too
+    found: list[str] = []
+
+    class Search(pickle.Pickler):
+        def reducer_override(self, part: Any) -> Any:
+            if getattr(part, "__module__", "") == "__main__" and hasattr(part, "__qualname__"):
+                found.append(part.__qualname__)
+            return NotImplemented
+
+    with suppress(Exception):  # what cannot be sent at all is another error
+        Search(io.BytesIO()).dump(task)
+    if not found:
+        return ""
+    return (
+        f"{found[0]!r} is defined in a notebook or at a prompt, where worker processes cannot find it: write it into a "
+        "module (a .py file) and import it from there, or take threads."
+    )
+
+
+def has_left(executor: Executor | None) -> bool:
+    """Return whether the Dask client behind an executor is closed: what was under way may then never end."""
+    return getattr(_client_of(executor), "status", "") in ("closing", "closed")
+
+
+def ended_of(executor: Executor | None, ended: SimpleQueue[Future[Any]]) -> Future[Any] | None:
+    """Return the next future of a queue that they are put into as they end; None where no more will come."""
+    if _client_of(executor) is None:
+        return ended.get()
+    while True:
+        gone = has_left(executor)
+        with suppress(Empty):
+            return ended.get(timeout=GLANCE)
+        if gone:
+            return None
+
+
+def result_of(executor: Executor | None, future: Future[Any]) -> Any:
+    """Return what a future gives, or raise where it will never give anything."""
+    ended: SimpleQueue[Future[Any]] = SimpleQueue()
+    future.add_done_callback(ended.put)
+    if ended_of(executor, ended) is None:
+        raise BrokenExecutor(LEFT)
+    return future.result()
+
+
+def _client_of(executor: Executor | None) -> object:
+    return getattr(executor, "_client", None)
 
 
 class _Worker:

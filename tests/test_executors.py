@@ -9,10 +9,11 @@ import re
 import signal
 import subprocess
 import sys
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +22,7 @@ from executor_cases import EVALUATIONS, Mortal, broken_within, found, mortals, s
 from fedsched import cli
 from fedsched.compare import read_records
 from fedsched.errors import FedschedError
-from fedsched.executors import Processes, executor_named
+from fedsched.executors import Processes, executor_named, unknown_to_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -377,3 +378,85 @@ def test_the_cluster_pages_scripts_are_sound(tmp_path: Path) -> None:
     assert len(commands) >= 2
     for kind, words in commands:
         assert set(re.findall(r"--[a-z-]+", words)) <= known[kind]
+
+
+class Leaving(ThreadPoolExecutor):
+    """A Dask client's executor whose client is closed when so many tasks have ended: of the others nothing is heard."""
+
+    def __init__(self, answered: int) -> None:
+        super().__init__(1)
+        self.answered = answered
+        self._client = SimpleNamespace(status="running")
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return a future that ends, or never."""
+        if self.answered:
+            self.answered -= 1
+            return super().submit(fn, *args, **kwargs)
+        self._client.status = "closed"
+        return Future()
+
+
+def test_a_client_that_is_closed_leaves_nobody_waiting(tmp_path: Path) -> None:
+    """A Dask client that is closed while results are on their way ends a comparison with an error, not never."""
+    path = tmp_path / "runs.jsonl"
+    with (
+        Leaving(2) as executor,
+        pytest.raises(FedschedError, match=r"and 3 others \(BrokenExecutor: Dask's client was"),
+    ):
+        mortals(executor, Mortal(str(tmp_path)), path=path)
+    assert len(read_records(path)) == 2
+
+
+@pytest.mark.compiled
+def test_a_search_ends_where_the_client_is_closed() -> None:
+    """A search on islands whose Dask client is closed ends with the best that it began with, and a warning."""
+    with Leaving(0) as executor, pytest.warns(RuntimeWarning, match=r"lost with its worker \(BrokenExecutor: Dask's"):
+        assert search(executor).evaluations < EVALUATIONS
+
+
+NOTEBOOK = """
+import fedsched as fs
+from fedsched.compare import Budget, Instance, Outcome, compare
+from fedsched.executors import Processes
+
+class Own:
+    name = "own"
+    def run(self, instance, seed, budget):
+        return Outcome(((1.0,),))
+
+def late(metrics):
+    return metrics["makespan"]
+
+jobs, cluster = fs.Workload.example().head(5), fs.Federation.example()
+with Processes(1) as executor:
+    for call in (
+        lambda: executor.submit(late, {}),
+        lambda: compare([Instance("a", jobs, cluster)], [Own()], [0, 1], Budget(1), executor=executor),
+    ):
+        try:
+            call()
+        except Exception as error:
+            print(type(error).__name__, error)
+    print(executor.submit(int, "7").result(), executor.deaths)
+"""
+
+
+def test_what_a_notebook_defines_is_named_before_it_is_sent() -> None:
+    """A function or class of a notebook that worker processes cannot find is one clear error, and no worker dies."""
+    done = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK], capture_output=True, text=True, check=False, env=ENVIRONMENT
+    )
+    first, second, third = done.stdout.splitlines()
+    assert first.startswith(
+        "TypeError 'late' is defined in a notebook or at a prompt, where worker processes cannot find"
+    )
+    assert "'Own' is defined in a notebook or at a prompt" in second
+    assert "write it into a module" in second
+    assert second.startswith("FedschedError The executor failed at the run of own on a, seed 0 and 1 others")
+    assert third == "7 0"
+
+
+def test_the_functions_of_a_program_and_of_modules_travel() -> None:
+    """What worker processes can import is no stranger to them, nor is what a library made on the way."""
+    assert unknown_to_workers((search, mortals, Mortal("."), len)) == ""

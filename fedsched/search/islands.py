@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from textwrap import shorten
@@ -12,6 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from fedsched.executors import result_of, unknown_to_workers
 from fedsched.io.trees import Saved, pack, unpack
 from fedsched.search.crowding import least_crowded
 from fedsched.search.driver import drive
@@ -193,14 +195,17 @@ class Archipelago:
     def _result(self, k: int, epoch: Epoch, future: Future[Landing | Raised]) -> Landing | Raised:
         for _ in range(TRIALS - 1):
             with suppress(Exception):  # the executor's, whatever it is: the search's own is a result
-                return future.result()
+                return result_of(self.executor, future)
             future = self._submit(k, epoch)  # a lost epoch is lived again
         try:
-            return future.result()
+            return result_of(self.executor, future)
         except Exception as error:
             raise self._lost(k, epoch, error) from error
 
     def _lost(self, k: int, epoch: Epoch, error: Exception) -> Exception:
+        stranger = unknown_to_workers(epoch)
+        if stranger and isinstance(error, BrokenExecutor | TypeError):
+            return TypeError(stranger)
         why = shorten(f"{type(error).__name__}: {error}", 200, placeholder=" …").rstrip(".: ")
         if isinstance(error, pickle.PicklingError | AttributeError | TypeError) and not _pickles(epoch):
             return TypeError(
