@@ -17,7 +17,7 @@ from fedsched.errors import InfeasibleError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.simulation import RunningJobs
     from fedsched.federation import Federation
@@ -79,6 +79,11 @@ def assign(
     return _Mapper(workload, federation, heuristic, caps, t0, running).run()
 
 
+def _after(end: ArrayLike, begin: ArrayLike) -> Floats:
+    # Ends as the clock tells them apart from what they are the ends of (readings 0 and 8)
+    return np.asarray(np.maximum(end, np.nextafter(begin, np.inf)))
+
+
 class _Site:
     """Where one job may run: a cluster, or several taken together, as nested sets of its fastest groups."""
 
@@ -122,7 +127,7 @@ class _Site:
         for i, slowdown in enumerate(self.slowdowns):
             row = np.searchsorted(self.reached[i], tasks)
             begin = np.maximum(self.times[np.minimum(row, final)], max(self.latest[self.columns[i]].max(), now))
-            end = begin + estimate * (sigma * slowdown + (1.0 - sigma))
+            end = _after(begin + estimate * (sigma * slowdown + (1.0 - sigma)), begin)
             better = (row <= final) & (end < best)  # a faster level wins a tie
             best[better], start[better], level[better] = end[better], begin[better], i
         return best, start, level
@@ -139,7 +144,7 @@ class _Site:
             if row == self.times.size:
                 continue
             begin = max(float(self.times[row]), float(self.latest[columns][limit[columns] > 0].max()), now)
-            end = begin + estimate * (sigma * slowdown + (1.0 - sigma))
+            end = float(_after(begin + estimate * (sigma * slowdown + (1.0 - sigma)), begin))
             if end < best:
                 best, start, level = end, begin, i
         return best, start, level
@@ -216,7 +221,7 @@ class _Mapper:
         # All nodes from t0 on, but for those of running jobs, which come at their planned ends (reading 8).
         times, counts = np.array([self.t0]), self.nodes[None]
         if running is not None and running.rows.size:
-            ends = np.maximum(running.planned_end, np.nextafter(self.t0, np.inf))
+            ends = _after(running.planned_end, self.t0)
             by_end = np.argsort(ends, kind="stable")
             times = np.concatenate((times, ends[by_end]))
             counts = np.concatenate((self.nodes[None] - running.counts.sum(axis=0), running.counts[by_end]))

@@ -106,6 +106,11 @@ class Result:
 # ---------------------------------------------------------------------------------------------- slowdowns
 
 
+def ends_at(end: float, now: float) -> float:
+    """Return an end that is computed at `now` and lies after it, were it too near for the clock (reading 0)."""
+    return end if end > now else math.nextafter(now, math.inf)
+
+
 def slowest_speed(counts: Counts, machine: Machine) -> float:
     """Return the speed of the slowest node used."""
     return min(group.speed for group, x in zip(machine.groups, counts, strict=True) if x > 0)
@@ -466,8 +471,8 @@ class Simulation:
             job = self.jobs[record.job]
             if not record.rated:
                 record.tc = time_cost(job, record.counts, loads, self.machine)
-                record.finish = record.start + record.work_left * record.tc  # eq. 1.6
-                record.planned_end = record.start + record.estimate_left * record.tc
+                record.finish = ends_at(record.start + record.work_left * record.tc, record.start)  # eq. 1.6
+                record.planned_end = ends_at(record.start + record.estimate_left * record.tc, record.start)
                 record.rated = True
             elif not self.static and record.finish > self.now:
                 tc = time_cost(job, record.counts, loads, self.machine)
@@ -477,8 +482,8 @@ class Simulation:
                     record.estimate_left -= passed
                     record.since = self.now
                     record.tc = tc
-                    record.finish = self.now + record.work_left * tc
-                    record.planned_end = self.now + record.estimate_left * tc
+                    record.finish = ends_at(self.now + record.work_left * tc, self.now)
+                    record.planned_end = ends_at(self.now + record.estimate_left * tc, self.now)
 
     # ---------------------------------------------------------------------------------- what decisions see
 
@@ -497,7 +502,7 @@ class Simulation:
 
         Of a job whose finish is pending it is just after now, too: its nodes are free already, its links are not.
         """
-        return record.planned_end if record.planned_end > self.now else self.just_after()
+        return ends_at(record.planned_end, self.now)
 
     def just_after(self) -> float:
         return math.nextafter(self.now, math.inf)
@@ -574,7 +579,7 @@ class Simulation:
                 estimate_left=job.estimate,
                 since=self.now,
                 finish=math.inf,
-                planned_end=self.now + planned_duration(job, counts, self.machine),
+                planned_end=ends_at(self.now + planned_duration(job, counts, self.machine), self.now),
                 rated=False,
             )
         )
@@ -658,7 +663,7 @@ class Simulation:
         return self.now, [nodes - x for nodes, x in zip(self.free_at(self.now), counts, strict=True)]
 
     def ends_after(self, shadow: float, j: int, counts: Counts) -> bool:
-        return self.now + planned_duration(self.jobs[j], counts, self.machine) > shadow
+        return ends_at(self.now + planned_duration(self.jobs[j], counts, self.machine), self.now) > shadow
 
     def conservative(self, queue: list[int]) -> None:
         """Plan all jobs in queue order and start those that are due now (reading 12)."""
@@ -684,15 +689,15 @@ class Simulation:
             | {time for r in reservations for time in (r.start, r.end)}
         )
         for begin in breakpoints:
-            end = begin + shortest_duration(job, self.machine)
+            end = ends_at(begin + shortest_duration(job, self.machine), begin)
             while True:
-                window = [time for time in breakpoints if begin <= time < max(end, math.nextafter(begin, math.inf))]
+                window = [time for time in breakpoints if begin <= time < end]
                 free = [min(nodes) for nodes in zip(*(self.free_at(t, reservations) for t in window), strict=True)]
                 loads = [max(load) for load in zip(*(self.loads_at(t, reservations) for t in window), strict=True)]
                 counts = self.place_on(j, free, loads)
                 if counts is None:
                     break
-                needed = begin + planned_duration(job, counts, self.machine)
+                needed = ends_at(begin + planned_duration(job, counts, self.machine), begin)
                 if needed <= end:
                     return Reservation(j, begin, needed, counts)
                 end = needed

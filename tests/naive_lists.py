@@ -45,7 +45,7 @@ class Predictor:
         self.latest = [t0 for _ in machine.uplinks]  # the last start in each cluster
         self.horizon = t0
         for end, counts in held:
-            self.take(counts, t0, max(end, math.nextafter(t0, math.inf)))
+            self.take(counts, t0, naive.ends_at(end, t0))
 
     def take(self, counts: naive.Counts, start: float, end: float) -> None:
         """Hold nodes that are available at the start until the end."""
@@ -78,7 +78,8 @@ class Predictor:
                 free = self.free_at(start)
                 usable = [min(free[g], caps[g]) if g in level else 0 for g in range(len(free))]
                 if sum(usable) >= job.tasks:
-                    end = start + job.estimate * (job.sigma * (1.0 / speed) + (1.0 - job.sigma))
+                    seconds = job.estimate * (job.sigma * (1.0 / speed) + (1.0 - job.sigma))
+                    end = naive.ends_at(start + seconds, start)
                     if best is None or end < best.end:
                         best = Place(end, start, level, self.fill(job, level, free, usable))
                     break

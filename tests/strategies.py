@@ -21,6 +21,8 @@ UPLINKS = (math.inf, 0.3, 1.0, 2.5, 10.0)
 BANDWIDTHS = (0.0, 0.5, 1.0, 3.3)
 SIGMAS = (0.0, 0.25, 0.5, 0.6, 0.9, 1.0)
 GRAINS = (1.0, 0.1, 1 / 3, 60.0)  # the unit of a workload's times: whole, decimal, periodic, minutes
+EPOCH = 1.7e9  # where the clock's resolution is 2.4e-7 s
+BELOW = (1e-9, 1e-7, 1.3e-7)  # times that the clock of then cannot tell from nothing, or hardly
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,16 @@ def workloads(
     return jobs
 
 
+def at_epoch(jobs: list[naive.Job], chance: Callable[[], float]) -> list[naive.Job]:
+    """Return the jobs submitted at epoch times, a third of run times and of estimates below what its clock tells."""
+    moved = [replace(job, submit=EPOCH + job.submit) for job in jobs]
+    for field in ("runtime", "estimate"):
+        for j, job in enumerate(moved):
+            place = int(3 * len(BELOW) * chance())
+            moved[j] = replace(job, **{field: BELOW[place]}) if place < len(BELOW) else job
+    return moved
+
+
 @st.composite
 def settings(draw: st.DrawFn, *, jobs: int | None = None) -> Settings:
     """Return every combination of options; with a number of jobs, explicit permutations as orders too."""
@@ -178,15 +190,26 @@ def settings(draw: st.DrawFn, *, jobs: int | None = None) -> Settings:
 
 
 @st.composite
-def scenarios(draw: st.DrawFn, /, *, max_jobs: int = 9, without_contention: bool = False, **fixed: Any) -> Scenario:
+def scenarios(
+    draw: st.DrawFn,
+    /,
+    *,
+    max_jobs: int = 9,
+    without_contention: bool = False,
+    epoch: bool | None = None,
+    **fixed: Any,
+) -> Scenario:
     """Return a federation, a workload that is feasible on it and settings, of which some may be fixed.
 
-    Now and then a job is submitted at the very instant at which another one ends.
+    Now and then a job is submitted at the very instant at which another one ends, and now and then (always or never,
+    where `epoch` says so) all are submitted at epoch times.
     """
     machine = draw(federations())
     placement = fixed.get("placement") or draw(st.sampled_from(naive.PLACEMENT))
     jobs = draw(workloads(machine, placement, max_jobs=max_jobs, without_contention=without_contention))
     chosen = replace(draw(settings(jobs=len(jobs))), placement=placement)
+    if epoch if epoch is not None else draw(st.integers(0, 3)) == 0:
+        jobs = at_epoch(jobs, lambda: draw(st.floats(0, 1, exclude_max=True)))
     scenario = Scenario(machine, jobs, replace(chosen, **fixed))
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         late, ended = draw(st.sampled_from(range(len(jobs)))), draw(st.sampled_from(range(len(jobs))))
@@ -194,8 +217,8 @@ def scenarios(draw: st.DrawFn, /, *, max_jobs: int = 9, without_contention: bool
     return scenario
 
 
-def random_scenario(seed: int, *, max_jobs: int = 14, **fixed: Any) -> Scenario:
-    """Return the scenario of a seed: the same federations, jobs and settings, drawn evenly.
+def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None, **fixed: Any) -> Scenario:
+    """Return the scenario of a seed: the same federations, jobs and settings, drawn evenly; every fifth at the epoch.
 
     Hypothesis leans to simple examples. Orders that turn on the last bit of a float, or on a job that arrives
     just as a crowded link clears, want many busy ones; these come at a millisecond apiece and do not shrink.
@@ -234,6 +257,8 @@ def random_scenario(seed: int, *, max_jobs: int = 14, **fixed: Any) -> Scenario:
             user=rng.randint(-1, 2),
         )
         jobs.append(made_feasible(job, machine, placement))
+    if seed % 5 == 4 if epoch is None else epoch:
+        jobs = at_epoch(jobs, rng.random)
 
     def order() -> str | tuple[int, ...]:
         return rng.choice((*naive.ORDERS, tuple(rng.sample(range(len(jobs)), len(jobs)))))

@@ -11,6 +11,7 @@ import strategies
 
 import fedsched as fs
 from fedsched.checking import violations
+from fedsched.metrics import NAMES
 
 
 def good() -> fs.Schedule:
@@ -141,13 +142,47 @@ def test_caps_and_allowed_clusters_are_checked() -> None:
         replace(schedule, workload=only_b).verify()
 
 
-def test_wrong_claims_are_found() -> None:
-    """A wrong energy, makespan or mean wait is named with both values."""
+@pytest.mark.parametrize("field", NAMES)
+def test_wrong_claims_are_found(field: str) -> None:
+    """A wrong value of any column of the metric row is named with both values; so is NaN, but where it may stand."""
     schedule = good()
-    for field in ("energy", "makespan", "mean_wait"):
-        wrong = replace(schedule.metrics(), **{field: 1.0})
-        with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as 1,"):
-            schedule.verify(claimed=wrong)
+    claimed = schedule.metrics()
+    with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as 0.125, but .* make it"):
+        schedule.verify(claimed=replace(claimed, **{field: 0.125}))
+    close = getattr(claimed, field) * 1.0001 + 1e-4
+    with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as"):
+        schedule.verify(claimed=replace(claimed, **{field: close}))
+    unknown = replace(claimed, **{field: np.nan})
+    if field in ("user_spread", "loss_of_capacity", "saturated_seconds"):
+        schedule.verify(claimed=unknown)
+    else:
+        with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as nan"):
+            schedule.verify(claimed=unknown)
+
+
+@pytest.mark.parametrize("row", range(4))
+def test_a_finish_is_checked_as_closely_at_epoch_times(row: int) -> None:
+    """What counts is how long a job runs, not how late on the clock: a millisecond off is found in 2023, too."""
+    workload = good().workload
+    late = replace(workload, submit=workload.submit + 1.7e9)
+    schedule = fs.simulate(late, good().federation, "easy")
+    schedule.verify(claimed=schedule.metrics())
+    finish = np.array(schedule.finish)
+    finish[row] -= 1e-3
+    with pytest.raises(fs.errors.ScheduleError, match=f"Job {row + 1}: it finishes at .*; its rates make it"):
+        replace(schedule, finish=finish).verify()
+
+
+def test_a_schedule_of_no_length_is_checked() -> None:
+    """A schedule from elsewhere whose one job ends as it starts has a makespan of 0, which no check divides by."""
+    workload = fs.Workload(submit=[1.7e9], tasks=[1], runtime=[1e-8])
+    schedule = fs.simulate(workload, fs.Federation.homogeneous(1), "fcfs")
+    empty = replace(schedule, finish=schedule.start)
+    assert empty.makespan == 0.0
+    empty.verify(claimed=replace(empty.metrics(), loss_of_capacity=0.0))
+    late = replace(empty, loss_of_capacity=0.25)
+    with pytest.raises(fs.errors.ScheduleError, match="loss_of_capacity is given as 0.25"):
+        late.verify()
 
 
 @pytest.mark.parametrize("part", range(4))

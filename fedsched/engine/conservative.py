@@ -17,7 +17,7 @@ from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import ROUNDING, planned_load, start_job
 from fedsched.engine.placement import fill_demand, place, planned_duration
 from fedsched.engine.queue import ANY, FIRST, next_candidate, next_small
-from fedsched.engine.running import planned_end_after
+from fedsched.engine.running import end_after
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, Profile, State
@@ -34,7 +34,7 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
         profile.free[0, g] = state.free[g]
     row = 0
     for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
-        time = planned_end_after(state.ends.time[i], now)
+        time = end_after(state.ends.time[i], now)
         if time != profile.time[row]:
             row += 1
             profile.time[row] = time
@@ -114,7 +114,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
     low, peak = profile.low, profile.peak
     link_aware = plan.placement == Placement.LINK_AWARE
     time = profile.time[begin]
-    end = time + state.shortest[j]
+    end = end_after(time + state.shortest[j], time)
     for g in range(low.size):
         low[g] = profile.free[begin, g]
     if link_aware:
@@ -134,7 +134,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
             total += low[g]
         if total < problem.tasks[j] or not place(problem, plan, j, low, peak, state):
             return False
-        planned = time + planned_duration(problem, j, state.scratch.chosen)
+        planned = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
         if planned <= end:
             return True
         end = planned
@@ -159,7 +159,7 @@ def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
         if profile.free[begin, 0] < tasks:
             begin += 1
             continue
-        end = profile.time[begin] + duration
+        end = end_after(profile.time[begin] + duration, profile.time[begin])
         b = begin + 1
         while b < rows and profile.time[b] < end and profile.free[b, 0] >= tasks:
             b += 1
@@ -268,7 +268,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
             continue
         duration = planned_duration(problem, j, state.scratch.chosen)
         profile.reserved[j] = profile.time[begin]
-        _reserve(problem, plan, state, j, begin, profile.time[begin] + duration)
+        _reserve(problem, plan, state, j, begin, end_after(profile.time[begin] + duration, profile.time[begin]))
         if begin == 0:
             start_job(problem, plan, state, j)
         else:

@@ -9,7 +9,7 @@ from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import place, planned_duration, slowest
 from fedsched.engine.queue import ANY, FIRST, dequeue, next_small
-from fedsched.engine.running import enter, planned_end_after, sum_loads
+from fedsched.engine.running import end_after, enter, sum_loads
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
@@ -28,8 +28,8 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     for g in range(chosen.size):
         state.counts[j, g] = chosen[g]
     state.start[j] = now
-    state.finish[j] = now + problem.runtime[j] * cost
-    state.planned_end[j] = now + problem.estimate[j] * cost
+    state.finish[j] = end_after(now + problem.runtime[j] * cost, now)
+    state.planned_end[j] = end_after(now + problem.estimate[j] * cost, now)
     rates = state.rates
     rates.tc[j] = cost
     rates.processing[j] = processing
@@ -111,7 +111,7 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
     load[:] = 0.0
     for i in range(state.counter[Counter.SPANNING]):
         j = state.rates.spanning[i]
-        if planned_end_after(state.planned_end[j], now) > time:
+        if end_after(state.planned_end[j], now) > time:
             for k in range(load.size):
                 load[k] += state.rates.demand[j, k]
 
@@ -129,8 +129,8 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
         extra[g] = state.free[g]
     place_in_list = state.counter[Counter.ENDS] - 1
     while place_in_list >= 0:
-        time = planned_end_after(state.ends.time[place_in_list], now)
-        while place_in_list >= 0 and planned_end_after(state.ends.time[place_in_list], now) == time:
+        time = end_after(state.ends.time[place_in_list], now)
+        while place_in_list >= 0 and end_after(state.ends.time[place_in_list], now) == time:
             j = state.ends.job[place_in_list]
             for g in range(extra.size):
                 extra[g] += state.counts[j, g]
@@ -165,13 +165,13 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
     fits = place(problem, plan, j, state.free, state.load, state)
-    if fits and now + planned_duration(problem, j, state.scratch.chosen) <= shadow:
+    if fits and end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
         return BRIEF
     if not fits or not _within(state.scratch.chosen, extra):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
         if not place(problem, plan, j, limited, state.load, state):
             return REFUSED
-        if now + planned_duration(problem, j, state.scratch.chosen) <= shadow:
+        if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
             return BRIEF
     return LASTING

@@ -102,8 +102,8 @@ def _remove_end(ends: Ends, size: int, time: float, j: int) -> None:
 
 
 @inlined
-def planned_end_after(time: float, now: float) -> float:
-    """Return a planned end as plans made at `now` see it: a job past its estimate ends right after now."""
+def end_after(time: float, now: float) -> float:
+    """Return an end as it is seen at `now`: one too near for the clock, or outrun, lies right after now [0, 8]."""
     return time if time > now else np.nextafter(now, np.inf)
 
 
@@ -170,8 +170,8 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
         rates.estimate_left[j] -= done
         rates.since[j] = now
         rates.tc[j] = cost
-        state.finish[j] = now + rates.work_left[j] * cost
-        planned_end = now + rates.estimate_left[j] * cost
+        state.finish[j] = end_after(now + rates.work_left[j] * cost, now)
+        planned_end = end_after(now + rates.estimate_left[j] * cost, now)
         if counter[Counter.TRACK_ENDS] == 1 and state.ends.released[j] == 0:
             _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
             _add_end(state.ends, counter[Counter.ENDS] - 1, planned_end, j)

@@ -1,0 +1,149 @@
+"""What is claimed of a schedule, its metric row above all, recomputed from start times and node counts.
+
+It shares no code with the engine or the metric kernels; the definitions are written out once more.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.metrics import Metrics
+    from fedsched.schedule import Schedule
+
+    Floats = NDArray[np.float64]
+
+MAY_BE_LEFT_OUT = ("user_spread", "loss_of_capacity", "saturated_seconds")  # NaN: not asked for, or not known
+
+
+def broken_claims(schedule: Schedule, demand: Floats, claimed: Metrics | None, tolerance: float) -> Iterator[str]:
+    """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each."""
+    if len(schedule) == 0:
+        return
+    claims = {
+        "saturated_seconds": [schedule.saturated_seconds],
+        "loss_of_capacity": [schedule.loss_of_capacity],
+    }
+    expected = {
+        "saturated_seconds": _saturated_seconds(schedule, demand),
+        "loss_of_capacity": _loss_of_capacity(schedule),
+    }
+    if claimed is not None:
+        expected |= _columns(schedule)
+        for name, value in claimed.as_dict().items():
+            claims.setdefault(name, []).append(value)
+    for name, values in claims.items():
+        for value in values:
+            if np.isnan(value) and name in MAY_BE_LEFT_OUT:
+                continue
+            whole = expected.get("energy", 1.0) if name == "idle_energy" else expected[name]  # it is a difference
+            if not _agree(value, expected[name], 1e3 * tolerance * max(1.0, abs(whole))):
+                yield f"Schedule: {name} is given as {value:.9g}, but start times and nodes make it {expected[name]:.9g}."
+                break
+
+
+def _agree(value: float, expected: float, slack: float) -> bool:
+    if not np.isfinite(expected):  # a run of no length, in a schedule that comes from elsewhere
+        return bool(value == expected or (np.isnan(value) and np.isnan(expected)))
+    return abs(value - expected) <= slack
+
+
+def _columns(schedule: Schedule) -> dict[str, float]:
+    workload, groups = schedule.workload, schedule.federation.groups
+    start, finish, tasks = schedule.start, schedule.finish, workload.tasks
+    wait, run, response = start - workload.submit, finish - start, finish - workload.submit
+    makespan = max(0.0, float(finish.max()) - schedule.t0)
+    occupied = (finish - np.maximum(start, schedule.t0)) @ schedule.counts  # node-seconds of each group
+    busy, idle = (np.array([getattr(group, name) for group in groups]) for name in ("busy_watts", "idle_watts"))
+    sizes = np.array([group.count for group in groups])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slowdown = response / run
+        utilisation = float(np.divide(occupied.sum(), schedule.federation.nodes * makespan))
+    bounded = np.maximum(1.0, response / np.maximum(run, 10.0))
+    _, user = np.unique(workload.user, return_inverse=True)
+    of_users = np.bincount(user, weights=bounded) / np.bincount(user)
+    clusters = np.array(schedule.federation.group_cluster)
+    used = np.stack([schedule.counts[:, clusters == k].any(axis=1) for k in range(clusters.max() + 1)])
+    return {
+        "makespan": makespan,
+        "flow": float(response.sum()),
+        "mean_wait": float(wait.mean()),
+        "max_wait": float(wait.max()),
+        "mean_response": float(response.mean()),
+        "mean_slowdown": float(slowdown.mean()),
+        "bounded_slowdown": float(bounded.mean()),
+        "weighted_response": float(np.average(response, weights=tasks)),
+        "weighted_slowdown": float(np.average(slowdown, weights=tasks)),
+        "utilisation": utilisation,
+        "energy": _energy(schedule),
+        "busy_energy": float(busy @ occupied),
+        "idle_energy": float(idle @ (sizes * makespan - occupied)),
+        "coallocated": float((used.sum(axis=0) > 1).sum()),
+        "user_spread": float(of_users.std()),
+    }
+
+
+def _saturated_seconds(schedule: Schedule, demand: Floats) -> float:
+    rows = np.flatnonzero(demand.any(axis=1))
+    uplink = np.array([cluster.uplink for cluster in schedule.federation.clusters])
+    begin = np.maximum(schedule.start[rows], schedule.t0)
+    times = np.unique(np.concatenate([begin, schedule.finish[rows]]))
+    total = 0.0
+    running: list[int] = []
+    by_start = rows[np.argsort(begin, kind="stable")].tolist()[::-1]
+    for now, then in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
+        running = [row for row in running if schedule.finish[row] > now]
+        while by_start and max(schedule.start[by_start[-1]], schedule.t0) <= now:
+            running.append(by_start.pop())
+        load = demand[running].sum(axis=0)
+        # a load that differs from the bandwidth by rounding alone counts as neither
+        total += (then - now) * int((load > uplink * (1 + 1e-12)).sum())
+    return total
+
+
+def _energy(schedule: Schedule) -> float:
+    # the integral of power over [t0, last finish] (eq. 1.8)
+    groups = schedule.federation.groups
+    begin = np.maximum(schedule.start, schedule.t0)
+    step = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
+    times = np.concatenate([begin, schedule.finish])
+    change = np.concatenate([step, -step])
+    order = np.argsort(times, kind="stable")
+    idle_power = sum(group.idle_watts * group.count for group in groups)
+    power = idle_power + np.cumsum(change[order])
+    return float(idle_power * (times[order][0] - schedule.t0) + (power[:-1] * np.diff(times[order])).sum())
+
+
+def _loss_of_capacity(schedule: Schedule) -> float:
+    workload, nodes = schedule.workload, schedule.federation.nodes
+    start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
+    last = float(finish.max())
+    events = [(time, 0, row) for row, time in enumerate(finish.tolist())]
+    events += [(time, 1, row) for row, time in enumerate(np.maximum(workload.submit, schedule.t0).tolist())]
+    events += [(time, 2, row) for row, time in enumerate(start.tolist())]
+    events.sort()
+    waiting: list[tuple[int, int]] = []
+    gone = np.zeros(len(workload), dtype=bool).tolist()
+    idle, lost, now = nodes, 0.0, schedule.t0
+    for time, kind, row in events:
+        if time > now:
+            while waiting and gone[waiting[0][1]]:
+                heapq.heappop(waiting)
+            if waiting and waiting[0][0] <= idle:
+                lost += idle * (time - now)
+            now = time
+        if kind == 0:
+            idle += tasks[row]
+        elif kind == 1:
+            heapq.heappush(waiting, (tasks[row], row))
+        else:
+            gone[row] = True
+            idle -= tasks[row]
+    return lost / (nodes * (last - schedule.t0)) if last > schedule.t0 else 0.0
