@@ -25,16 +25,20 @@ def table_column(
         given = np.asarray(values)
         if given.dtype.kind not in "biuf":
             given = given.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"Workload: {field} must hold numbers: {error}.") from None
     if given.ndim == 0:
         given = np.full(jobs, given)
     if given.shape != (jobs,):
         raise ValueError(f"Workload: {field} has shape {given.shape}, but submit gives {jobs} jobs.")
-    if kind is np.int64 and given.dtype.kind == "f":
-        broken = ~(np.isfinite(given) & (given == np.floor(given)) & (np.abs(given) < 2.0**63))
-        if broken.any():
-            raise _breach(field, given, broken, "must be a whole number", ids)
+    if kind is np.int64 and given.dtype.kind in "fu":
+        too_large = np.abs(given) >= 2**63 if given.dtype.kind == "u" else np.abs(given) >= 2.0**63
+        for broken, rule in (
+            (~(np.isfinite(given) & (given == np.floor(given))), "must be a whole number"),
+            (too_large, "must be a whole number below 2**63"),
+        ):
+            if broken.any():
+                raise _breach(field, values, broken, rule, ids)
     return _frozen(given, kind)
 
 
@@ -102,11 +106,12 @@ def _check_ids(ids: NDArray[np.int64]) -> None:
 
 
 def _breach(
-    field: str, values: NDArray[Any], broken: NDArray[np.bool_], rule: str, ids: NDArray[np.int64] | None
+    field: str, values: ArrayLike, broken: NDArray[np.bool_], rule: str, ids: NDArray[np.int64] | None
 ) -> ValueError:
     row = int(np.argmax(broken))
     who = f"Row {row}" if ids is None else f"Job {ids[row]}"
-    return ValueError(f"{who}: {field}={values[row].item()} {rule}.")
+    given = np.asarray(values, dtype=object)  # as it was given: an integer of any size keeps its digits
+    return ValueError(f"{who}: {field}={given.item() if given.ndim == 0 else given[row]} {rule}.")
 
 
 def _frozen(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:

@@ -45,7 +45,8 @@ def broken_claims(schedule: Schedule, demand: Floats, claimed: Metrics | None, t
                 continue
             whole = expected.get("energy", 1.0) if name == "idle_energy" else expected[name]  # it is a difference
             if not _agree(value, expected[name], 1e3 * tolerance * max(1.0, abs(whole))):
-                yield f"Schedule: {name} is given as {value:.9g}, but start times and nodes make it {expected[name]:.9g}."
+                told = f"{name} is given as {value:.9g}, but start times and nodes make it {expected[name]:.9g}"
+                yield f"Schedule: {told}."
                 break
 
 
@@ -60,7 +61,8 @@ def _columns(schedule: Schedule) -> dict[str, float]:
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks
     wait, run, response = start - workload.submit, finish - start, finish - workload.submit
     makespan = max(0.0, float(finish.max()) - schedule.t0)
-    occupied = (finish - np.maximum(start, schedule.t0)) @ schedule.counts  # node-seconds of each group
+    since = np.maximum(start, schedule.t0)  # what was before t0 does not count
+    occupied = np.maximum(finish - since, 0.0) @ schedule.counts  # node-seconds of each group
     busy, idle = (np.array([getattr(group, name) for group in groups]) for name in ("busy_watts", "idle_watts"))
     sizes = np.array([group.count for group in groups])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,7 +115,7 @@ def _energy(schedule: Schedule) -> float:
     groups = schedule.federation.groups
     begin = np.maximum(schedule.start, schedule.t0)
     step = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
-    times = np.concatenate([begin, schedule.finish])
+    times = np.concatenate([begin, np.maximum(schedule.finish, begin)])
     change = np.concatenate([step, -step])
     order = np.argsort(times, kind="stable")
     idle_power = sum(group.idle_watts * group.count for group in groups)

@@ -21,6 +21,7 @@ from fedsched.comparison.naming import entrant_of
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.errors import FedschedError
 from fedsched.executors import LEFT, ended_of, unknown_to_workers
+from fedsched.values import seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -79,7 +80,7 @@ def compare(
     progress
         Called with (runs done, runs in all).
     """
-    tasks = _tasks(list(instances), list(methods), [int(seed) for seed in seeds], budget, baselines)
+    tasks = _tasks(list(instances), list(methods), [seed_of("compare", seed) for seed in seeds], budget, baselines)
     known = {} if path is None else {record.key: record for record in read_records(path)}
     if retry:
         known = {key: record for key, record in known.items() if not record.error}

@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.assumed import Assumed, are_assumed
 from fedsched.errors import FederationError, unknown_name
 from fedsched.text import one_line
+from fedsched.values import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +39,11 @@ class NodeGroup:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or int(self.count) != self.count or not 1 <= self.count <= MOST_NODES:
+        if not is_number(self.count) or int(self.count) != self.count or not 1 <= self.count <= MOST_NODES:
             raise FederationError(
                 f"NodeGroup: count={self.count!r} must be a whole number of at least 1 and at most {MOST_NODES}."
             )
-        if not (math.isfinite(self.speed) and self.speed > 0):
+        if not (math.isfinite(self.speed) and self.speed > 0 and math.isfinite(1.0 / self.speed)):
             raise FederationError(
                 f"NodeGroup: speed={self.speed!r} must be finite and above 0 (1.0 is the reference node)."
             )

@@ -76,7 +76,8 @@ def assign(
         raise unknown_name("list heuristic", heuristic, HEURISTICS)
     if t0 is None:
         t0 = running.time if running is not None else float(workload.submit.min())
-    return _Mapper(workload, federation, heuristic, caps, t0, running).run()
+    with np.errstate(over="ignore", invalid="ignore"):  # what never ends is refused as it runs
+        return _Mapper(workload, federation, heuristic, caps, t0, running).run()
 
 
 def _after(end: ArrayLike, begin: ArrayLike) -> Floats:
@@ -122,7 +123,8 @@ class _Site:
 
     def predict(self, now: float, tasks: Ints, estimate: Floats, sigma: Floats) -> tuple[Floats, Floats, Ints]:
         """Return the earliest completions of jobs without caps, with the starts and levels that give them [26]."""
-        best, start, level = np.full(tasks.size, np.inf), np.full(tasks.size, np.inf), np.zeros(tasks.size, np.int64)
+        best, start = np.full(tasks.size, np.inf), np.full(tasks.size, np.inf)
+        level = np.full(tasks.size, len(self.slowdowns) - 1)  # of a job that would never end
         final = self.times.size - 1
         for i, slowdown in enumerate(self.slowdowns):
             row = np.searchsorted(self.reached[i], tasks)
@@ -136,7 +138,7 @@ class _Site:
         self, now: float, tasks: int, estimate: float, sigma: float, limit: Ints
     ) -> tuple[float, float, int]:
         """Return the same for one job that may use at most `limit` nodes of each group of the site."""
-        best, start, level = np.inf, np.inf, 0
+        best, start, level = np.inf, np.inf, len(self.slowdowns) - 1
         usable = np.minimum(self.joined, limit)
         for i, slowdown in enumerate(self.slowdowns):
             columns = self.columns[i]

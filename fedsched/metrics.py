@@ -112,7 +112,7 @@ def fill_row(
             continue
         done += 1
         run = finish[j] - start[j]
-        busy = finish[j] - max(start[j], t0)  # a job that ran before t0 costs only from then on
+        busy = max(0.0, finish[j] - max(start[j], t0))  # a job that ran before t0 costs only from then on
         wait = start[j] - measured.submit[j]
         response = finish[j] - measured.submit[j]
         last_finish = max(last_finish, finish[j])

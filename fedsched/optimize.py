@@ -29,6 +29,7 @@ from fedsched.search.problem import SearchProblem
 from fedsched.search.run import Run
 from fedsched.search.seeds import structured_seeds
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
+from fedsched.values import seed_of, whole
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def optimize(
         The jobs, and what they run on.
     objectives
         What to minimise: names of metric columns, or functions that get all of them by name, one array a metric, and
-        return one value a plan. By default what the method is after: makespan and energy for "auto".
+        return one finite value a plan. By default what the method is after: makespan and energy for "auto".
     weights
         For methods that need one value: the weight of each objective, relative to FCFS's value.
     method
@@ -165,8 +166,10 @@ def optimize(
         method = "moga" if len(aims.names) > 1 else "ga"
     info = method_named(method)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
-    if islands is not None and islands < 1:
-        raise ValueError(f"islands={islands} must be at least 1.")
+    seed = seed_of("optimize", seed)
+    for field, value in (("islands", islands), ("package", package)):
+        if value is not None:
+            whole("optimize", field, value, least=1)
     islands = islands or (1 if executor is None else ISLANDS)
     least = min((rule.evaluations for rule in rules if isinstance(rule, MaxEvaluations)), default=islands)
     if least < islands:

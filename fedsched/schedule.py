@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.text import html, one_line
+from fedsched.values import is_number
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -56,6 +57,8 @@ class Schedule:
                 raise ScheduleError(f"Schedule: {name} has shape {array.shape}, but jobs and groups make it {shape}.")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+        if not is_number(self.t0):
+            raise ScheduleError(f"Schedule: t0={self.t0!r} must be finite.")
         if self.saturation not in ("dynamic", "static"):
             raise ScheduleError(f"Schedule: saturation={self.saturation!r} must be 'dynamic' or 'static'.")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.engine.codes import SameTime, Saturation
 from fedsched.engine.pack import checked_caps, pack
-from fedsched.engine.simulation import RunningJobs, Simulation
+from fedsched.engine.simulation import RunningJobs, Simulation, start_of
 from fedsched.errors import TraceError, unknown_name
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.schedule import Schedule
@@ -63,6 +63,7 @@ def prepare(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     _choice("knowledge", knowledge, KNOWLEDGE)
+    t0 = start_of("simulate", t0, running)
     seen = _as_planned(workload, knowledge=knowledge, kill_at_estimate=kill_at_estimate)
     chosen = policy_named(policy, placement=placement)
     if isinstance(chosen, ListHeuristic):
@@ -78,7 +79,7 @@ def prepare(
         saturation=Saturation[_choice("saturation", saturation, ("dynamic", "static")).upper()],
         knowledge=knowledge,
         kill_at_estimate=kill_at_estimate,
-        t0=running.time if running is not None and t0 is None else t0,
+        t0=t0,
         running=() if running is None else tuple(running.rows.tolist()),
     )
     run = Simulation(workload, cluster, rules, problem, caps=caps, running=running)

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.checks import check_jobs, check_sites, site_table, table_column
 from fedsched.errors import unknown_name
+from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -134,7 +135,7 @@ class Workload:
             ("sites", sites),
             ("log", log),
             ("name", str(name)),
-            ("nodes", int(nodes)),
+            ("nodes", whole("Workload", "nodes", nodes)),
             ("header", tuple((str(label), str(text)) for label, text in header)),
             ("cleaning", cleaning),
             ("history", tuple(history)),
@@ -187,7 +188,10 @@ class Workload:
 
     def take(self, rows: ArrayLike) -> Workload:
         """Return the jobs of these row numbers, in this order."""
-        index = np.asarray(rows, dtype=np.int64)
+        index = np.asarray(rows)
+        if index.size and index.dtype.kind not in "iu":
+            raise TypeError(f"take: rows of type {index.dtype} must be row numbers; filter() takes booleans.")
+        index = index.astype(np.int64)
         return replace(
             self,
             **{name: values[index] for name in _ARRAYS if (values := getattr(self, name)) is not None},
@@ -196,8 +200,7 @@ class Workload:
 
     def head(self, jobs: int) -> Workload:
         """Return the first jobs in the order of the table."""
-        if jobs < 0:
-            raise ValueError(f"head({jobs}): the number of jobs must be at least 0.")
+        jobs = whole("head", "jobs", jobs, least=0)
         return self.take(np.arange(min(jobs, len(self))))._noted(f"head({jobs})")
 
     def window(self, begin: float, end: float) -> Workload:
@@ -218,6 +221,7 @@ class Workload:
 
     def sample(self, jobs: int, *, seed: int = 0) -> Workload:
         """Return so many jobs drawn at random without replacement, in the order of the table."""
+        jobs, seed = whole("sample", "jobs", jobs), seed_of("sample", seed)
         if not 0 <= jobs <= len(self):
             raise ValueError(f"sample({jobs}): the number of jobs must lie between 0 and the workload's {len(self)}.")
         rows = np.sort(np.random.default_rng(seed).choice(len(self), size=jobs, replace=False))

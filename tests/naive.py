@@ -799,7 +799,7 @@ def metrics(result: Result) -> dict[str, float]:
     occupied = [0.0 for _ in machine.groups]  # node-seconds of each group over [t0, last finish]
     for start, finish, counts in zip(result.start, result.finish, result.counts, strict=True):
         for g, x in enumerate(counts):
-            occupied[g] += x * (finish - max(start, result.t0))
+            occupied[g] += x * max(0.0, finish - max(start, result.t0))
     busy_energy = sum(group.busy * seconds for group, seconds in zip(machine.groups, occupied, strict=True))
     idle_energy = sum(  # eq. 1.8
         group.idle * (group.count * makespan - seconds) for group, seconds in zip(machine.groups, occupied, strict=True)

@@ -181,7 +181,7 @@ def test_a_schedule_of_no_length_is_checked() -> None:
     assert empty.makespan == 0.0
     empty.verify(claimed=replace(empty.metrics(), loss_of_capacity=0.0))
     late = replace(empty, loss_of_capacity=0.25)
-    with pytest.raises(fs.errors.ScheduleError, match="loss_of_capacity is given as 0.25"):
+    with pytest.raises(fs.errors.ScheduleError, match=r"loss_of_capacity is given as 0\.25"):
         late.verify()
 
 

@@ -80,7 +80,8 @@ def solve(
     if time.perf_counter() >= until:
         return Solved(nothing, problem.floor)
     weight = np.ones(jobs) if copies is None else copies.astype(np.float64)
-    scale = max(problem.floor, float(relaxation.shortest.max()))  # of time: HiGHS' tolerances are absolute
+    # Of time: HiGHS' tolerances are absolute. Runs below what the clock tells are of no length.
+    scale = max(problem.floor, float(relaxation.shortest.max())) or 1.0
     duration, floor = relaxation.duration / scale, problem.floor / scale
     job, v = np.nonzero(relaxation.usable)  # a mode a row: y's column is its number
     modes = job.size

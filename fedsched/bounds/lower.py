@@ -15,6 +15,7 @@ from fedsched.bounds.dual import BoundProblem, DualValue, Multipliers, cheapest_
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down
 from fedsched.bounds.trivial import is_telling
 from fedsched.errors import TraceError, unknown_name
+from fedsched.values import origin, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,8 +68,7 @@ def lower_bounds(
             raise unknown_name(kind, value, known)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
-    if t0 is not None and not math.isfinite(t0):
-        raise ValueError(f"lower_bounds: t0={t0!r} must be finite; leave it out for the earliest submit.")
+    t0 = origin("lower_bounds", t0)
     runtime = np.minimum(workload.runtime, workload.estimate) if kill_at_estimate else workload.runtime
     relaxation = relax(
         workload,
@@ -76,7 +76,7 @@ def lower_bounds(
         t0=float(workload.submit.min() if t0 is None else t0),
         runtime=workload.estimate if knowledge == "estimate" else runtime,
         caps=caps,
-    )
+    ).clocked()
     if method == "auto":
         method = "lp" if len(workload) <= LP_JOBS else "lagrangian"
     return replace(_bounds_of(Prover(relaxation, method, until)), watts_assumed=federation.watts_assumed)
@@ -230,8 +230,7 @@ class LowerBounds:
         points
             How many values of T are looked at; each solves a linear program once more.
         """
-        if points < 1:
-            raise ValueError(f"front: points={points} must be at least 1.")
+        whole("front", "points", points, least=1)
         thriftiest = self._prover.energy()
         last = self._prover.thrifty_horizon
         if points == 1 or last <= self.makespan * (1 + 1e-9):
@@ -296,8 +295,8 @@ def _bounds_of(prover: Prover) -> LowerBounds:
         weighted_response=rounded_down(response.weighted / float(relaxation.tasks.sum()), relaxation.t0),
         busy_energy=rounded_down(float(busy)),
         coallocated=int((~relaxation.single).sum()),
-        longest_job=prover.longest_job,
-        area=prover.area,
+        longest_job=rounded_down(prover.longest_job, relaxation.t0),
+        area=rounded_down(prover.area, relaxation.t0),
         jobs=jobs,
         method=prover.method,
         _prover=prover,

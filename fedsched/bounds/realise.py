@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ def realised(
     rules = Rules(order=order, dispatch="strict", placement="powerful")
     open_to_all = replace(workload, submit=np.maximum(start, 0.0), allowed=None)
     run = simulate(open_to_all, federation, rules, caps=counts, t0=relaxation.t0)
-    return replace(run, workload=workload, policy="exact", notes=notes)
+    # (What idles beside a waiting job was counted as if nobody waited.)
+    return replace(run, workload=workload, policy="exact", notes=notes, loss_of_capacity=math.nan)
 
 
 def _shifted(
@@ -65,7 +67,7 @@ def _shifted(
                 wanted -= taken
         free -= counts[j]
         used = relaxation.class_slowdown[class_counts[j] > 0].max()
-        start[j], finish[j] = now, now + relaxation.duration[j, used]
+        start[j], finish[j] = now, max(now + relaxation.duration[j, used], np.nextafter(now, np.inf))
         running.append(j)
     return start, finish, counts
 

@@ -2,12 +2,13 @@
 
 Keep a schedule's starts and nodes and give every job the time that it would take without contention: since
 tc >= σ·PS + (1 − σ), nothing gets longer and nothing gets worse. So a bound on schedules without contention, where a
-job on nodes no slower than 1/v takes d_jv = Tb_j·(σ_j·v + 1 − σ_j), is a bound on all.
+job on nodes no slower than 1/v takes d_jv = Tb_j·(σ_j·v + 1 − σ_j), is a bound on all. Clocks tell instants apart by
+ticks; a run measured by one may be shorter than d_jv by as much, and so are those of `clocked`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 LEVELS = 6  # release instants that the LP looks at
 # Sums of many floats are some units in the last place off; what is published lies that much lower.
 ROUNDING = 1e-12
+# By how many steps of the clock a measured run may be shorter than it is: half of one for its finish, half for each of
+# the two products behind it, whose value is below the clock's; and as much again.
+TICKS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +40,7 @@ class Relaxation:
     """
 
     t0: float
+    tick: float  # seconds by which the clock of a schedule may make a run shorter
     release: Floats  # max(submit, t0) − t0
     late: Floats  # t0 + release − submit: what a job has waited before it may start
     tasks: Ints
@@ -76,6 +81,10 @@ class Relaxation:
     def total_nodes(self) -> int:
         """Return N."""
         return int(self.nodes.sum())
+
+    def clocked(self) -> Relaxation:
+        """Return the relaxation with the least run times that a clock can show: what bounds measured values."""
+        return replace(self, duration=np.maximum(self.duration - self.tick, 0.0))
 
     def take(self, rows: Ints) -> Relaxation:
         """Return the relaxation of some of the jobs."""
@@ -125,6 +134,7 @@ def relax(
     silent = (workload.task_bandwidth == 0) | (workload.tasks == 1)
     return Relaxation(
         t0=t0,
+        tick=TICKS * float(np.spacing(_last_instant(workload, duration, t0))),
         release=release,
         late=np.maximum(t0 - workload.submit, 0.0),
         tasks=np.array(workload.tasks),
@@ -140,6 +150,12 @@ def relax(
         single=per_cluster.max(axis=1)[row_of] >= workload.tasks,
         uncontended=bool(silent.all()) or all(np.isinf(cluster.uplink) for cluster in federation.clusters),
     )
+
+
+def _last_instant(workload: Workload, duration: Floats, t0: float) -> float:
+    """Return an instant by which any schedule ends whose machine does not idle, twice over for contention."""
+    longest = duration.max(axis=1)
+    return abs(max(t0, float(workload.submit.max()))) + 2.0 * float(longest.sum())
 
 
 def _usable_modes(

@@ -11,6 +11,7 @@ from fedsched.engine.arrays import Plan, State
 from fedsched.engine.codes import Dispatch, QueueKey, Status
 from fedsched.engine.loop import evaluate
 from fedsched.engine.pack import new_state
+from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
 
@@ -103,6 +104,8 @@ class Evaluator:
                 self.problem, self._common, orders, caps, rules, places, state, user_sums, rows, first, last
             )
             if status != Status.DONE:
+                if (endless := running_without_end(self.problem, state)) >= 0:
+                    raise InfeasibleError(f"Row {endless}: {without_end(self.problem, endless)}")
                 raise InfeasibleError(
                     f"A candidate among {first}..{last - 1} has a job that its caps and placement never let start."
                 )

@@ -21,7 +21,8 @@ from fedsched.engine.arrays import (
     State,
 )
 from fedsched.engine.codes import LOOKAHEAD, Dispatch
-from fedsched.errors import UnknownNameError
+from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.federation import MOST_NODES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +62,22 @@ def _home_clusters(workload: Workload, federation: Federation) -> Ints:
         return np.full(len(workload.sites), -1, dtype=np.int64)
 
 
+def _refuse_endless_uplinks(workload: Workload, federation: Federation) -> None:
+    # A slowdown L/B beyond what numbers hold would be infinite, or no number at all where nothing communicates.
+    tasks = workload.tasks.astype(np.float64)
+    if len(federation.clusters) == 1 or not workload.task_bandwidth.any():
+        return
+    with np.errstate(over="ignore"):
+        most = float((workload.task_bandwidth * (tasks * tasks) / np.maximum(tasks - 1.0, 1.0)).sum())
+        for cluster in federation.clusters:
+            if not np.isfinite(most) or not np.isfinite(most / np.float64(cluster.uplink)):
+                raise InfeasibleError(
+                    f"Cluster {cluster.name!r}: uplink={cluster.uplink!r} bytes/s under the {most:g} bytes/s that all "
+                    "jobs together may send slows them without end; give a faster uplink, or jobs a lower "
+                    "task_bandwidth."
+                )
+
+
 def pack(
     workload: Workload,
     federation: Federation,
@@ -73,6 +90,7 @@ def pack(
     running: Sequence[int] = (),
 ) -> Problem:
     """Return the arrays of the problem: these jobs on this federation, read in this way."""
+    _refuse_endless_uplinks(workload, federation)
     groups = federation.groups
     group_cluster = np.array(federation.group_cluster, dtype=np.int64)
     speed = np.array([group.speed for group in groups], dtype=np.float64)
@@ -131,7 +149,7 @@ def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
         raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {groups}).")
     if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
         raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
-    return table.astype(np.int64)
+    return np.minimum(table, MOST_NODES).astype(np.int64)  # of any type of whole numbers: none wraps around
 
 
 def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:

@@ -15,11 +15,12 @@ from fedsched.engine.orders import queue_order
 from fedsched.engine.pack import caps_table, checked_caps, clusters_of_sites, new_state
 from fedsched.engine.requeue import requeue
 from fedsched.errors import InfeasibleError, ScheduleError
+from fedsched.values import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import Floats, Ints, Problem
+    from fedsched.engine.arrays import Floats, Ints, Problem, State
     from fedsched.federation import Federation
     from fedsched.policies import Rules
     from fedsched.workload import Workload
@@ -46,6 +47,16 @@ class RunningJobs:
         """Return the same jobs as rows of a workload that was taken as `rows` from this one."""
         place = {int(row): k for k, row in enumerate(rows)}
         return replace(self, rows=np.array([place[int(row)] for row in self.rows], dtype=np.int64))
+
+
+def start_of(noun: str, t0: float | None, running: RunningJobs | None) -> float | None:
+    """Return the time's origin, that of the running jobs where there are any; None for the earliest submit."""
+    t0 = origin(noun, t0)
+    if running is None or (t0 is not None and t0 >= running.time):
+        return t0
+    if t0 is not None:
+        raise ValueError(f"{noun}: t0={t0!r} lies before the running jobs' time, {running.time!r}; leave it out.")
+    return running.time
 
 
 class Planner(Protocol):
@@ -125,6 +136,8 @@ class Simulation:
             if status == Status.ASKED:
                 continue
             if status == Status.STUCK:
+                if (endless := running_without_end(self.problem, self.state)) >= 0:
+                    raise InfeasibleError(f"Job {self.workload.id[endless]}: {without_end(self.problem, endless)}")
                 raise ScheduleError(
                     f"At {self.time:g} s no queued job can ever start although the machine is idle: "
                     "please report this workload, it should have been refused."
@@ -200,6 +213,20 @@ class Simulation:
     def saturated_seconds(self) -> float:
         """Return the seconds of saturated uplink up to now, summed over the uplinks."""
         return float(self.state.clock[Clock.SATURATED_SECONDS])
+
+
+def running_without_end(problem: Problem, state: State) -> int:
+    """Return the row of a job that runs and never finishes, where a run is stuck because of one, or -1."""
+    return int(state.heap.job[0]) if state.counter[Counter.RUNNING] > 0 else -1
+
+
+def without_end(problem: Problem, row: int) -> str:
+    """Return what is wrong with a job whose finish is beyond what numbers hold."""
+    runtime = float(problem.runtime[row])
+    return (
+        f"runtime={runtime!r} s, times what its nodes and uplinks make of it, gives no finite finish; shorten it, or "
+        "give it faster nodes or uplinks."
+    )
 
 
 def make_plan(

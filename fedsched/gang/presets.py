@@ -16,7 +16,7 @@ from fedsched.errors import unknown_name
 from fedsched.gang.run import simulate
 from fedsched.gang.schedule import GangSchedule  # noqa: TC001 a public type of this module's functions
 from fedsched.gang.system import GangSystem
-from fedsched.gang.values import is_number, whole
+from fedsched.values import is_number, whole
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:

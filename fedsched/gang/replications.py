@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.gang.schedule import CLASSES, GangMetrics
+from fedsched.values import whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,8 +69,8 @@ def replicate(
     executor
         Any concurrent.futures executor; default: one run after the other.
     """
-    if replications < 2:
-        raise ValueError(f"replicate: replications={replications} must be at least 2 for an interval.")
+    whole("replicate", "replications", replications, least=2)
+    whole("replicate", "seed", seed, least=0)
     if not 0 < confidence < 1:
         raise ValueError(f"replicate: confidence={confidence} must lie between 0 and 1.")
     seeds = range(seed, seed + replications)

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, PREEMPTS, ROUTINGS
 from fedsched.gang.schedule import GangSchedule
-from fedsched.gang.values import whole
+from fedsched.values import whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

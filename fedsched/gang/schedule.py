@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError, unknown_name
 from fedsched.text import one_line
+from fedsched.values import is_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,8 +152,8 @@ class GangSchedule:
         """
         if jobs not in CLASSES:
             raise unknown_name("class of jobs", jobs, CLASSES)
-        if not warmup >= 0:
-            raise ValueError(f"metrics: warmup={warmup} must be at least 0 seconds.")
+        if not (is_number(warmup) and warmup >= 0):
+            raise ValueError(f"metrics: warmup={warmup!r} must be finite and at least 0 seconds.")
         begin = self.t0 + warmup
         of_class = np.ones(len(self), dtype=bool) if jobs == "all" else self.local == (jobs == "locals")
         arrived = of_class & (self.workload.submit <= self.end) & (self.workload.submit >= begin)

@@ -19,7 +19,7 @@ from fedsched.gang.names import (
     PREEMPTS,
     ROUTINGS,
 )
-from fedsched.gang.values import is_number, whole
+from fedsched.values import is_number, whole
 
 _NAMES = {
     "grid": GRIDS,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.values import seed_of
+
 if TYPE_CHECKING:
     from fedsched.federation import Federation
     from fedsched.schedule import Schedule
@@ -44,7 +46,7 @@ def communication(
         raise ValueError(f"spread={spread!r}: it must be finite and at least 1 (1 gives every task the median).")
     if not (bandwidth >= 0 and math.isfinite(bandwidth)):
         raise ValueError(f"bandwidth={bandwidth!r}: it must be finite and at least 0 bytes/s.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed_of("communication", seed))
     share = rng.uniform(low, high, len(workload))
     factor = np.exp(rng.uniform(-math.log(spread), math.log(spread), len(workload)))
     said = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedsched.errors import unknown_name
+from fedsched.values import seed_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -48,7 +49,7 @@ def estimates(
     seed
         The seed of the only random generator.
     """
-    runtime = workload.runtime
+    runtime, seed = workload.runtime, seed_of("estimates", seed)
     said = f"estimates: {model}"
     if model == "exact":
         requested = runtime
@@ -84,7 +85,7 @@ def tsafrir_estimates(runtime: ArrayLike, *, maximum: float | None = None, seed:
         raise ValueError(f"maximum={limit:g} s is below the longest run time, {longest:g} s.")
     values, shares = _values_and_shares(jobs, limit)
     requests = np.sort(np.repeat(values, _whole(shares, jobs)))[::-1]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed_of("tsafrir_estimates", seed))
     requested = np.empty(jobs)
     order = np.argsort(-runtime, kind="stable")
     # Requests run from the longest down; `fit` of them are long enough for the job at hand.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedsched.errors import unknown_name
+from fedsched.values import seed_of, whole
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ def lublin(
     seed
         The seed of the only random generator.
     """
-    if jobs < 1 or nodes < 1:
-        raise ValueError(f"lublin: jobs={jobs} and nodes={nodes} must both be at least 1.")
+    jobs, nodes = whole("lublin", "jobs", jobs, least=1), whole("lublin", "nodes", nodes, least=1)
+    seed = seed_of("lublin", seed)
     if kind not in KINDS:
         raise unknown_name("kind of Lublin jobs", kind, KINDS)
     high = math.log2(nodes)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.values import seed_of, whole
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def nodes_by_speed(federation: Federation) -> dict[float, int]:
 
 def plan(federation: Federation, *, jobs: int, seed: int = 0) -> list[Piece]:
     """Return the planted schedule: where and when each job of `planted` runs, in the order of its jobs."""
+    jobs, seed = whole("planted", "jobs", jobs), seed_of("planted", seed)
     widths = np.array(list(nodes_by_speed(federation).values()))
     if jobs < widths.size:
         raise ValueError(f"planted: jobs={jobs}, but the federation has {widths.size} speeds; each needs a job.")

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from fedsched.errors import unknown_name
+from fedsched.values import seed_of, whole
 from fedsched.workload import Workload
 
 SIZES = ("uniform", "pow2", "serial")
@@ -42,9 +43,9 @@ def poisson(
     """
     if (rate is None) == (load is None):
         raise ValueError("poisson: give either rate (jobs a second) or load (offered load), not both and not neither.")
-    largest = nodes if largest is None else largest
-    if jobs < 1 or not 1 <= largest <= nodes:
-        raise ValueError(f"poisson: jobs={jobs} must be at least 1, and largest={largest} lie in 1..{nodes}.")
+    jobs, nodes = whole("poisson", "jobs", jobs, least=1), whole("poisson", "nodes", nodes, least=1)
+    largest = whole("poisson", "largest", nodes if largest is None else largest, least=1, most=nodes)
+    seed = seed_of("poisson", seed)
     asked = rate if rate is not None else load
     if not 0 < mean_runtime < np.inf or not 0 < (asked or 0) < np.inf:
         raise ValueError(f"poisson: mean_runtime={mean_runtime}, and rate or load, must be finite and above 0.")

@@ -11,6 +11,7 @@ from fedsched.market.codes import CRITERIA, code_of
 from fedsched.market.environment import Environment
 from fedsched.market.requests import Request
 from fedsched.market.slots import Timetable
+from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,8 +95,8 @@ class Domain:
     prices: Prices | None = None
 
     def __post_init__(self) -> None:
-        if self.nodes < 1:
-            raise ValueError(f"Domain: nodes={self.nodes!r} must be at least 1.")
+        for name in ("nodes", "draws", "good"):
+            whole("Domain", name, getattr(self, name), least=1)
         for name in ("performance", "local"):
             low, high = getattr(self, name)
             if not 0 < low <= high < np.inf:
@@ -111,7 +112,7 @@ class Domain:
 
     def environment(self, seed: int = 0) -> Environment:
         """Return the environment that belongs to a seed."""
-        rng = np.random.default_rng([seed, 0])
+        rng = np.random.default_rng([seed_of("Domain", seed), 0])
         performance = rng.uniform(*self.performance, self.nodes)
         drawn = rng.hypergeometric(self.good, self.good, self.draws, self.nodes) / self.draws
         share = self.busy[0] + (self.busy[1] - self.busy[0]) * drawn
@@ -169,8 +170,9 @@ class Jobs:
     min_performance: Range = (0.0, 0.0)
 
     def __post_init__(self) -> None:
-        if self.jobs < 1:
-            raise ValueError(f"Jobs: jobs={self.jobs!r} must be at least 1.")
+        whole("Jobs", "jobs", self.jobs, least=1)
+        for bound in self.nodes:
+            whole("Jobs", "nodes", bound)
         if not 1 <= self.nodes[0] <= self.nodes[1]:
             raise ValueError(f"Jobs: nodes={self.nodes!r} must be two whole numbers of at least 1, in order.")
         if not 0 < self.length[0] <= self.length[1] < np.inf:
@@ -189,7 +191,7 @@ class Jobs:
     def batch(self, seed: int = 0, *, domain: Domain | None = None) -> list[Request]:
         """Return the batch that belongs to a seed; budgets follow the market of the domain."""
         domain = domain or Domain()
-        rng = np.random.default_rng([seed, 1])
+        rng = np.random.default_rng([seed_of("Jobs", seed), 1])
         tasks = rng.integers(self.nodes[0], self.nodes[1] + 1, self.jobs)
         length = rng.uniform(*self.length, self.jobs)
         value = tasks * length * domain.performance[0] * domain.pricing.level

@@ -14,6 +14,7 @@ from fedsched.market.codes import BUDGETS, CHOICES, PROBLEMS, RULES, SELECTIONS,
 from fedsched.market.combination import GRID, choose
 from fedsched.market.requests import check_batch
 from fedsched.market.windows import search_all
+from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,10 +60,8 @@ class Slicer:
     window: str = "cheapest"
 
     def __post_init__(self) -> None:
-        if self.groups < 1:
-            raise ValueError(f"Slicer: groups={self.groups!r} must be at least 1.")
-        if self.grid < 1:
-            raise ValueError(f"Slicer: grid={self.grid!r} must be at least 1.")
+        whole("Slicer", "groups", self.groups, least=1)
+        whole("Slicer", "grid", self.grid, least=1)
         if self.limit is not None and not 0 <= self.limit < np.inf:
             raise ValueError(f"Slicer: limit={self.limit!r} must be finite and at least 0.")
         code_of("search", self.search, RULES)
@@ -163,8 +162,8 @@ class Bsf:
     select: str = "order"
 
     def __post_init__(self) -> None:
-        if self.first is not None and self.first < 0:
-            raise ValueError(f"Bsf: first={self.first!r} must be at least 0.")
+        if self.first is not None:
+            whole("Bsf", "first", self.first, least=0)
         code_of("select", self.select, SELECTIONS)
 
     def __str__(self) -> str:
@@ -242,7 +241,7 @@ class _Cycle:
         check_batch(batch, environment)
         self.batch = batch
         self.order = range(len(batch)) if order is None else order  # each job's place in the user's batch
-        self.seed = seed
+        self.seed = seed_of("schedule", seed)
         self.needs: Needs = needs_of(batch, environment)
         # A window cut from the slots leaves at most one slot more for each of its nodes.
         self.left: SlotList = slot_list(environment, spare=int(self.needs.nodes.sum()))

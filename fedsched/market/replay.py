@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.market.arrays import needs_of, scratch, slot_list
 from fedsched.market.codes import Figure
+from fedsched.values import seed_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -78,7 +79,7 @@ def replay(
     if share is None:
         if not 0 < shortest <= 1:
             raise ValueError(f"replay: shortest={shortest!r} must lie above 0 and at most at 1.")
-        used = np.random.default_rng([seed, 2]).uniform(shortest, 1.0, jobs)
+        used = np.random.default_rng([seed_of("replay", seed), 2]).uniform(shortest, 1.0, jobs)
     else:
         used = np.array(np.broadcast_to(np.asarray(share, dtype=np.float64), (jobs,)))
         if not ((used > 0) & (used <= 1)).all():

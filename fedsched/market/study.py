@@ -14,6 +14,7 @@ from fedsched.market.generator import Domain, Jobs
 from fedsched.market.methods import Method, schedule
 from fedsched.market.replay import replay
 from fedsched.market.windows import best_of, find_window, find_windows
+from fedsched.values import LARGEST_SEED, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -107,8 +108,8 @@ def cycles_of(
         Called with cycles done and cycles in all.
     """
     domain, jobs = domain or Domain(), jobs or Jobs()
-    if cycles < 1:
-        raise ValueError(f"cycles={cycles!r} must be at least 1.")
+    whole("", "cycles", cycles, least=1)
+    whole("", "first", first, least=0, most=LARGEST_SEED - cycles)
     shape = (cycles, jobs.jobs)
     names = [*COLUMNS, "real_start", "real_runtime", "real_cpu"]
     tables = {name: {column: np.full(shape, np.nan) for column in names} for name in methods}
@@ -264,8 +265,8 @@ def searches_of(
     """
     domain = domain or Domain(nodes=100)
     strategies = STRATEGIES if strategies is None else strategies
-    if cycles < 1:
-        raise ValueError(f"cycles={cycles!r} must be at least 1.")
+    whole("", "cycles", cycles, least=1)
+    whole("", "first", first, least=0, most=LARGEST_SEED - cycles)
     found = {name: np.full((cycles, len(WINDOW_COLUMNS)), np.nan) for name in (*strategies, *([CSA] if csa else []))}
     alternatives = np.zeros(cycles, np.int64)
     for c in range(cycles):

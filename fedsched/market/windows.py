@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.market.arrays import Found, Rounds, grown, needs_of, room, scratch, slot_list, with_spare
 from fedsched.market.codes import CHOICES, CRITERIA, RULES, Figure, Place, Status, code_of
 from fedsched.market.requests import check_batch
+from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,6 +110,7 @@ def find_windows(
     most
         Stop at so many; all when not given.
     """
+    seed = seed_of("find_windows", seed)
     check_batch([request], environment)
     needs = needs_of([request], environment)
     found = search_all(
@@ -153,8 +155,8 @@ def search_all(
     rule = code_of("method", method, RULES)
     choice = code_of("window", window, CHOICES)
     wanted = OWN if criterion is None else int(code_of("criterion", criterion, CRITERIA))
-    if most is not None and most < 1:
-        raise ValueError(f"most={most!r} must be at least 1; leave it out for all.")
+    if most is not None:
+        whole("find_windows", "most", most, least=1, most=LARGEST)
     found = room(max(64, 8 * (last - first)), int(needs.nodes.max()))
     rounds = Rounds(np.zeros(len(Place), np.int64), np.zeros(len(needs.nodes), np.bool_))
     rounds.place[Place.NEXT] = first
@@ -168,7 +170,7 @@ def search_all(
             int(rule),
             wanted,
             int(choice),
-            seed & LARGEST,
+            seed,
             most or LARGEST,
             work,
             found,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.search.variation import crossed, mutated, tournament
+from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,7 @@ def deap_toolbox(
     """
     from deap import base
 
+    seed, generation = seed_of("deap_toolbox", seed), whole("deap_toolbox", "generation", generation, least=0)
     toolbox = base.Toolbox()
     toolbox.register("rows", lambda count: problem.random_rows(count, np.random.default_rng([seed, generation])))
     toolbox.register("evaluate", evaluate or (lambda rows: problem.values(rows)[:, 0]))
@@ -77,6 +79,8 @@ def deap_individual_toolbox(problem: SearchProblem, *, seed: int = 0) -> base.To
     example `deap.tools.selNSGA2`.
     """
     from deap import base
+
+    seed = seed_of("deap_individual_toolbox", seed)
 
     class Fitness(base.Fitness):  # type: ignore[misc]
         """All objectives, minimised."""

@@ -27,7 +27,8 @@ class Objectives:
     """What is minimised (utilisation: maximised), with weights for a single value.
 
     Each is the name of a metric column, or of one of the user's functions: these get the metrics of all plans by name,
-    `{"makespan": array, "energy": array, …}`, and return one value a plan.
+    `{"makespan": array, "energy": array, …}`, and return one finite value a plan: an infinite one would leave no
+    distance between plans, which fronts and weighted sums are made of.
     """
 
     names: tuple[str, ...]
@@ -86,12 +87,14 @@ class Objectives:
         makespan = columns["makespan"]
         if values.shape != makespan.shape:
             raise ValueError(f"Objective {name!r} gave an array of shape {values.shape} for {makespan.shape} plans.")
-        wrong = np.isnan(values) & ~np.isnan(makespan)
+        wrong = ~np.isfinite(values) & ~np.isnan(makespan)
         if wrong.any():
             first = tuple(int(i) for i in np.argwhere(wrong)[0])
+            gave = "NaN" if np.isnan(values[first]) else f"{values[first]:g}"
             raise ValueError(
-                f"Objective {name!r} gave NaN for a plan with makespan={makespan[first]:g} and "
-                f"energy={columns['energy'][first]:g}; it must give a number for every plan."
+                f"Objective {name!r} gave {gave} for a plan with makespan={makespan[first]:g} and "
+                f"energy={columns['energy'][first]:g}; it must give a finite number for every plan, a large one for a "
+                "plan that you do not want."
             )
         return values
 

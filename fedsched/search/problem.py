@@ -12,9 +12,11 @@ from fedsched.engine.batch import in_slices
 from fedsched.engine.codes import Dispatch, Placement, QueueKey, SameTime, Saturation
 from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import caps_table, new_state, pack
+from fedsched.engine.simulation import running_without_end, start_of, without_end
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.metrics import Column, Measured
 from fedsched.search.genome import Layout, Running, Space, decode_weights, evaluate_rows, repair, unpacked
+from fedsched.values import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,8 +80,8 @@ class SearchProblem:
                 raise unknown_name(kind, value, known)
         if len(workload) == 0:
             raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
-        if threads < 1:
-            raise ValueError(f"threads={threads} must be at least 1.")
+        threads = whole("optimize", "threads", threads, least=1)
+        t0 = start_of("optimize", t0, running)
         if running is not None and submits == "now":
             raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")
         if submits == "now":
@@ -99,7 +101,7 @@ class SearchProblem:
             saturation=Saturation[saturation.upper()],
             knowledge=knowledge,
             kill_at_estimate=kill_at_estimate,
-            t0=running.time if running is not None and t0 is None else t0,
+            t0=t0,
             running=() if running is None else tuple(running.rows.tolist()),
         )
         self.layout = Layout(len(workload), len(federation.groups))
@@ -140,6 +142,8 @@ class SearchProblem:
                 self.problem, self.space, rows, self.states[thread], self.no_users, metrics, first, last
             )
             if failed >= 0:
+                if (endless := running_without_end(self.problem, self.states[thread])) >= 0:
+                    raise InfeasibleError(f"Job {self.workload.id[endless]}: {without_end(self.problem, endless)}")
                 raise InfeasibleError(f"Plan {failed} has a job that its caps and placement never let start.")
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from fedsched.values import is_number, whole
+
 if TYPE_CHECKING:
     from fedsched.search.run import Run
 
@@ -25,8 +27,7 @@ class MaxEvaluations:
     evaluations: int
 
     def __post_init__(self) -> None:
-        if self.evaluations < 1:
-            raise ValueError(f"evaluations={self.evaluations} must be at least 1.")
+        object.__setattr__(self, "evaluations", whole("MaxEvaluations", "evaluations", self.evaluations, least=1))
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
@@ -40,8 +41,8 @@ class MaxSeconds:
     seconds: float
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.seconds < float("inf"):
-            raise ValueError(f"seconds={self.seconds} must be finite and above 0.")
+        if not is_number(self.seconds) or not self.seconds > 0:
+            raise ValueError(f"MaxSeconds: seconds={self.seconds!r} must be finite and above 0.")
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
@@ -55,8 +56,8 @@ class Target:
     value: float
 
     def __post_init__(self) -> None:
-        if self.value != self.value:
-            raise ValueError("target=nan must be a number: no plan is as good as that.")
+        if not is_number(self.value):
+            raise ValueError(f"Target: target={self.value!r} must be a finite number.")
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
@@ -72,8 +73,7 @@ class NoProgress:
     evaluations: int
 
     def __post_init__(self) -> None:
-        if self.evaluations < 1:
-            raise ValueError(f"evaluations={self.evaluations} must be at least 1.")
+        object.__setattr__(self, "evaluations", whole("NoProgress", "evaluations", self.evaluations, least=1))
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
@@ -86,6 +86,10 @@ class GapReached:
     """Stop when the first objective is proven to be within `gap` (0.01 is one percent) of the optimum."""
 
     gap: float
+
+    def __post_init__(self) -> None:
+        if not is_number(self.gap) or not self.gap >= 0:
+            raise ValueError(f"GapReached: gap={self.gap!r} must be a finite share of at least 0.")
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""

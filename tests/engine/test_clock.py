@@ -33,7 +33,10 @@ def test_a_job_estimated_below_the_clock_keeps_its_nodes(policy: str, federation
 def test_reservations_below_the_clock_take_turns(policy: str, same_time: str) -> None:
     """Whole-machine jobs whose estimates and runs round to nothing never run side by side."""
     workload = fs.Workload(
-        submit=[EPOCH] + [EPOCH + 1] * 4, tasks=[1, 2, 2, 2, 1], runtime=[5, 1e-9, 3, 1e-9, 2], estimate=[4] + [1e-9] * 4
+        submit=[EPOCH] + [EPOCH + 1] * 4,
+        tasks=[1, 2, 2, 2, 1],
+        runtime=[5, 1e-9, 3, 1e-9, 2],
+        estimate=[4] + [1e-9] * 4,
     )
     for federation in (fs.Federation.homogeneous(2), fs.Federation.of(1, 1)):
         checked(workload, federation, policy, same_time=same_time)

@@ -1,0 +1,78 @@
+"""Bounds at epoch times, where the clock rounds what schedules measure: still below every one of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+import strategies
+from strategies import EPOCH
+
+import fedsched as fs
+from fedsched.bounds import exact, exact_front, lower_bounds
+
+
+def late_scenario(seed: int) -> strategies.Scenario:
+    """Return a random scenario at epoch times; every other one with times below the clock's resolution."""
+    if seed % 2:
+        return strategies.random_scenario(seed, epoch=True)
+    scenario = strategies.random_scenario(seed, epoch=False)
+    return replace(scenario, jobs=[replace(job, submit=EPOCH + job.submit) for job in scenario.jobs])
+
+
+@pytest.mark.parametrize("method", ["lp", "lagrangian", "closed"])
+def test_no_measured_value_is_below_its_bound(method: str) -> None:
+    """Every column of the metric row, the front of makespan and energy included, is at its bound or above."""
+    for seed in range(80_000, 80_030):
+        scenario = late_scenario(seed)
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        killed = scenario.settings.kill_at_estimate
+        bounds = lower_bounds(workload, federation, kill_at_estimate=killed, caps=caps, method=method)
+        row = naive.metrics(scenario.simulate())
+        for name, value in row.items():
+            assert not bounds.of(name) > value, (seed, name)
+        assert max(bounds.longest_job, bounds.area) <= row["makespan"]
+        bounds.front(3)
+        assert bounds.energy_within(row["makespan"]) <= row["energy"], seed
+
+
+def test_a_chain_of_runs_rounded_down_is_above_its_bounds() -> None:
+    """Jobs in turn, each measured half a step of the clock shorter than it is, are no shorter than their bounds."""
+    tick = float(np.spacing(EPOCH))
+    jobs = 20_000
+    workload = fs.Workload(submit=np.full(jobs, EPOCH), tasks=np.ones(jobs), runtime=np.full(jobs, 1000.49 * tick))
+    federation = fs.Federation.homogeneous(1)
+    measured = fs.simulate(workload, federation, "fcfs").metrics().as_dict()
+    assert measured["makespan"] == pytest.approx(1000 * jobs * tick)
+    for method in ("lagrangian", "closed"):
+        bounds = lower_bounds(workload, federation, method=method)
+        for name, value in measured.items():
+            assert not bounds.of(name) > value, name
+
+
+def test_the_allowance_is_no_more_than_the_clock_takes() -> None:
+    """A bound moved to epoch times stays the same but for the clock's steps."""
+    workload = fs.Workload(submit=np.zeros(6), tasks=[1, 2, 3, 1, 2, 3], runtime=[5, 7, 2, 9, 4, 6])
+    federation = fs.Federation.of(2, 2)
+    plain = lower_bounds(workload, federation)
+    late = lower_bounds(replace(workload, submit=workload.submit + EPOCH), federation)
+    assert late.energy < plain.energy
+    assert late.energy == pytest.approx(plain.energy, rel=1e-6)
+    assert late.flow == pytest.approx(plain.flow, abs=2e-2)
+
+
+def test_exact_bounds_hold_at_epoch_times() -> None:
+    """No simulated schedule of a tiny problem costs less than the solver's bound, nor does its own schedule."""
+    pytest.importorskip("ortools")
+    for seed in range(80_100, 80_106):
+        scenario = replace(late_scenario(seed), jobs=late_scenario(seed).jobs[:4])
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        jobs = range(len(workload))
+        reached = fs.simulate(workload, federation, fs.Rules(dispatch="greedy", order=list(jobs)), caps=caps)
+        for objective in ("makespan", "energy"):
+            answer = exact(workload, federation, objective=objective, seconds=5, caps=caps)
+            assert answer.bound <= answer.value <= getattr(reached, objective) * (1 + 1e-9)
+            answer.schedule.verify(caps=caps)
+        exact_front(workload, federation, points=2, seconds=5, caps=caps)

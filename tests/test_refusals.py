@@ -1,0 +1,216 @@
+"""What no function takes is refused where it is given: the field, the value as it was given, the rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched import gang, generate, market
+from fedsched.bounds import exact, exact_front, lower_bounds
+from fedsched.policies import POLICIES
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
+from fedsched.search.stopping import GapReached, MaxEvaluations, MaxSeconds, NoProgress, Target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MACHINE = fs.Federation.of(2, 2)
+
+
+def jobs(**columns: Any) -> fs.Workload:
+    """Return three jobs, with some columns changed."""
+    return fs.Workload(**{"submit": [0, 0, 0], "tasks": [1, 2, 3], "runtime": [1, 2, 3], **columns})
+
+
+def domain() -> market.Environment:
+    """Return a market to search in."""
+    return market.Domain(nodes=4).environment(0)
+
+
+BATCH = [market.Request(nodes=1, length=10.0, budget=1e9)]
+SEEDED: dict[str, Callable[[Any], object]] = {
+    "optimize": lambda seed: fs.optimize(jobs(), MACHINE, evaluations=10, seed=seed),
+    "compare": lambda seed: fs.compare([fs.Instance("i", jobs(), MACHINE)], ["fcfs"], [seed], fs.Budget(evaluations=9)),
+    "Rolling": lambda seed: fs.Rolling(seed=seed),
+    "sample": lambda seed: jobs().sample(2, seed=seed),
+    "lublin": lambda seed: generate.lublin(5, 4, seed=seed),
+    "poisson": lambda seed: generate.poisson(5, 4, rate=1.0, seed=seed),
+    "planted": lambda seed: generate.planted(MACHINE, jobs=5, seed=seed),
+    "communication": lambda seed: jobs().with_communication(bandwidth=1.0, seed=seed),
+    "estimates": lambda seed: jobs().with_estimates("factor", seed=seed),
+    "tsafrir_estimates": lambda seed: generate.tsafrir_estimates([1.0], seed=seed),
+    "simulate": lambda seed: gang.simulate(jobs(), gang.GangSystem(processors=(4,)), seed=seed),
+    "presets": lambda seed: gang.presets.Pinto2014().run(seed),
+    "replicate": lambda seed: gang.replicate(gang.presets.Pinto2014(), replications=2, seed=seed),
+    "schedule": lambda seed: market.schedule(BATCH, domain(), seed=seed),
+    "find_windows": lambda seed: market.find_window(domain(), BATCH[0], seed=seed),
+    "Domain": lambda seed: market.Domain().environment(seed),
+    "Jobs": lambda seed: market.Jobs().batch(seed),
+    "replay": lambda seed: market.replay(market.schedule(BATCH, domain()), seed=seed),
+    "exact": lambda seed: exact(jobs(), MACHINE, seed=seed),
+    "exact_front": lambda seed: exact_front(jobs(), MACHINE, seed=seed),
+}
+
+
+@pytest.mark.parametrize("seed", [-1, 2**70, 2.5, "1", None, True, float("nan")])
+@pytest.mark.parametrize("name", SEEDED)
+def test_a_seed_that_no_generator_takes_is_refused(name: str, seed: Any) -> None:
+    """Seeds are whole numbers from 0 to 2**63 − 1, everywhere; the error says what was given."""
+    if seed == 2**70 and name in ("simulate", "presets", "replicate"):
+        return  # gangs draw from seeds of any size
+    kind = ValueError if type(seed) is int else TypeError
+    with pytest.raises(kind, match=rf"seed={seed!r} must ") as caught:
+        SEEDED[name](seed)
+    assert "\n" not in str(caught.value)
+
+
+STARTS: dict[str, Callable[[Any], object]] = {
+    "simulate": lambda t0: fs.simulate(jobs(), MACHINE, "easy", t0=t0),
+    "list heuristic": lambda t0: fs.simulate(jobs(), MACHINE, "min-min", t0=t0),
+    "optimize": lambda t0: fs.optimize(jobs(), MACHINE, evaluations=10, t0=t0),
+    "lower_bounds": lambda t0: lower_bounds(jobs(), MACHINE, t0=t0),
+    "exact": lambda t0: exact(jobs(), MACHINE, t0=t0),
+    "exact_front": lambda t0: exact_front(jobs(), MACHINE, t0=t0),
+    "Schedule": lambda t0: replace(fs.simulate(jobs(), MACHINE), t0=t0),
+}
+
+
+@pytest.mark.parametrize("t0", [float("nan"), float("inf"), -float("inf"), "0", True])
+@pytest.mark.parametrize("name", STARTS)
+def test_an_origin_that_is_no_instant_is_refused(name: str, t0: Any) -> None:
+    """The time's origin is a finite number, or left out."""
+    with pytest.raises((ValueError, fs.errors.ScheduleError), match=f"t0={t0!r} must be finite"):
+        STARTS[name](t0)
+
+
+def test_a_job_that_would_never_end_is_named() -> None:
+    """Where run times lead beyond what numbers hold, the job is named, whatever the rules."""
+    for policy in sorted(POLICIES):
+        for runtime in (1.7e308, 1e308):
+            workload = fs.Workload(submit=[0, 0, 0], tasks=[2, 2, 2], runtime=[runtime] * 3)
+            with pytest.raises(fs.errors.InfeasibleError, match=r"^Job \d: runtime=1.*e\+308 s.*no finite finish"):
+                fs.simulate(workload, MACHINE, policy)
+
+
+def test_a_plan_that_would_never_end_is_named() -> None:
+    """Searches and the batch entry say the same, not that nothing fits."""
+    from fedsched.engine.batch import Evaluator
+
+    workload = fs.Workload(submit=[0, 0], tasks=[4, 4], runtime=[1e308, 1e308])
+    problem = SearchProblem(workload, MACHINE, Objectives.of("makespan"))
+    with pytest.raises(fs.errors.InfeasibleError, match=r"Job \d: runtime=1e\+308 s.*no finite finish"):
+        problem.values(problem.row([0, 1])[None])
+    with pytest.raises(fs.errors.InfeasibleError, match=r"Row \d: runtime=1e\+308 s.*no finite finish"):
+        Evaluator(problem.problem)([[0, 1]])
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0])
+def test_an_uplink_that_slows_without_end_is_named(sigma: float) -> None:
+    """A bandwidth so small that load over bandwidth is infinite is refused before anything runs."""
+    workload = jobs(task_bandwidth=8.0, compute_fraction=sigma)
+    with pytest.raises(fs.errors.InfeasibleError, match=r"Cluster 'C1': uplink=5e-324 bytes/s"):
+        fs.simulate(workload, fs.Federation.of(2, 2, uplink=5e-324))
+    with pytest.raises(fs.errors.InfeasibleError, match=r"Cluster 'C1': uplink=inf bytes/s under the inf"):
+        fs.simulate(jobs(task_bandwidth=1.5e308), fs.Federation.of(2, 2))
+    fs.simulate(jobs(), fs.Federation.of(2, 2, uplink=5e-324)).verify()  # nobody uses it
+
+
+HUGE = 2**64 - 5
+
+
+@pytest.mark.parametrize("field", ["id", "tasks", "user", "origin"])
+def test_whole_numbers_beyond_64_bits_with_a_sign_are_refused(field: str) -> None:
+    """None wraps around to a negative one; the error has the number as it was given."""
+    values = np.array([1, HUGE, 3], dtype=np.uint64)
+    for given in (values, values.tolist(), [1, 2**70 + 1, 3]):
+        with pytest.raises(ValueError, match=rf"{field}={int(given[1])} must be a whole number below 2\*\*63"):
+            jobs(**{field: given}, sites=("a", "b", "c", "d"))
+    small = jobs(**{field: np.array([1, 2, 3], dtype=np.uint64)}, sites=("a", "b", "c", "d"))
+    assert getattr(small, field).tolist() == [1, 2, 3]
+
+
+def test_caps_of_any_whole_type_do_not_wrap() -> None:
+    """The largest number of 64 bits as a cap allows everything."""
+    caps = np.full((3, 2), 2**64 - 1, dtype=np.uint64)
+    free, capped = (fs.simulate(jobs(), MACHINE, "easy", caps=given) for given in (None, caps))
+    assert free == capped
+
+
+def test_rows_and_counts_are_whole_numbers() -> None:
+    """Row numbers that are none, and numbers of jobs and nodes with a fraction, are refused."""
+    for rows in ([True, False, True], [0.5, 1.0]):
+        with pytest.raises(TypeError, match="must be row numbers"):
+            jobs().take(rows)
+    assert len(jobs().take([])) == 0
+    with pytest.raises(TypeError, match=r"nodes=2.5 must be a whole number"):
+        jobs(nodes=2.5)
+    with pytest.raises(fs.errors.FederationError, match="count=nan must be a whole number"):
+        fs.NodeGroup(float("nan"))  # type: ignore[arg-type]
+    with pytest.raises(fs.errors.FederationError, match="speed=5e-324"):
+        fs.NodeGroup(1, 5e-324)
+    for made in (lambda: generate.lublin(2.5, 4), lambda: generate.poisson(2.5, 4, rate=1), lambda: jobs().head(2.5)):
+        with pytest.raises(TypeError, match=r"jobs=2.5 must be a whole number"):
+            made()
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"evaluations": 2.5}, TypeError, r"evaluations=2\.5 must be a whole number"),
+        ({"evaluations": 0}, ValueError, "evaluations=0 must be at least 1"),
+        ({"evaluations": True}, TypeError, "evaluations=True must be a whole number"),
+        ({"seconds": float("nan")}, ValueError, "seconds=nan must be finite and above 0"),
+        ({"seconds": "3"}, ValueError, "seconds='3' must be finite and above 0"),
+        ({"target": float("inf")}, ValueError, "target=inf must be a finite number"),
+        ({"islands": 1.5}, TypeError, r"islands=1\.5 must be a whole number"),
+        ({"threads": 0}, ValueError, "threads=0 must be at least 1"),
+        ({"threads": 1.5}, TypeError, r"threads=1\.5 must be a whole number"),
+        ({"package": 2.5, "objectives": "makespan"}, TypeError, r"package=2\.5 must be a whole number"),
+    ],
+)
+def test_what_a_search_may_use_is_checked(options: dict[str, Any], kind: type[Exception], message: str) -> None:
+    """Budgets and numbers of workers that are none are refused by name before the search."""
+    with pytest.raises(kind, match=message):
+        fs.optimize(jobs(), MACHINE, **{"evaluations": 10, **options})
+
+
+def test_stopping_rules_check_their_values() -> None:
+    """Each rule refuses what it could not compare with."""
+    for made in (lambda: MaxEvaluations(1.5), lambda: NoProgress(1.5)):  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"evaluations=1\.5 must be a whole number"):
+            made()
+    for bad in (float("nan"), float("inf"), -1.0):
+        with pytest.raises(ValueError, match="gap="):
+            GapReached(bad)
+        with pytest.raises(ValueError, match="seconds="):
+            MaxSeconds(bad)
+    with pytest.raises(ValueError, match="target=nan"):
+        Target(float("nan"))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+@pytest.mark.parametrize("several", [False, True])
+def test_an_infinite_objective_is_refused(value: float, several: bool) -> None:
+    """A function that gives an infinite value is told to give a large one: infinity leaves no distance to measure."""
+
+    def wild(metrics: Any) -> Any:
+        return np.where(metrics["makespan"] > 0, value, 1.0)
+
+    with pytest.raises(ValueError, match=rf"Objective 'wild' gave {value:g} for a plan.*must give a finite number"):
+        fs.optimize(jobs(), MACHINE, objectives=[wild, "energy"] if several else wild, evaluations=10)
+
+
+def test_a_start_before_the_running_jobs_is_refused() -> None:
+    """Jobs that run at one time cannot go on from an earlier one."""
+    from fedsched.simulate import prepare
+
+    run = prepare(jobs(), fs.Federation.homogeneous(3), "fcfs").advance(until=1.0)
+    running = run.running()
+    assert len(running.rows)
+    with pytest.raises(ValueError, match=r"t0=0\.5 lies before the running jobs' time, 1\.0"):
+        fs.simulate(jobs(), fs.Federation.homogeneous(3), "fcfs", running=running, t0=0.5)
