@@ -136,12 +136,14 @@ class CleaningReport:
     unmapped: int = 0
     held: int = 0
     renumbered: int = 0
+    repeated: int = 0
+    headers: int = 0
 
     @property
     def dropped(self) -> int:
         """Return how many well-formed rows were left out."""
         of_jobs = self.partial_status + self.negative_submit + self.no_runtime + self.no_processors + self.too_wide
-        return of_jobs + self.steps + self.unfinished + self.unmapped
+        return of_jobs + self.steps + self.unfinished + self.unmapped + self.repeated
 
     @property
     def altered(self) -> bool:
@@ -160,6 +162,8 @@ class CleaningReport:
         said = [
             (self.malformed, "malformed lines skipped"),
             (self.truncated_file, "file cut short: the end is missing"),
+            (self.headers, "repeated lines of column names skipped"),
+            (self.repeated, "dropped: rows that repeat another, sign by sign"),
             (self.steps, "dropped: steps of jobs"),
             (self.unfinished, "dropped: not at an end when the log was taken"),
             (self.unmapped, "dropped: profiles that say no run time"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from pathlib import Path  # noqa: TC003 the command line reads the types
@@ -15,6 +14,7 @@ from fedsched.cli.shared import (
     NotTakenError,
     check_output,
     chosen_executor,
+    file_labels,
     load_federation,
     load_workload,
     print_json,
@@ -199,7 +199,7 @@ def instances_of(
             raise NotTakenError(given, f"--{name} says how a log's jobs are read; gang and market draw their own.")
     if traces:
         Objectives.of(objectives)
-    labels = _labels(traces)
+    labels = file_labels(traces)
     one = [(federations[0] if federations else None, "")]
     for trace, label in zip(traces, labels, strict=True):
         workload = load_workload(trace, head, kind=kind, communication=communication)
@@ -207,19 +207,13 @@ def instances_of(
         if len(workload) < size:
             raise ValueError(f"{trace}: its {len(workload)} jobs do not fill one package of {package}.")
         parts = [workload.take(range(begin, begin + size)) for begin in range(0, len(workload) - size + 1, size)]
-        for where, where_label in zip(federations, _labels(federations), strict=True) if federations[1:] else one:
+        for where, where_label in zip(federations, file_labels(federations), strict=True) if federations[1:] else one:
             machine = load_federation(where, nodes, workload, uplink=uplink)
             base = f"{label} on {where_label}" if where_label else label
             for k, part in enumerate(parts, 1):
                 name = f"{base} {size} #{k}" if len(parts) > 1 else f"{base} {size}"
                 found.append(Instance(name, part, machine, tuple(objectives), **reading))
     return found
-
-
-def _labels(paths: Sequence[Path]) -> list[str]:
-    # A file's name says enough, unless two have the same.
-    names = [re.sub(r"\.(swf|csv|toml)(\.(gz|xz|bz2))?$", "", path.name, flags=re.IGNORECASE) for path in paths]
-    return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
 def summary(found: Comparison, against: str | None, by: Blocks, alpha: float) -> str:

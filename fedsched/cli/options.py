@@ -19,6 +19,7 @@ From = Annotated[
 
 # What to work on. A path, so that a shell completes the names of files; a shipped name goes through as it is.
 Trace = Annotated[Path, Parameter(help=f"A workload file {LOG_FILES} {STDIN}")]
+MoreTraces = Annotated[Path, Parameter(name="MORE")]
 Traces = Annotated[
     Path,
     Parameter(

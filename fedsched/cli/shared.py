@@ -62,6 +62,13 @@ def check_input(path: Path | str) -> None:
         raise TraceError(f"{path}: there is no such file; check the path.")
 
 
+def file_labels(paths: Sequence[Path]) -> list[str]:
+    """Return what files are called side by side: a file's name says enough, unless two have the same."""
+    kinds = r"\.(swf|csv|toml|sacct|json)(\.(gz|xz|bz2))?$"
+    names = [re.sub(kinds, "", path.name, flags=re.IGNORECASE) for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]
+
+
 def names_shipped(trace: Path | str) -> bool:
     """Return whether this is the name of a shipped log, not a file's."""
     return str(trace) != STDIN and not Path(trace).suffix and not Path(trace).exists()

@@ -1,4 +1,4 @@
-"""`fedsched simulate`: run a policy on a log and print what it costs."""
+"""`fedsched simulate`: run a policy on a log, or on several, and print what it costs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli.costs import Run, print_costs, print_side_by_side
 from fedsched.cli.shared import (
     CHART_FORMATS,
     INTERRUPTED,
     PLAN_FORMATS,
     NotTakenError,
     check_output,
-    facts_of,
+    file_labels,
     load_federation,
     load_workload,
-    number_text,
     print_json,
-    print_table,
     progress_bar,
-    reading_of,
     say,
     write_schedule,
     written,
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fedsched.policies import Policy
-    from fedsched.schedule import Schedule
 
 ROLLING = "rolling"
 
@@ -39,7 +36,7 @@ ROLLING = "rolling"
 def command(
     trace: options.Trace,
     /,
-    *,
+    *more: options.MoreTraces,
     from_: options.From = None,
     federation: options.Federation = None,
     nodes: options.Nodes = None,
@@ -69,8 +66,12 @@ def command(
 ) -> int:
     """Run a policy on a log and print what it costs.
 
+    Several logs are simulated one after the other, and their figures stand side by side.
+
     Parameters
     ----------
+    more
+        More logs, each simulated by itself; --json then prints a list.
     policy
         fcfs, easy, easy-sjbf, min-min, …, any ORDER-DISPATCH or HEURISTIC-DISPATCH; rolling plans anew as time goes by.
     order
@@ -103,9 +104,13 @@ def command(
     fedsched simulate sample --federation example --policy easy --gantt plan.png --out plan.csv
     fedsched simulate sample --nodes 128 --order saf --dispatch greedy --json
     fedsched simulate sample --head 100 --federation example --policy rolling --evaluations 300
+    fedsched simulate sample figure-1-6 --nodes 128
     """
     from fedsched.simulate import simulate
 
+    traces = (trace, *more)
+    if more:
+        _refuse_of_one({"out": out, "gantt": gantt, "checkpoint": checkpoint}, len(traces))
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
     search = _Search(method, window, evaluations, every, objective, checkpoint)
@@ -115,40 +120,56 @@ def command(
     else:
         _refuse(search._asdict(), f"goes with --policy {ROLLING}")
         rules = _rules(policy, order=order, dispatch=dispatch, backfill_order=backfill_order, placement=placement)
-    workload = load_workload(
-        trace, head, kind=from_, communication=communication, announced=json
-    )  # the table says it too
-    if sample is not None:
-        workload = workload.sample(sample, seed=seed)
-    cluster = load_federation(federation, nodes, workload, uplink=uplink)
-    begun = time.perf_counter()
-    with progress_bar("simulating") as progress:
-        schedule = simulate(
-            workload,
-            cluster,
-            rules,
-            same_time=same_time,
-            saturation=saturation,
-            knowledge=knowledge,
-            kill_at_estimate=kill_at_estimate,
-            progress=progress,
-        )
-    seconds = time.perf_counter() - begun
+    runs: list[Run] = []
+    for source, label in zip(traces, file_labels(traces), strict=True):
+        workload = load_workload(
+            source, head, kind=from_, communication=communication, announced=json
+        )  # the table says it too
+        if sample is not None:
+            workload = workload.sample(sample, seed=seed)
+        cluster = load_federation(federation, nodes, workload, uplink=uplink)
+        begun = time.perf_counter()
+        with progress_bar(f"simulating {label}" if more else "simulating") as progress:
+            schedule = simulate(
+                workload,
+                cluster,
+                rules,
+                same_time=same_time,
+                saturation=saturation,
+                knowledge=knowledge,
+                kill_at_estimate=kill_at_estimate,
+                progress=progress,
+            )
+        runs.append(Run(label, schedule, time.perf_counter() - begun))
+        if not schedule.complete:
+            break
     if out is not None:
         write_schedule(schedule, out)
     if gantt is not None:
         schedule.gantt(gantt)
     files = written(out, gantt, checkpoint)
     if json:
-        about = reading_of(workload, cluster) | {"seconds": seconds}
-        print_json(schedule.to_json() | about | {"written": files})
+        said = [run.to_json() | {"written": files} for run in runs]
+        print_json(said if more else said[0])
+    elif more:
+        print_side_by_side(runs)
     else:
-        _print_costs(schedule, seconds)
+        print_costs(runs[0])
     if schedule.complete:
         return 0
     kept = f" and in {', '.join(files)}" if files else ""
     say(f"fedsched: {'; '.join(schedule.notes)}. What was done until then is above{kept}.", err=True)
     return INTERRUPTED
+
+
+def _refuse_of_one(options: Mapping[str, object], logs: int) -> None:
+    given = {option: value for option, value in options.items() if value is not None}
+    if given:
+        option, value = next(iter(given.items()))
+        raise NotTakenError(
+            given,
+            f"--{option} {value} is for one log, and {logs} are given; simulate each alone for it, or leave it out.",
+        )
 
 
 def _refuse(options: Mapping[str, object], why: str) -> None:
@@ -215,35 +236,3 @@ def _rules(
         placement=placement or rules.placement,
         name="" if changed else policy.lower(),
     )
-
-
-def _print_costs(schedule: Schedule, seconds: float) -> None:
-    from fedsched.assumed import marked
-    from fedsched.metrics import METRICS
-    from fedsched.recorded import of_some
-
-    values, found = schedule.metrics().as_dict(), schedule.workload.recorded
-    log = {} if found is None else found.figures()
-    rows = [
-        (
-            metric.name,
-            number_text(values[metric.name]),
-            *([number_text(log[metric.name]) if metric.name in log else ""] if log else []),
-            marked(metric.unit, metric.name, schedule.federation),
-            metric.meaning,
-        )
-        for metric in METRICS
-        if values[metric.name] == values[metric.name]
-    ]
-    say(schedule.workload)
-    for line in facts_of(schedule.workload, schedule.federation):
-        say(line)
-    heads = ("metric", *(("simulated", "recorded") if log else ("value",)), "unit", "meaning")
-    print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align="lrrll" if log else "lrll")
-    if partly := of_some(schedule):
-        say(partly)
-    if schedule.complete:
-        say(f"{len(schedule):,} jobs in {seconds:.2f} s; start hash {schedule.start_hash()}")
-    else:
-        finished = int((schedule.finish == schedule.finish).sum())
-        say(f"{finished:,} of {len(schedule):,} jobs finished in {seconds:.2f} s; the metrics are of those alone")

@@ -211,7 +211,9 @@ class _Parser:
         self.unit = unit
         self.parts: list[dict[str, Column]] = []
         self.numbers: dict[str, dict[str, float]] = {name: {} for name in NAMES}
-        self.malformed = self.steps = self.strange_ids = 0
+        self.malformed = self.steps = self.headers = self.repeated = 0
+        self.seen: set[str] = set()
+        self.header = header.strip()
         named = [name.strip().lower() for name in header.split("|")]
         self.trailing = named[-1] == ""  # --parsable ends every line with a bar
         self.named = named[:-1] if self.trailing else named
@@ -234,6 +236,7 @@ class _Parser:
 
     def feed(self, lines: list[str], first: int) -> None:
         """Read some lines, the first of which has that number in the file."""
+        lines = self._without_headers(lines, first)
         bars = len(self.named) - 1 + self.trailing
         at = [k for k, line in enumerate(lines) if line.count("|") == bars and (bars or line.strip())]
         if len(at) < len(lines):
@@ -250,6 +253,11 @@ class _Parser:
         if any("." in job for job in ids):  # 17.batch, 17.extern, 17.0: steps of job 17
             kept = [k for k, job in enumerate(ids) if "." not in job]
             self.steps += len(at) - len(kept)
+            texts = {name: [column[k] for k in kept] for name, column in texts.items()}
+            ids, at = [ids[k] for k in kept], [at[k] for k in kept]
+        if again := self._repeated([lines[k] for k in at], ids):
+            kept = [k for k in range(len(at)) if k not in again]
+            self.repeated += len(again)
             texts = {name: [column[k] for k in kept] for name, column in texts.items()}
             ids, at = [ids[k] for k in kept], [at[k] for k in kept]
         table = {"id": values_of(ids, number_of)}
@@ -271,6 +279,33 @@ class _Parser:
         sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
         self.malformed += int(np.count_nonzero(~sound))
         self.parts.append({name: column[sound] for name, column in table.items()})
+
+    def _without_headers(self, lines: list[str], first: int) -> list[str]:
+        """Return the lines, empty where dumps were joined and their line of column names stands there again."""
+        marks = [k for k, line in enumerate(lines) if "ubmit" in line.lower() and is_dump(line)]
+        if not marks:
+            return lines
+        kept = lines.copy()
+        for k in marks:
+            if lines[k].strip() != self.header:  # what follows would be read under the wrong names
+                raise TraceError(
+                    f"{self.path}, line {first + k}: other columns begin here than the first line names; join dumps "
+                    "of one --format only."
+                )
+            kept[k] = ""
+        self.headers += len(marks)
+        return kept
+
+    def _repeated(self, lines: list[str], ids: list[str]) -> set[int]:
+        """Return which lines stood there before, sign by sign: one job in the dumps of two months."""
+        again = set()
+        for k, line in enumerate(lines):
+            if not ids[k].strip():
+                continue  # without its number, a job like another is another
+            if line in self.seen:
+                again.add(k)
+            self.seen.add(line)
+        return again
 
     def _checked(
         self, column: str, texts: Mapping[str, list[str]], values: Column, at: list[int], first: int
@@ -324,7 +359,14 @@ class _Parser:
             self.malformed,
             columns=extra,
             found=CleaningReport(
-                records=0, kept=0, steps=self.steps, unfinished=int(unfinished.sum()), held=held, renumbered=renumbered
+                records=0,
+                kept=0,
+                steps=self.steps,
+                unfinished=int(unfinished.sum()),
+                repeated=self.repeated,
+                headers=self.headers,
+                held=held,
+                renumbered=renumbered,
             ),
             partitions_are_queues=True,
         )

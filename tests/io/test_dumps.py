@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pytest
@@ -163,3 +164,49 @@ def test_no_name_is_a_formula_and_every_name_comes_back(tmp_path: Path) -> None:
     assert read(tmp_path / "a.csv") == jobs
     cells = (tmp_path / "a.csv").read_text().splitlines()[2:]
     assert not any(cell[:1] in "=+@-" for line in cells for cell in line.split(",")[5:6])
+
+
+MONTHS = "\n".join("|".join(row) for row in (HEADER, *ROWS)) + "\n"
+NEXT = ["19", "a", "1700000900", "1700000900", "1700000960", "60", "10", "COMPLETED", "4"]
+
+
+@pytest.mark.parametrize("mark", ["|", ";"])
+def test_dumps_of_two_months_are_one_log(mark: str, tmp_path: Path) -> None:
+    """Tests that of dumps one after the other the names stand once, and a job that is in both is read once."""
+    text = "\n".join(mark.join(row) for row in (HEADER, *ROWS, HEADER, ROWS[1], NEXT)) + "\n"
+    (tmp_path / "both.sacct").write_text(text)
+    (tmp_path / "whole.sacct").write_text("\n".join(mark.join(row) for row in (HEADER, *ROWS, NEXT)) + "\n")
+    jobs = read(tmp_path / "both.sacct")
+    assert jobs.cleaning is not None
+    assert (jobs.cleaning.headers, jobs.cleaning.repeated, jobs.cleaning.renumbered) == (1, 1, 0)
+    assert (jobs.cleaning.records, jobs.cleaning.kept, jobs.cleaning.dropped) == (4, 3, 1)
+    assert "1 repeated lines of column names skipped; 1 dropped: rows that repeat another, sign by sign" in str(jobs)
+    assert jobs.to_pandas().equals(read(tmp_path / "whole.sacct").to_pandas())
+    assert jobs.cleaning.altered
+
+
+def test_a_job_that_ran_again_is_no_repetition(tmp_path: Path) -> None:
+    """Tests that rows of one number that differ, and rows without a number that do not, all stay."""
+    again = [*ROWS[0][:3], "1700000200", "1700000260", *ROWS[0][5:]]
+    (tmp_path / "a.sacct").write_text("\n".join("|".join(row) for row in (HEADER, ROWS[0], again)) + "\n")
+    assert len(read(tmp_path / "a.sacct")) == 2
+    bare = ["|".join(row[1:]) for row in (HEADER, ROWS[0], ROWS[0])]
+    (tmp_path / "b.sacct").write_text("\n".join(bare) + "\n")
+    assert len(read(tmp_path / "b.sacct")) == 2
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_dumps_of_other_columns_are_not_joined(on_error: Literal["raise", "skip"], tmp_path: Path) -> None:
+    """Tests that a second line of other column names is an error that names it: its rows would be misread."""
+    swapped = [*HEADER[:-2], HEADER[-1], HEADER[-2]]
+    (tmp_path / "a.sacct").write_text(MONTHS + "|".join(swapped) + "\n")
+    with pytest.raises(TraceError, match=r"a\.sacct, line 4: other columns begin here .* one --format only"):
+        read(tmp_path / "a.sacct", on_error=on_error)
+
+
+def test_months_come_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that `cat jan.sacct feb.sacct | fedsched … -` reads both as one log."""
+    both = MONTHS + MONTHS
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(both.encode())))
+    jobs = read("-", "sacct")
+    assert jobs.id.tolist() == [17, 18]

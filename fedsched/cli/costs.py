@@ -1,0 +1,112 @@
+"""What simulated runs cost, as tables: one run with every metric explained, or several side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedsched.cli.shared import facts_of, number_text, print_table, reading_of, say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fedsched.schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A log's schedule, what the log is called beside others, and the seconds that simulating took."""
+
+    label: str
+    schedule: Schedule
+    seconds: float
+
+    @property
+    def values(self) -> Mapping[str, float]:
+        """Return the metrics by name, those that say nothing left out."""
+        found = self.schedule.metrics().as_dict()
+        return {name: value for name, value in found.items() if value == value}
+
+    @property
+    def recorded(self) -> Mapping[str, float]:
+        """Return the metrics that the log itself records, by name."""
+        found = self.schedule.workload.recorded
+        return {} if found is None else found.figures()
+
+    @property
+    def ending(self) -> str:
+        """Return how many jobs ran in which time, and what tells this schedule from others."""
+        jobs = len(self.schedule)
+        if self.schedule.complete:
+            return f"{jobs:,} jobs in {self.seconds:.2f} s; start hash {self.schedule.start_hash()}"
+        finished = int((self.schedule.finish == self.schedule.finish).sum())
+        return f"{finished:,} of {jobs:,} jobs finished in {self.seconds:.2f} s; the metrics are of those alone"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the run as --json says it."""
+        about = reading_of(self.schedule.workload, self.schedule.federation) | {"seconds": self.seconds}
+        return self.schedule.to_json() | about
+
+
+def print_costs(run: Run) -> None:
+    """Print what is in the log, and a table of the metrics with their meanings."""
+    from fedsched.assumed import marked
+    from fedsched.metrics import METRICS
+    from fedsched.recorded import of_some
+
+    schedule, values, log = run.schedule, run.values, run.recorded
+    rows = [
+        (
+            metric.name,
+            *_cells(metric.name, values, log),
+            marked(metric.unit, metric.name, schedule.federation),
+            metric.meaning,
+        )
+        for metric in METRICS
+        if metric.name in values
+    ]
+    say(schedule.workload)
+    for line in facts_of(schedule.workload, schedule.federation):
+        say(line)
+    heads = ("metric", *(("simulated", "recorded") if log else ("value",)), "unit", "meaning")
+    print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align="lrrll" if log else "lrll")
+    if partly := of_some(schedule):
+        say(partly)
+    say(run.ending)
+
+
+def print_side_by_side(runs: Sequence[Run]) -> None:
+    """Print what is in each log, and one table: a metric's row, a log's column, and one of what the log records."""
+    from fedsched.assumed import marked
+    from fedsched.metrics import METRICS
+    from fedsched.recorded import of_some
+
+    for run in runs:
+        say(run.schedule.workload)
+        for line in facts_of(run.schedule.workload, run.schedule.federation):
+            say(line)
+        say(f"machine of {run.label}: {run.schedule.federation}")
+    found = [(run.values, run.recorded) for run in runs]
+    heads = [
+        head
+        for run, (_, log) in zip(runs, found, strict=True)
+        for head in (run.label, *([f"{run.label} recorded"] if log else []))
+    ]
+    bare = next((run for run in runs if run.schedule.federation.watts_assumed), runs[0])
+    rows = [
+        (
+            metric.name,
+            *(cell for values, log in found for cell in _cells(metric.name, values, log)),
+            marked(metric.unit, metric.name, bare.schedule.federation),
+        )
+        for metric in METRICS
+        if any(metric.name in values for values, _ in found)
+    ]
+    print_table(f"{runs[0].schedule.policy}", ("metric", *heads, "unit"), rows, align=f"l{'r' * len(heads)}l")
+    for run in runs:
+        for line in filter(None, (of_some(run.schedule), run.ending)):
+            say(f"{run.label}: {line}")
+
+
+def _cells(metric: str, values: Mapping[str, float], log: Mapping[str, float]) -> list[str]:
+    return [number_text(found[metric]) if metric in found else "" for found in (values, *([log] if log else []))]
