@@ -20,7 +20,15 @@ from fedsched.cli.shared import (
     say,
 )
 from fedsched.errors import OutputError, TraceError, unknown_name
-from fedsched.io import FEDERATION_FORMATS, FORMATS, plain_suffix, read, read_federation, write_federation
+from fedsched.io import (
+    FEDERATION_FORMATS,
+    FORMATS,
+    plain_suffix,
+    read,
+    read_federation,
+    told_by_content,
+    write_federation,
+)
 from fedsched.io.atomic import check_writable, is_stdout
 from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN
@@ -162,7 +170,8 @@ def _guess(source: Path) -> str:
         raise TraceError(
             f"{source}: its name does not tell its format; give --from one of {', '.join(sorted(ALL_FORMATS))}."
         )
-    return known[suffix]
+    kind = known[suffix]
+    return told_by_content(source, kind) if kind in ("csv", "batsim") and source.is_file() else kind
 
 
 def _machine(federation: Path | None) -> _Machine:

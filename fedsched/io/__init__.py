@@ -60,7 +60,7 @@ def read(
     """
     kind = _format(path, format)
     if format is None and kind in ("csv", "batsim"):
-        kind = _told_by_content(path, kind)
+        kind = told_by_content(path, kind)
     if kind == "csv":
         for option, value, default in (
             ("clean", clean, "standard"),
@@ -87,7 +87,7 @@ def read(
     return workload_of_log(_read_log(path, kind, on_error), path, how)
 
 
-def _told_by_content(path: str | PathLike[str], kind: str) -> str:
+def told_by_content(path: str | PathLike[str], kind: str) -> str:
     """Return "sacct" where a file named .csv or .json is a dump of Slurm's, else the kind that its name tells.
 
     A table is one where its first line names columns as sacct does and not as fedsched does; a pipe goes by its name.

@@ -66,8 +66,10 @@ def read_csv(path: str | PathLike[str]) -> Workload:
     """
     text = read_text(path)
     about = _about(text, path)
-    # Comments become empty lines, which the reader counts and skips.
+    # Comments become empty lines, which the reader counts and skips; above the names also quoted ones.
     lines = ["\n" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
+    top = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith('"#')), len(lines))
+    lines[:top] = ["\n"] * top
     mark = next((mark for mark in ",;\t" if mark in next((line for line in lines if line.strip()), "")), ",")
     reader = csv.reader(lines, strict=True, delimiter=mark)
     header: list[str] | None = None
@@ -75,7 +77,7 @@ def read_csv(path: str | PathLike[str]) -> Workload:
     at: list[int] = []
     try:
         for row in reader:
-            if not row:
+            if not any(row):  # spreadsheets fill lines without content up with separators
                 continue
             if header is None:
                 header = [name.strip() for name in row]
@@ -117,10 +119,17 @@ def _with_header(workload: Workload, header: Any) -> Workload:
 
 
 def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
-    if not text.startswith(MARK):
+    first = text.partition("\n")[0]
+    if not first.lstrip('"').startswith(MARK.strip()):
         return {}
     where = f"{path}, line 1: what follows {MARK.strip()!r}"
-    about = parse_json(text.partition("\n")[0].removeprefix(MARK), where)
+    written = _as_written(first)
+    if written is None:
+        raise TraceError(
+            f"{where} is no JSON any more; write the file anew, or delete that line: name, nodes and sites are then "
+            "not known."
+        )
+    about = parse_json(written, where)
     if not isinstance(about, dict) or not set(about) <= set(_ABOUT):
         raise TraceError(f"{where} must be an object of {', '.join(_ABOUT)}.")
     for name, value in about.items():
@@ -131,6 +140,24 @@ def _about(text: str, path: str | PathLike[str]) -> dict[str, Any]:
         if not isinstance(pair, list) or len(pair) != 2:
             raise TraceError(f"{where} says header={shortened(repr(pair))}; each entry must be a label and a text.")
     return about
+
+
+def _as_written(line: str) -> str | None:
+    """Return the JSON of the first line, also where a spreadsheet took its commas for its own and saved it anew.
+
+    Its cells then stand in quotes where they hold such, and empty ones follow. None: it is beyond that.
+    """
+    read_as = [line, *(",".join(next(csv.reader([line], delimiter=mark), [])) for mark in ",;\t")]
+    found = (one.strip().rstrip(",;\t ").removeprefix(MARK.strip()) for one in read_as)
+    return next((text for text in found if _is_json(text)), None)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _column(

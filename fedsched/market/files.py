@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from fedsched.errors import FedschedError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
+from fedsched.io.csv import guarded
 from fedsched.io.files import read_text
 from fedsched.market.environment import WATTS, Environment
 from fedsched.market.requests import Request
@@ -98,14 +100,14 @@ def write_windows(assignment: Assignment, path: str | PathLike[str]) -> None:
     """Write a CSV file with a row for each slot of each job: job, node, start, end, cost."""
     environment = assignment.environment
     with atomic_text(path) as out:
-        out.write("job,node,start,end,cost\n")
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(("job", "node", "start", "end", "cost"))
         for request, window in zip(assignment.batch, assignment.windows, strict=True):
             for node, start, end in () if window is None else window.slots:
-                name = request.name or str(window.job if window else "")
-                name = f'"{name.replace(chr(34), 2 * chr(34))}"' if set(name) & set(',"\n\r') else name
+                name = guarded(request.name or str(window.job if window else ""))
                 length = request.length * environment.reference / environment.performance[node]
                 cost = float(environment.cost_of(node, start, length))
-                out.write(f"{name},{node},{start!r},{end!r},{cost!r}\n")
+                rows.writerow((name, node, start, end, cost))
 
 
 def _check(table: object, known: Mapping[str, type], needed: tuple[str, ...], where: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
 import json
 from typing import TYPE_CHECKING, Literal
@@ -210,3 +211,32 @@ def test_months_come_through_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(both.encode())))
     jobs = read("-", "sacct")
     assert jobs.id.tolist() == [17, 18]
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("quoted", [True, False])
+def test_a_table_that_a_spreadsheet_saved_again(mark: str, quoted: bool, tmp_path: Path) -> None:
+    """Tests that the first line's name, nodes and sites survive where its commas parted cells, quoted and filled up."""
+    jobs = fs.Workload(
+        submit=[0, 5], tasks=[1, 2], runtime=[5, 6], sites=["a, b", 'c "d"'], origin=[0, 1], name="two, jobs", nodes=9
+    )
+    fs.write(jobs, tmp_path / "a.csv")
+    rows = [line.split(",") for line in (tmp_path / "a.csv").read_text().splitlines()[:1]]
+    rows += list(csv.reader((tmp_path / "a.csv").read_text().splitlines()[1:]))
+    rows.append([""] * len(rows[1]))
+    with (tmp_path / "b.csv").open("w", newline="") as out:
+        if quoted:
+            csv.writer(out, delimiter=mark).writerows(row + [""] * (14 - len(row)) for row in rows[:1])
+        else:
+            out.write(f"{','.join(rows[0])}{4 * mark}\r\n")
+        csv.writer(out, delimiter=mark).writerows(rows[1:])
+    again = read(tmp_path / "b.csv")
+    assert again == jobs
+    assert (again.name, again.nodes, again.sites) == ("two, jobs", 9, ("a, b", 'c "d"'))
+
+
+def test_a_first_line_beyond_reading_is_named(tmp_path: Path) -> None:
+    """Tests that a first line that lost its form is an error that says what to do."""
+    (tmp_path / "a.csv").write_text('"# fedsched {""name"": ""x",,\nsubmit,tasks,runtime\n0,1,5\n')
+    with pytest.raises(TraceError, match=r"a\.csv, line 1: .* delete that line"):
+        read(tmp_path / "a.csv")

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import bz2
+import csv
 import gzip
+import io
 import json
 import lzma
 import os
@@ -208,6 +210,26 @@ def written(folder: Path, name: str, put: Callable[[Path], None]) -> bytes:
     return (folder / name).read_bytes()
 
 
+def parted(content: bytes, mark: bytes) -> bytes:
+    """Return a table whose fields another mark parts; the first line, a comment, stays."""
+    first, end, rows = content.partition(b"\n")
+    return first + end + rows.replace(b",", mark)
+
+
+def saved_again(content: bytes) -> bytes:
+    """Return a table as a spreadsheet saves it: every line parted at its commas, quoted, and filled up."""
+    lines = [line.split(",") for line in content.decode().splitlines()]
+    saved = io.StringIO()
+    rows = csv.writer(saved, lineterminator="\r\n")
+    rows.writerows(line + [""] * (max(map(len, lines)) - len(line)) for line in lines)
+    return saved.getvalue().encode()
+
+
+def read_federation_of_dump(path: Path) -> Federation:
+    """Return the clusters of a dump whose name does not tell what it is."""
+    return read_federation(path, "sacct")
+
+
 def runs_file(_: Path) -> bytes:
     """Return two runs of a comparison."""
     run = RunRecord(
@@ -235,6 +257,10 @@ def checkpoint_file(folder: Path) -> bytes:
 KINDS: dict[str, tuple[str, Callable[[Path], bytes], tuple[Callable[[Path], object], ...]]] = {
     "swf": ("a.swf", lambda _: SWF, (read, lambda p: read(p, on_error="skip"), lambda p: read(p, clean="none"))),
     "csv": ("a.csv", lambda f: written(f, "sound.csv", lambda p: write(jobs(), p)), (read,)),
+    "csv with semicolons": ("a.csv", lambda f: parted(sound("csv", f), b";"), (read,)),
+    "csv with tabs": ("a.csv", lambda f: parted(sound("csv", f), b"\t"), (read,)),
+    "csv saved again": ("a.csv", lambda f: saved_again(sound("csv", f)), (read,)),
+    "sacct with semicolons": ("a.csv", lambda _: SACCT.replace(b"|", b";"), (read, read_federation_of_dump)),
     "sacct": ("a.sacct", lambda _: SACCT, (read, lambda p: read(p, on_error="skip"), read_federation)),
     "batsim": (
         "a.json",

@@ -72,6 +72,15 @@ def test_windows_are_written_slot_by_slot(tmp_path: Path) -> None:
     assert sum(float(row["cost"]) for row in rows) == pytest.approx(plan.totals().cost)
 
 
+def test_a_job_is_no_formula_in_the_table_of_windows(tmp_path: Path) -> None:
+    """A name that a spreadsheet would take for a formula stands behind an apostrophe."""
+    path = tmp_path / "market.toml"
+    path.write_text(RIGHT.replace('"a,b"', """"=cmd|' /C calc'!A0\""""))
+    market.write_windows(market.schedule(*market.read_market(path), method="backfilling"), tmp_path / "windows.csv")
+    with (tmp_path / "windows.csv").open(newline="") as table:
+        assert next(csv.DictReader(table))["job"] == "'=cmd|' /C calc'!A0"
+
+
 def test_prices_of_a_file_change_from_their_times_on(tmp_path: Path) -> None:
     """`prices` of a node hold from their times on, for all nodes that it counts, and windows cost accordingly."""
     path = tmp_path / "market.toml"
