@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1.0
 FROM_SLURM = ("Note", "from Slurm's sacct")  # in such a log's header: its queues are what Slurm calls partitions
+IN_CPUS = ("Note", "tasks are CPUs")  # in the header of a log whose jobs' sizes are CPUs, where a node has several
 
 
 class Demand(IntFlag):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.log import FROM_SLURM, UNKNOWN, Demand
+from fedsched.log import FROM_SLURM, IN_CPUS, UNKNOWN, Demand
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +26,7 @@ DEMANDS = {
     Demand.SUSPENDED: "suspended on the way",
     Demand.DEPENDENCY: "after other jobs",
 }
+CPUS_AS_NODES = "every CPU taken for a node of its own (convert --unit nodes counts nodes)"
 FAILED, CANCELLED = 0.0, 5.0
 
 
@@ -44,6 +45,7 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     if log is None or not len(workload):
         return tuple(facts)
     slurm = FROM_SLURM in workload.header
+    facts += [CPUS_AS_NODES] if IN_CPUS in workload.header else []
     facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
     facts += _pooled(workload.origin, log.queue, "partition" if slurm else "queue")
     bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)

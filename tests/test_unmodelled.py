@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import fedsched as fs
+from fedsched.io.sacct import read_sacct
 from fedsched.result import Result
-from fedsched.unmodelled import sentence, unmodelled
+from fedsched.unmodelled import CPUS_AS_NODES, sentence, unmodelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +54,22 @@ def test_what_slurms_jobs_ask_for_is_counted(tmp_path: Path) -> None:
         "1 job suspended on the way",
         "1 job failed or cancelled (run as long as they did)",
     )
+
+
+def test_that_cpus_stand_for_nodes_is_said(tmp_path: Path) -> None:
+    """Tests that a dump whose jobs have more CPUs than nodes says that a CPU is a node here, unless nodes count."""
+    head, said = "JobIDRaw|Submit|Start|ElapsedRaw|State|NNodes|AllocCPUS\n", CPUS_AS_NODES
+    row = f"1|{DAY}10:00:00|{DAY}10:05:00|3600|COMPLETED|2|"
+    path, narrow = tmp_path / "a.sacct", tmp_path / "b.sacct"
+    path.write_text(f"{head}{row}16\n")
+    narrow.write_text(f"{head}{row}2\n")
+    jobs = fs.read(path)
+    assert jobs.unmodelled == (said,)
+    assert said in str(fs.simulate(jobs, fs.Federation.homogeneous(16)))
+    assert fs.Workload.merge(jobs, fs.read(narrow), sites=("a", "b")).unmodelled == (said,)
+    assert fs.read(narrow).unmodelled == read_sacct(path, unit="nodes").unmodelled == ()
+    jobs.write(tmp_path / "a.csv")
+    assert fs.read(tmp_path / "a.csv").unmodelled == (said,)
 
 
 def test_what_an_archive_log_holds_is_counted(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.log import FROM_SLURM, LogColumns
+from fedsched.log import FROM_SLURM, IN_CPUS, LogColumns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,8 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
         log=None if log is None else log.take(order),
         name=name,
         nodes=sum(w.nodes for w in workloads) if all(w.nodes for w in workloads) else 0,
-        header=[FROM_SLURM] if all(FROM_SLURM in w.header for w in workloads) else (),
+        header=[FROM_SLURM] * all(FROM_SLURM in w.header for w in workloads)
+        + [IN_CPUS] * any(IN_CPUS in w.header for w in workloads),
         history=[f"{site}: {line}" for site, w in zip(names, workloads, strict=True) for line in w.history]
         + [f"merged {len(workloads)} logs: {', '.join(names)}"],
     )

@@ -31,7 +31,7 @@ from fedsched.io.sacct_values import (
     values_of,
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
-from fedsched.log import FROM_SLURM, CleaningReport
+from fedsched.log import FROM_SLURM, IN_CPUS, CleaningReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -355,7 +355,7 @@ class _Parser:
             held = int(np.count_nonzero(np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])))
         return RawLog(
             table,
-            self._header(origin),
+            self._header(origin, in_cpus=self.unit == "cpus" and _nodes_differ(kept)),
             self.malformed,
             columns=extra,
             found=CleaningReport(
@@ -395,9 +395,10 @@ class _Parser:
                 table[field] = _known(read[name])
         return renumbered
 
-    def _header(self, origin: float) -> tuple[tuple[str, str], ...]:
+    def _header(self, origin: float, *, in_cpus: bool) -> tuple[tuple[str, str], ...]:
         begin = datetime.fromtimestamp(origin, UTC) if abs(origin) < 1e11 else datetime.fromtimestamp(0, UTC)
         header = [FROM_SLURM, ("StartTime", f"{begin:%Y-%m-%d %H:%M:%S} (as the dump says it)")]
+        header += [IN_CPUS] if in_cpus else []
         header += [("Queue", f"{number:g} {name}") for name, number in self.numbers["partition"].items() if number > 0]
         clusters = {name: number for name, number in self.numbers["cluster"].items() if number > 0}
         header += [("Partition", f"{number:g} {name}") for name, number in clusters.items()]
@@ -410,6 +411,12 @@ def _numbered(numbers: dict[str, float], text: str) -> float:
     if not name or name.lower() in WORDS:
         return -1.0
     return numbers.setdefault(name, float(len(numbers) + 1))
+
+
+def _nodes_differ(read: Mapping[str, Column]) -> bool:
+    """Return whether some job had more CPUs than nodes, as far as the dump says both."""
+    cpus, nodes = read.get("cpus", read.get("requested_cpus")), read.get("nodes", read.get("requested_nodes"))
+    return cpus is not None and nodes is not None and bool((np.isfinite(nodes) & (cpus > nodes)).any())
 
 
 def _known(values: Column) -> Column:
