@@ -11,6 +11,7 @@ from fedsched.cli.shared import (
     CHART_FORMATS,
     INTERRUPTED,
     PLAN_FORMATS,
+    check_apart,
     check_choice,
     check_input,
     check_output,
@@ -98,6 +99,7 @@ def command(
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_output(save, (".json",), what="a result")
+    check_apart(trace, {"--out": out, "--gantt": gantt, "--save": save, "--checkpoint": checkpoint})
     check_choice(choose, objective or method_named(method).objectives)
     for path in initial:
         check_input(path)

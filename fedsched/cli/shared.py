@@ -87,7 +87,8 @@ def load_workload(
     What reading left out or altered, and what the log holds beyond the model, is said on stderr, unless the caller says
     it.
     """
-    from fedsched.io import read, read_example
+    from fedsched.io import read
+    from fedsched.io.examples import example_file
     from fedsched.unmodelled import sentence
 
     if not names_shipped(trace):
@@ -96,7 +97,7 @@ def load_workload(
         check_input(trace)
         workload = read(trace, kind)
     else:
-        workload = read_example(str(trace))
+        workload = read(example_file("workload", str(trace)), kind)
     if announced and workload.cleaning is not None and workload.cleaning.altered:
         say(f"fedsched: {trace}: {workload.cleaning}.", err=True)
     workload = workload if head is None else workload.head(head)
@@ -280,6 +281,17 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
 
     check_writable(path)
     return kind
+
+
+def check_apart(source: Path | str, written: Mapping[str, Path | None]) -> None:
+    """Refuse an option whose file is the one that is read, or another option's: one would take the other's place."""
+    taken = {} if str(source) == STDIN or names_shipped(source) else {Path(source).resolve(): "the file that is read"}
+    for option, path in written.items():
+        if path is None:
+            continue
+        before = taken.setdefault(path.resolve(), option)
+        if before != option:
+            raise OutputError(f"Cannot write {path}: {option} and {before} are one file; name another.")
 
 
 def check_choice(choose: str, objectives: Sequence[str]) -> None:

@@ -70,7 +70,7 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
     except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise TraceError(f"{path}: the compressed data are damaged ({error}); get the file again.") from error
     except FileNotFoundError as error:
-        raise TraceError(f"{path}: there is no such file.") from error
+        raise TraceError(f"{path}: there is no such file; check the path.") from error
     except IsADirectoryError as error:
         raise TraceError(f"{path}: it is a folder; give a file in it.") from error
     except OSError as error:
