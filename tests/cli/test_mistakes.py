@@ -57,7 +57,7 @@ MISTAKES = {
     "info negative.toml": "count=-4 must be",
     "info typo.toml": "Did you mean 'count'",
     "info smaple": "Did you mean 'sample'",
-    "infos sample": "Did you mean \"info\"",
+    "infos sample": 'Did you mean "info"',
     "info sample --josn": "Did you mean --json",
     "simulate sample --nodes 0": "count=0 must be",
     f"simulate sample --nodes {2**64}": f"count={2**64} must be",
