@@ -143,6 +143,8 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         saturation=search.settings.saturation,
         policy=f"{search.info.name} in packages of {package}",
         kill_at_estimate=search.settings.kill_at_estimate,
+        same_time="batch",
+        knowledge=search.settings.knowledge,
         notes=() if not np.isnan(start).any() else (f"interrupted in package {len(done)} of {len(packages)}",),
     )
     (objective,) = search.objectives.names

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import ScheduleError
+from fedsched.reading import Reading
 from fedsched.text import html, one_line
 from fedsched.values import is_number
 
@@ -40,6 +41,8 @@ class Schedule:
     saturation: str = "dynamic"
     policy: str = ""
     kill_at_estimate: bool = False
+    same_time: str | None = None  # None, and of `knowledge`: not recorded, as in a schedule read from a plain file
+    knowledge: str | None = None
     loss_of_capacity: float = float("nan")
     saturated_seconds: float = float("nan")
     notes: tuple[str, ...] = ()
@@ -59,8 +62,7 @@ class Schedule:
             object.__setattr__(self, name, array)
         if not is_number(self.t0):
             raise ScheduleError(f"Schedule: t0={self.t0!r} must be finite.")
-        if self.saturation not in ("dynamic", "static"):
-            raise ScheduleError(f"Schedule: saturation={self.saturation!r} must be 'dynamic' or 'static'.")
+        _ = self.reading  # refuses what is no reading
 
     def __len__(self) -> int:
         return len(self.workload)
@@ -79,6 +81,16 @@ class Schedule:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def reading(self) -> Reading:
+        """Return what the policy knew, and how instants, uplinks and estimates were read."""
+        return Reading(
+            same_time=self.same_time,
+            knowledge=self.knowledge,
+            saturation=self.saturation,
+            kill_at_estimate=self.kill_at_estimate,
+        )
 
     @property
     def complete(self) -> bool:
@@ -174,6 +186,8 @@ class Schedule:
             saturation=self.saturation,
             policy=self.policy,
             kill_at_estimate=self.kill_at_estimate,
+            same_time=self.same_time,
+            knowledge=self.knowledge,
             notes=(*self.notes, f"{len(rows)} of {len(self)} jobs"),
         )
 
@@ -248,6 +262,7 @@ class Schedule:
             "workload": self.workload.name,
             "jobs": len(self),
             "complete": self.complete,
+            "reading": {**asdict(self.reading), "words": str(self.reading)},
             "notes": list(self.notes),
             "not_modelled": list(self.unmodelled),
             "assumed": list(self.assumed),
@@ -339,6 +354,7 @@ def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {len(schedule)} jobs on {schedule.federation.name}"
     said = [*schedule.notes]
+    said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != Reading() else []
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []

@@ -165,6 +165,8 @@ def simulate(
         saturation=saturation,
         policy=run.description,
         kill_at_estimate=kill_at_estimate,
+        same_time=same_time,
+        knowledge=knowledge,
         loss_of_capacity=run.loss_of_capacity,
         saturated_seconds=run.saturated_seconds,
         notes=notes,

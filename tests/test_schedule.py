@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.reading import Reading
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,3 +146,20 @@ def test_wrong_shapes_are_refused() -> None:
             counts=np.zeros((2, 2)),
             t0=0.0,
         )
+
+
+def test_it_records_its_reading(tmp_path: Path) -> None:
+    """What a policy knew and how instants were read stays with a schedule, and is not made up where a file lacks it."""
+    workload, machine = fs.Workload.example().head(10), fs.Federation.example()
+    schedule = fs.simulate(workload, machine, "easy", same_time="sequential", knowledge="runtime", saturation="static")
+    assert schedule.reading == Reading(same_time="sequential", knowledge="runtime", saturation="static")
+    assert schedule.take(np.arange(5)).reading == schedule.reading
+    assert "clairvoyant" in str(schedule)
+    assert schedule.to_json()["reading"]["same_time"] == "sequential"
+    schedule.to_csv(tmp_path / "plan.csv")
+    assert fs.Schedule.read(tmp_path / "plan.csv", workload, machine).reading.knowledge is None
+    usual = fs.simulate(workload, machine, "easy")
+    assert usual.reading == Reading()
+    assert "clairvoyant" not in str(usual)
+    with pytest.raises(ValueError, match="guess"):
+        replace(schedule, knowledge="guess")

@@ -73,8 +73,13 @@ def read_csv(
     t0: float | None = None,
     saturation: str = "dynamic",
     kill_at_estimate: bool = False,
+    same_time: str | None = None,
+    knowledge: str | None = None,
 ) -> Schedule:
-    """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group."""
+    """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group.
+
+    The file does not hold the reading under which the schedule was made; what is not said of it is not recorded.
+    """
     try:
         rows = list(csv.reader(read_text(path).splitlines(keepends=True)))
     except csv.Error as error:
@@ -114,6 +119,8 @@ def read_csv(
         t0=float(workload.submit.min()) if t0 is None else t0,
         saturation=saturation,
         kill_at_estimate=kill_at_estimate,
+        same_time=same_time,
+        knowledge=knowledge,
         policy=f"read from {path}",
     )
 

@@ -43,6 +43,8 @@ def python_of(material: Material) -> str:
         options = [f"placement={placement!r}"] if placement else []
         options += ["saturation='static'"] if schedule.saturation == "static" else []
         options += ["kill_at_estimate=True"] if schedule.kill_at_estimate else []
+        options += ["same_time='sequential'"] if schedule.same_time == "sequential" else []
+        options += ["knowledge='runtime'"] if schedule.knowledge == "runtime" else []
         lines.append(f"schedule = fs.simulate({', '.join(['workload', 'cluster', repr(policy), *options])})")
     return "\n".join([*lines, 'schedule.report("report.html")'])
 
@@ -86,10 +88,11 @@ def warnings_of(material: Material) -> list[str]:
         found += [
             f"There is no policy by the name {policy!r}: the schedule was made otherwise." for policy in sorted(strange)
         ]
-        found.append(
-            "A schedule's record does not hold what its policy knew (knowledge=) and how it read events of one instant "
-            "(same_time=); the start hash tells whether a repetition is the same."
-        )
+        if any(schedule.knowledge is None or schedule.same_time is None for schedule in material.schedules):
+            found.append(
+                "It is not recorded what a policy knew (knowledge=) and how it read events of one instant "
+                "(same_time=); the start hash tells whether a repetition is the same."
+            )
         return found
     functions = [name for name in result.objectives if name not in NAMES]
     if functions:

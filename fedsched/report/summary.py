@@ -178,7 +178,8 @@ def facts(material: Material) -> str:
     else:
         placements = sorted({schedule.policy.partition(" on ")[2] for schedule in material.schedules} - {""})
         rows += [("placement", ", ".join(placements))] if placements else []
-        rows.append(("uplinks", _uplinks(material.schedules[0].saturation)))
+        readings = sorted({str(schedule.reading) for schedule in material.schedules})
+        rows += [("reading", "; or ".join(readings)), ("uplinks", _uplinks(material.schedules[0].saturation))]
     return table("What was scheduled", ("", ""), rows, numbers=False)
 
 

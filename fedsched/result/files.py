@@ -198,6 +198,7 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
         return {
             "start": s.start.tolist(), "finish": s.finish.tolist(), "counts": s.counts.tolist(), "t0": s.t0,
             "saturation": s.saturation, "policy": s.policy, "kill_at_estimate": s.kill_at_estimate,
+            "same_time": s.same_time, "knowledge": s.knowledge,
             "saturated_seconds": _or_none(s.saturated_seconds), "loss_of_capacity": _or_none(s.loss_of_capacity),
             "notes": list(s.notes),
         }  # fmt: skip

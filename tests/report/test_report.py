@@ -15,7 +15,7 @@ from report_cases import data_of, unpacked
 
 import fedsched as fs
 from fedsched import cli
-from fedsched.report import drawing, material, of_result, of_schedules, page, repeating, words
+from fedsched.report import drawing, material, of_result, of_schedules, page, repeating, summary, words
 from fedsched.report.drawing import plan_of
 from fedsched.report.packing import NEVER, jobs_of, packed, tick_of
 from fedsched.result import Result
@@ -336,12 +336,16 @@ def test_what_a_repetition_lacks_is_said(result: Result) -> None:
     assert "old one" in " ".join(repeating.warnings_of(of_result(old)))
 
 
-def test_a_schedule_s_record_is_said_to_lack_its_readings() -> None:
-    """Tests that knowledge and the order of events, which a schedule does not hold, are named as what to pass again."""
-    schedule = fs.simulate(fs.Workload.example().head(20), fs.Federation.example(), same_time="sequential")
-    said = " ".join(repeating.warnings_of(of_schedules([schedule])))
-    assert "knowledge=" in said
-    assert "same_time=" in said
+def test_a_schedule_s_reading_is_in_the_call_and_on_the_page() -> None:
+    """Tests that what a policy knew and how it read instants is repeated and shown, and named where it is not known."""
+    workload, machine = fs.Workload.example().head(20), fs.Federation.example()
+    schedule = fs.simulate(workload, machine, same_time="sequential", knowledge="runtime")
+    seen = of_schedules([schedule])
+    assert "same_time='sequential', knowledge='runtime'" in repeating.python_of(seen)
+    assert not any("not recorded" in line for line in repeating.warnings_of(seen))
+    assert "run times are known (clairvoyant); events of one instant" in summary.facts(seen)
+    foreign = of_schedules([replace(schedule, knowledge=None)])
+    assert any("not recorded what a policy knew" in line for line in repeating.warnings_of(foreign))
 
 
 def test_what_differs_from_the_defaults_is_in_the_call(result: Result) -> None:
