@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.relaxation import suffix_bounds
+from fedsched.bounds.relaxation import ROUNDING, suffix_bounds
 
 if TYPE_CHECKING:
     from fedsched.bounds.relaxation import Floats, Ints, Relaxation
@@ -138,5 +138,6 @@ def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
         by_tasks = squashed(release, work, work / tasks, remaining=False).mean_busy - release
         weighted = max(weighted, float(tasks @ (by_tasks + shortest / 2)))
         # Contention stretches runs, but with the starts as they are the unstretched runs fit too: S = mean − run/2.
-        wait = max(wait, float((even - longest / 2).sum()))
+        # (What rounding leaves of a difference of two times that are equal is no wait.)
+        wait = max(wait, float((even - longest / 2).sum() - ROUNDING * even.sum()))
     return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + float(late.sum()))

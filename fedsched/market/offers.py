@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, inlined, part
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Needs, Scratch, SlotList
+
+ZERO = constant(0)
 
 
 @part
@@ -36,7 +38,7 @@ def cost_from(needs: Needs, j: int, node: int, start: float) -> float:
 @part
 def find_offers(slots: SlotList, needs: Needs, j: int, work: Scratch) -> int:
     """Fill the offers of a job, by (start, node), and return how many there are."""
-    count = 0
+    count = ZERO
     for i in range(slots.used[0]):
         node = slots.node[i]
         limit = min(slots.end[i], needs.deadline[j])
@@ -99,7 +101,7 @@ def _sort(count: int, work: Scratch) -> None:
     for back in range(count - 1):
         last = count - 1 - back
         order[0], order[last] = order[last], order[0]
-        _sift(0, last, work)
+        _sift(ZERO, last, work)
 
 
 @part

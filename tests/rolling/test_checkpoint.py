@@ -266,7 +266,8 @@ def test_nothing_is_run_or_blown_up(tmp_path: Path, mark: bytes) -> None:
 def test_another_table_is_refused(tmp_path: Path) -> None:
     """Tests that arrays in the same kind of file, of another program or version, are refused too."""
     path = tmp_path / "run.ckpt"
-    np.savez(path, format=np.array("something 2"), key=np.array(""))
+    with path.open("wb") as file:  # under this name: savez would add a suffix
+        np.savez(file, format=np.array("something 2"), key=np.array(""))
     with pytest.raises(FedschedError, match="not a checkpoint of a rolling run, or of another version"):
         fs.simulate(FEW, MACHINE, replace(POLICY, checkpoint=path))
 
