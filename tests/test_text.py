@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import fedsched as fs
 from fedsched import market as markets
 from fedsched import text
-from fedsched.comparison.record import RunRecord
+from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.comparison.statistics import Pair, Pairs
 from fedsched.comparison.table import Row, Table
 from fedsched.errors import FedschedError, TraceError
@@ -48,7 +48,7 @@ shown_names = pytest.mark.parametrize("name", [hostile.EVERY[key] for key in SHO
 
 def workload(name: str) -> Workload:
     """Return jobs of a log and a site of that name."""
-    site = re.sub(r"[\r\n|]", " ", name).strip()
+    site = "of " + re.sub(r"[\r\n|]", " ", name).strip()  # never a cluster's name, whatever was put in its place
     return Workload(
         submit=[0, 1, 2],
         tasks=[1, 2, 1],
@@ -124,6 +124,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
         gang_simulate(fs.Workload(submit=[0], tasks=[1], runtime=[1], name=name), GangSystem(processors=(2,))),
         notes=(name,),
     ),
+    "Comparison": lambda name: Comparison((run(name),)),
     "ListHeuristic": None,
     "Compilation": None,
     "Flow": None,
@@ -136,6 +137,8 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Budget": None,
     "Friedman": None,
     "CleaningReport": None,
+    "Reading": None,
+    "Recorded": None,
     "Interval": None,
     "Cleaning": None,
     "Slots": None,
@@ -213,6 +216,7 @@ DRAWN: dict[str, Callable[[str], Any] | None] = {
     "style": lambda name: style.dress(None or style.axes(), x=style.label_of(name), y="y").figure,
     "surface": None,
     "saving": None,
+    "shading": None,
 }
 
 

@@ -33,8 +33,7 @@ def command(
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json) or a federation (.toml, .xml), also packed; or the name of a shipped one.
-        Or `-` for the standard input, with --from.
+        A workload (.swf, .csv, .sacct, .json) or federation (.toml, .xml), also packed; a shipped one; `-` with --from.
     from_
         The format, where the name does not tell it: swf, csv, sacct, batsim; toml, simgrid.
 

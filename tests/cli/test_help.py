@@ -46,6 +46,7 @@ OWN_MEANING = {
         "--package": "compare",
         "--jobs": "market",
         "--load": "gang",
+        "--from": "info convert",
     }.items()
     for command in commands.split()
 }
