@@ -223,7 +223,7 @@ def test_csv_files_of_others(tmp_path: Path) -> None:
         ("submit,tasks,runtime\n0,1\n", "line 2: 2 fields where"),
         ("submit,tasks,runtime\n0,1,nan\n", "Job 1: runtime=nan"),
         ("submit,tasks,runtime\n-1,1,1\n", r"Job 1: submit=-1\.0 must be finite and at least 0"),
-        ("# fedsched {\nsubmit,tasks,runtime\n0,1,1\n", "line 1: .*: not valid JSON"),
+        ("# fedsched {\nsubmit,tasks,runtime\n0,1,1\n", "line 1: .* is no JSON any more"),
         ("# fedsched [1]\nsubmit,tasks,runtime\n0,1,1\n", "line 1: .* must be an object"),
         ('# fedsched {"nodes": "x"}\nsubmit,tasks,runtime\n0,1,1\n', "line 1: .*nodes"),
         ('# fedsched {"sites": 3}\nsubmit,tasks,runtime\n0,1,1\n', "line 1: .*sites"),
