@@ -76,11 +76,9 @@ def command(
     Parameters
     ----------
     source
-        A workload (.swf, .csv, .sacct, .json for Batsim), a platform (.xml for SimGrid, .toml), `sample`, or `-` for
-        the standard input, with --from.
+        A workload (.swf, .csv, .sacct, .json), a platform (.xml for SimGrid, .toml), `sample`, or `-` with --from.
     target
-        `-`, with --to, for the standard output, where then nothing else is written; or
-        .swf, .csv or .json (all also .gz, .xz, .bz2) for a workload, .toml for a federation.
+        .swf, .csv or .json (also .gz, .xz, .bz2); .toml for a federation; or `-` with --to: the data alone, on stdout.
     from_
         The source's format where its name does not tell: swf, csv, sacct, batsim; simgrid, toml.
     to

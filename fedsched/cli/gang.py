@@ -100,8 +100,7 @@ def command(
     aging
         A job that so many later arrivals have overtaken by migration goes first.
     preempts
-        When a local job stops a gang: never (a log's default); or where its site has no idle processor, or the whole
-        system has none (pinto-2014's default): site or system.
+        When a local job stops gangs: never (a log's default), site (none idle there), system (none idle; pinto-2014's).
     preempted
         What a stopped gang does: restart or resume.
     load

@@ -107,8 +107,7 @@ def command(
     period
         The time from one cycle to the next (--flow). Default: the scheduling interval.
     carried
-        Who goes first in a cycle (--flow): those that have waited longest, or those that have just arrived. Default:
-        oldest.
+        Who goes first in a cycle (--flow): the oldest, who waited longest (the default), or the newest.
     patience
         A job gives up after so many cycles without a window (--flow). Default: never.
     price_from
