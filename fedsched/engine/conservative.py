@@ -159,7 +159,7 @@ def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
         if profile.free[begin, 0] < tasks:
             begin += 1
             continue
-        end = end_after(profile.time[begin] + duration, profile.time[begin])
+        end = profile.time[begin] + duration  # were it too near for the clock: a window holds its begin [0]
         b = begin + 1
         while b < rows and profile.time[b] < end and profile.free[b, 0] >= tasks:
             b += 1
