@@ -252,15 +252,16 @@ def metrics_of(
     """Return the metrics of a schedule given by its start times, finish times and node counts."""
     row = np.full(len(Column), np.nan)
     user_sums = np.zeros((int(inputs.user.max(initial=-1)) + 1 if users else 0, 2))
-    fill_row(
-        inputs,
-        float(t0),
-        np.array(start, dtype=np.float64),
-        np.array(finish, dtype=np.float64),
-        np.array(counts, dtype=np.int64),
-        float(saturated_seconds),
-        float(loss_of_capacity),
-        user_sums,
-        row,
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # a job of no length; without the compiler numpy would warn
+        fill_row(
+            inputs,
+            float(t0),
+            np.array(start, dtype=np.float64),
+            np.array(finish, dtype=np.float64),
+            np.array(counts, dtype=np.int64),
+            float(saturated_seconds),
+            float(loss_of_capacity),
+            user_sums,
+            row,
+        )
     return Metrics.from_row(row)
