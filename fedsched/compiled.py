@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import functools
 import os
-import re
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -16,29 +15,12 @@ import numba
 import numpy as np
 from numba.core import config, event
 
-from fedsched import compilation
+from fedsched import __version__, compilation
+from fedsched.sources import fingerprint, sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SETTINGS: Any = config  # numba sets its attributes at import, where no checker sees them
-_KERNELS = re.compile(r"^@(kernel|part|inlined)$", re.MULTILINE)
-
-
-def kernel_files(package: Path) -> list[Path]:
-    """Return the files of the package that hold kernels, in a fixed order."""
-    return sorted(path for path in package.rglob("*.py") if _KERNELS.search(path.read_text(encoding="utf-8")))
-
-
-def fingerprint(files: list[Path]) -> str:
-    """Return a name for the exact text of these files, the compiler and its settings.
-
-    Numba looks only at the file that a function stands in; a change in a helper of another file would
-    leave a stale cache. So the cache's folder is named after everything that can change the answer.
-    """
-    digest = hashlib.sha256(f"{numba.__version__} boundscheck={_SETTINGS.BOUNDSCHECK}".encode())
-    for path in files:
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+_THIS = Path(__file__)
 
 
 def cache_folder(name: str) -> Path | None:
@@ -85,7 +67,22 @@ def _user() -> int:
     return os.getuid() if hasattr(os, "getuid") else 0  # Windows: all are 0, and rights the user's folder's
 
 
-_FOLDER = cache_folder(fingerprint(kernel_files(Path(__file__).parent)))
+def _version() -> str:
+    """Return what all compiled code depends on beside its source: releases, and the compiler's settings."""
+    return f"{__version__}-numba-{numba.__version__}{'-boundscheck' if _SETTINGS.BOUNDSCHECK else ''}"
+
+
+_FOLDER = cache_folder(_version())
+
+
+@functools.cache
+def _folder_of(within: Path, file: Path) -> Path:
+    """Return the folder for the compiled code of one module, named after all that can change what its kernels answer.
+
+    Numba looks only at the file that a function stands in: a change in a helper, a constant or an enum of another
+    file would leave a stale cache. What a module does not import leaves its code as it is.
+    """
+    return within / fingerprint(sources(file, _THIS.parent, leaf=_THIS))
 
 
 @contextlib.contextmanager
@@ -115,7 +112,7 @@ def _compiled(function: F, *, inner: bool, inlined: bool) -> F:
 
     if _FOLDER is None:
         return compiled(cache=False)
-    with _caching_in(_FOLDER):
+    with _caching_in(_folder_of(_FOLDER, Path(function.__code__.co_filename))):
         return compiled(cache=True)
 
 
