@@ -224,6 +224,13 @@ def test_modules_stay_small() -> None:
         assert text.count("\n") <= (950 if "\n@kernel" in text else 430), path
 
 
+def test_every_engine_module_has_tests_of_its_name() -> None:
+    """Tests that what fails in an engine module fails in a test file that says which module it is."""
+    modules = {path.stem for path in (ROOT / "fedsched/engine").glob("*.py")} - {"__init__"}
+    tested = {path.stem.removeprefix("test_") for path in (ROOT / "tests/engine").glob("test_*.py")}
+    assert modules - tested == set()
+
+
 def test_imports_go_one_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that the import contract of pyproject.toml holds."""
     from importlinter.cli import lint_imports

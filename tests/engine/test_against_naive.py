@@ -37,16 +37,40 @@ def run_engine(scenario: strategies.Scenario, **changes: object) -> fs.Schedule:
     return fs.simulate(workload, federation, rules, **options)
 
 
+def first_difference(scenario: strategies.Scenario, got: fs.Schedule, expected: naive.Result) -> str:
+    """Return the first job, by the reference's starts, of which the engine says something else, and the rules."""
+    for j in np.lexsort((expected.finish, expected.start)).tolist():
+        for what in ("start", "counts", "finish"):
+            ours, theirs = (np.asarray(getattr(result, what)[j]).tolist() for result in (got, expected))
+            if ours != theirs:
+                job = scenario.jobs[j]
+                return f"Job {job.id}: {what} {ours}, by the reference {theirs}, under {scenario.settings}; {job}"
+    return ""
+
+
 def assert_same(scenario: strategies.Scenario) -> None:
     """Fail unless engine and reference agree on everything."""
     expected = scenario.simulate()
     got = run_engine(scenario)
-    np.testing.assert_array_equal(got.start, expected.start)
-    np.testing.assert_array_equal(got.finish, expected.finish)
-    np.testing.assert_array_equal(got.counts, expected.counts)
+    difference = first_difference(scenario, got, expected)
+    assert not difference, difference
     measured = got.metrics().as_dict()
     for name, value in naive.metrics(expected).items():
-        assert math.isclose(measured[name], value, rel_tol=1e-9, abs_tol=1e-9), name
+        assert math.isclose(measured[name], value, rel_tol=1e-9, abs_tol=1e-9), f"{name} under {scenario.settings}"
+
+
+def test_a_difference_names_job_and_rules() -> None:
+    """What is said of a schedule that is wrong in one start names the job, both starts and the rules."""
+    scenario = strategies.random_scenario(2, dispatch="easy", placement="fastest")
+    expected = scenario.simulate()
+    got = run_engine(scenario)
+    assert first_difference(scenario, got, expected) == ""
+    last = int(np.argmax(expected.start))
+    expected.start[last] += 1.0
+    said = first_difference(scenario, got, expected)
+    job, start = scenario.jobs[last].id, got.start[last]
+    assert said.startswith(f"Job {job}: start {start}, by the reference {start + 1.0}, under")
+    assert "dispatch='easy', placement='fastest'" in said
 
 
 @pytest.mark.slow

@@ -8,19 +8,14 @@ import naive
 import numpy as np
 import pytest
 import strategies
+from plain import plain
 
 import fedsched as fs
-from fedsched.compiled import kernel
 from fedsched.engine.codes import LOOKAHEAD
-from fedsched.engine.lookahead import choose
 from fedsched.engine.pack import new_state
 from fedsched.simulate import prepare
 
-
-@kernel
-def best_packing(packing, candidates, free, extra):
-    """Call what only kernels can call."""
-    return choose(packing, candidates, free, extra)
+lookahead = plain("fedsched.engine.lookahead")
 
 
 def waiting(tasks: list[int], seconds: list[float]) -> fs.Workload:
@@ -64,10 +59,21 @@ def test_the_packing_is_the_best_of_all_subsets(seed: int) -> None:
         extra = rng.randint(0, free)
         for i, (tasks, lasts) in enumerate(sizes):
             packing.tasks[i], packing.lasts[i], packing.chosen[i] = tasks, int(lasts), 0
-        nodes = best_packing(packing, len(sizes), free, extra)
+        nodes = lookahead.choose(packing, len(sizes), free, extra)
         expected = naive.best_packing(sizes, free, extra)
         assert np.flatnonzero(packing.chosen[: len(sizes)]).tolist() == expected
         assert nodes == sum(sizes[i][0] for i in expected)
+
+
+def test_which_sums_the_first_candidates_reach() -> None:
+    """Of jobs of 3, 2 and 4 nodes of one kind, each sum up to the room is first reached with so many of them."""
+    tasks, lasts, reached = np.array([3, 7, 2, 4]), np.array([0, 1, 0, 0]), np.full(12, 77)
+    assert lookahead._reach(tasks, lasts, 4, lookahead.BRIEFLY, 8, reached) == 8
+    never = lookahead.NEVER
+    assert reached[:9].tolist() == [0, never, 3, 1, 4, 3, 4, 4, never]
+    assert lookahead._reach(tasks, lasts, 4, lookahead.BRIEFLY, 11, reached) == 9  # all of them are 9
+    assert lookahead._reach(tasks, lasts, 4, lookahead.LASTINGLY, 6, reached) == 6
+    assert reached[:7].tolist() == [0, *[never] * 6]
 
 
 def test_more_candidates_than_are_packed_together() -> None:

@@ -1,0 +1,133 @@
+"""From nouns to arrays: orders of groups, arrivals, caps, and the room that each rule needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from plain import begun, clusters, jobs
+
+from fedsched.engine.codes import LOOKAHEAD, Dispatch
+from fedsched.engine.pack import caps_table, checked_caps, new_state
+from fedsched.errors import InfeasibleError, UnknownNameError
+
+if TYPE_CHECKING:
+    import fedsched as fs
+
+PAIR = clusters(((2, 1.0), (3, 2.0)), ((4, 2.0), (1, 4.0)))
+
+
+def packed(workload: fs.Workload, federation: fs.Federation = PAIR, **options: object):
+    """Return the problem of a workload."""
+    return begun(workload, federation, **options)[0]
+
+
+def test_groups_in_the_orders_that_placements_fill_them() -> None:
+    """Fastest first and cheapest first, in each cluster and over all; of equals the lower cluster, then group."""
+    groups = packed(jobs([1], [1.0])).groups
+    assert groups.nodes.tolist() == [2, 3, 4, 1]
+    assert groups.cluster.tolist() == [0, 0, 1, 1]
+    assert groups.cluster_begin.tolist() == [0, 2, 4]
+    assert groups.fast_in_cluster.tolist() == [1, 0, 3, 2]
+    assert groups.fast.tolist() == [3, 1, 2, 0]
+    assert groups.cheap_in_cluster.tolist() == [1, 0, 3, 2]  # 100 W for a speed of 1, 2, 2, 4
+    assert groups.cheap.tolist() == [3, 1, 2, 0]
+    assert groups.slowdown.tolist() == [1.0, 0.5, 0.5, 0.25]
+
+
+def test_arrivals_by_submit_then_id() -> None:
+    """The jobs in (submit, id) order, and each job's place in it; t0 is the earliest submit."""
+    problem = packed(jobs([1, 1, 1], [1.0] * 3, submit=[5.0, 3.0, 3.0], id=[1, 9, 4]))
+    assert problem.arrival.tolist() == [2, 1, 0]
+    assert problem.arrival_rank.tolist() == [2, 1, 0]
+    assert problem.t0 == 3.0
+    assert packed(jobs([1], [1.0], submit=[5.0]), t0=2.0).t0 == 2.0
+
+
+def test_running_jobs_do_not_arrive() -> None:
+    """Who runs already is in the list of the running ones, in start order, and not in that of the arrivals."""
+    from fedsched.engine.codes import SameTime, Saturation
+    from fedsched.engine.pack import pack
+
+    problem = pack(jobs([1, 1, 1], [1.0] * 3), PAIR, same_time=SameTime.BATCH, saturation=Saturation.DYNAMIC,
+                   knowledge="runtime", kill_at_estimate=False, running=(2, 0))  # fmt: skip
+    assert (problem.running.tolist(), problem.arrival.tolist()) == ([2, 0], [1])
+
+
+def test_what_plans_believe() -> None:
+    """Run times where they are known, estimates where not; a job that is killed at its estimate runs no longer."""
+    from fedsched.engine.codes import SameTime, Saturation
+    from fedsched.engine.pack import pack
+
+    workload = jobs([1, 1], [10.0, 20.0], estimate=[15.0, 5.0])
+    found = {}
+    for knowledge in ("runtime", "estimate"):
+        for kill in (False, True):
+            problem = pack(workload, PAIR, same_time=SameTime.BATCH, saturation=Saturation.DYNAMIC, knowledge=knowledge,
+                           kill_at_estimate=kill)  # fmt: skip
+            found[knowledge, kill] = problem.runtime.tolist(), problem.estimate.tolist()
+    assert found == {
+        ("runtime", False): ([10.0, 20.0], [10.0, 20.0]),
+        ("runtime", True): ([10.0, 5.0], [10.0, 5.0]),
+        ("estimate", False): ([10.0, 20.0], [15.0, 5.0]),
+        ("estimate", True): ([10.0, 5.0], [15.0, 5.0]),
+    }
+
+
+def test_power_and_nodes_of_the_whole_federation() -> None:
+    """N is all nodes, idle_total the watts of all of them at rest."""
+    problem = packed(jobs([1], [1.0]))
+    assert (problem.nodes, problem.idle_total) == (10, 1000.0)
+
+
+def test_jobs_without_limits_share_one_row_of_caps() -> None:
+    """One row of all nodes for everybody; limits of one's own, and allowed clusters, make rows of their own."""
+    three = jobs([1, 1, 1], [1.0] * 3)
+    table, row_of = caps_table(three, PAIR)
+    assert (table.tolist(), row_of.tolist()) == ([[2, 3, 4, 1]], [0, 0, 0])
+    table, row_of = caps_table(three, PAIR, np.array([[9, 9, 9, 9], [0, 1, 0, 0], [2, 3, 4, 1]]))
+    assert table[row_of].tolist() == [[2, 3, 4, 1], [0, 1, 0, 0], [2, 3, 4, 1]]
+    assert len(table) == 2
+
+
+def test_caps_are_checked() -> None:
+    """Whole numbers of at least 0, one a job and group; a number beyond all machines is as good as all nodes."""
+    assert checked_caps(np.array([[2**62, 0]]), 1, 2)[0, 1] == 0
+    assert checked_caps(np.array([[2**62, 0]]), 1, 2)[0, 0] < 2**62
+    for wrong, said in (
+        (np.zeros((2, 2), dtype=int), r"shape \(2, 2\) must be"),
+        (np.array([[-1, 0]]), "at least 0"),
+        (np.array([[1.0, 0.0]]), "whole number"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            checked_caps(wrong, 1, 2)
+
+
+def test_each_rule_has_the_room_that_it_needs() -> None:
+    """Only planning rules keep durations and a profile, only lookahead a table; backfill orders make a second queue."""
+    problem = packed(jobs([1] * 5, [1.0] * 5))
+    rooms = {rule: new_state(problem, dispatch=rule, separate_backfill=rule == Dispatch.EASY) for rule in Dispatch}
+    for rule, state in rooms.items():
+        assert (state.queue.shortest.size > 0) == (rule >= Dispatch.EASY)
+        assert (state.profile.time.size > 0) == (rule >= Dispatch.CONSERVATIVE)
+        assert state.packing.job.size == (LOOKAHEAD if rule == Dispatch.LOOKAHEAD else 0)
+        assert (state.backfill is state.queue) == (rule != Dispatch.EASY)
+    assert rooms[Dispatch.EASY].queue.tasks.size == 16  # twice the least power of two that holds five
+    # a running job has one breakpoint, a reservation two, now one, and one more
+    assert rooms[Dispatch.CONSERVATIVE].profile.time.size == 2 * 5 + 5 + 2
+
+
+def test_sites_that_are_no_clusters() -> None:
+    """A site that no cluster bears does no harm, unless jobs are bound to sites."""
+    assert packed(jobs([1], [1.0], origin=[0], sites=("elsewhere",))).origin.tolist() == [-1]
+    with pytest.raises(UnknownNameError):
+        packed(jobs([1], [1.0], origin=[0], sites=("elsewhere",), allowed=np.array([[True]])))
+
+
+def test_uplinks_that_slow_without_end_are_refused() -> None:
+    """An uplink so slow beside what jobs send that no number holds the quotient is refused by name."""
+    slow = clusters(((2, 1.0),), ((2, 1.0),), uplinks=[1.0, 1e-300])
+    with pytest.raises(InfeasibleError, match="Cluster 'c1': uplink=1e-300"):
+        packed(jobs([4], [1.0], task_bandwidth=[1e200]), slow)
+    assert packed(jobs([4], [1.0]), slow).nodes == 4

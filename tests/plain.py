@@ -1,0 +1,128 @@
+"""The kernels as plain Python: the parts that only kernels may call can be called one by one, with nothing compiled."""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numba.core import config
+
+import fedsched
+from fedsched.engine.codes import SameTime, Saturation
+from fedsched.engine.pack import new_state, pack
+from fedsched.engine.simulation import make_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from fedsched.engine.arrays import Plan, Problem, State
+
+PACKAGE = Path(fedsched.__file__).parent
+_PLAIN: dict[str, ModuleType] = {}  # modules of kernels that were imported while nothing was compiled
+
+
+def files_with_kernels() -> list[Path]:
+    """Return the files of the package that hold compiled functions."""
+    decorated = re.compile(r"^@(kernel|part|inlined)$", re.MULTILINE)
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if decorated.search(path.read_text(encoding="utf-8"))]
+
+
+KERNELS = [
+    ".".join(["fedsched", *path.relative_to(PACKAGE).with_suffix("").parts]) for path in files_with_kernels()
+]  # fmt: skip
+
+
+def _bind(modules: dict[str, ModuleType], *, away: bool = False) -> None:
+    # A module is known by its name, and as an attribute of its package.
+    for name, module in modules.items():
+        package, _, own = name.rpartition(".")
+        if away:
+            del sys.modules[name]
+            delattr(sys.modules[package], own)
+        else:
+            sys.modules[name] = module
+            setattr(sys.modules[package], own, module)
+
+
+@contextmanager
+def _not_compiled() -> Iterator[None]:
+    compiled = {name: sys.modules[name] for name in KERNELS if name in sys.modules}
+    _bind(compiled, away=True)
+    _bind(_PLAIN)
+    before, config.DISABLE_JIT = config.DISABLE_JIT, 1
+    try:
+        yield
+    finally:
+        config.DISABLE_JIT = before
+        _PLAIN.update({name: sys.modules[name] for name in KERNELS if name in sys.modules})
+        _bind(_PLAIN, away=True)
+        _bind(compiled)
+
+
+def plain(name: str) -> ModuleType:
+    """Return a module of kernels in which nothing is compiled, nor in those that it imports."""
+    with _not_compiled():
+        module = import_module(name)
+    left = [key for key, value in vars(module).items() if hasattr(value, "py_func")]
+    assert not left, f"{name}: {left} are compiled; calling a part from Python would end the process"
+    return module
+
+
+def begun(
+    workload: fedsched.Workload,
+    federation: fedsched.Federation,
+    *,
+    caps: object = None,
+    running: object = (),
+    same_time: SameTime = SameTime.BATCH,
+    saturation: Saturation = Saturation.DYNAMIC,
+    t0: float | None = None,
+    **rules: object,
+) -> tuple[Problem, Plan, State]:
+    """Return problem, plan and state of a run that has just begun: nothing queued yet."""
+    problem = pack(
+        workload,
+        federation,
+        same_time=same_time,
+        saturation=saturation,
+        knowledge="estimate",
+        kill_at_estimate=False,
+        t0=t0,
+        running=running,
+    )
+    plan = make_plan(workload, federation, fedsched.Rules(**rules), problem, caps=caps)
+    state = new_state(problem, dispatch=plan.dispatch, separate_backfill=plan.separate_backfill)
+    plain("fedsched.engine.loop").begin(problem, plan, state)
+    return problem, plan, state
+
+
+def arrived(workload: fedsched.Workload, federation: fedsched.Federation, **options: object):
+    """Return problem, plan and state at t0, the jobs of that instant queued and nothing started yet."""
+    problem, plan, state = begun(workload, federation, **options)
+    plain("fedsched.engine.loop")._arrive_all(problem, plan, state)
+    return problem, plan, state
+
+
+def jobs(tasks: list[int], runtime: list[float], **columns: object) -> fedsched.Workload:
+    """Return jobs that are all submitted at 0, if nothing else is said."""
+    submit = columns.pop("submit", [0.0] * len(tasks))
+    return fedsched.Workload(submit=submit, tasks=tasks, runtime=runtime, **columns)
+
+
+def clusters(*groups: tuple[tuple[int, float], ...], uplinks: list[float] | None = None) -> fedsched.Federation:
+    """Return a federation of clusters, each of groups of (nodes, speed); 200 W busy and 100 W idle."""
+    return fedsched.Federation(
+        tuple(
+            fedsched.Cluster(
+                f"c{k}",
+                tuple(fedsched.NodeGroup(count, speed, 200.0, 100.0) for count, speed in group),
+                1e9 if uplinks is None else uplinks[k],
+            )
+            for k, group in enumerate(groups)
+        )
+    )
