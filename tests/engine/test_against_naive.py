@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import naive
 import numpy as np
@@ -152,7 +153,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_stopped() -> None:
 
 
 def test_a_run_starts_from_a_running_state() -> None:
-    """The jobs still to come, started from the running jobs of a moment, finish as in the whole run."""
+    """The jobs still to come, started from the running jobs of a moment, finish, and cost, as in the whole run."""
     checked = 0
     for seed in range(200):
         fixed = {"order": "fcfs", "backfill_order": None, "same_time": "batch"}
@@ -162,6 +163,7 @@ def test_a_run_starts_from_a_running_state() -> None:
         options = {"saturation": chosen.saturation, "kill_at_estimate": chosen.kill_at_estimate}
         rules = fs.Rules(dispatch=chosen.dispatch, placement=chosen.placement)
         whole = fs.simulate(workload, federation, rules, caps=caps, **options)
+        expected = scenario.simulate()
         moment = float(np.median(whole.start))
         run = prepare(workload, federation, rules, caps=caps, **options).advance(until=moment)
         over = run.state.finish <= moment
@@ -173,5 +175,11 @@ def test_a_run_starts_from_a_running_state() -> None:
         rest = fs.simulate(workload.take(rows), federation, rules, caps=caps[rows], running=running, **options)
         np.testing.assert_array_equal(rest.start, whole.start[rows])
         np.testing.assert_array_equal(rest.finish, whole.finish[rows])
+        whose = ("jobs", "start", "finish", "counts")
+        columns = {name: [getattr(expected, name)[j] for j in rows] for name in whose}
+        measured = rest.metrics().as_dict()
+        for name, value in naive.metrics(replace(expected, t0=running.time, **columns)).items():
+            if name not in ("loss_of_capacity", "saturated_seconds"):  # which are not of these jobs alone
+                assert math.isclose(measured[name], value, rel_tol=1e-9, abs_tol=1e-9), f"{name} from {moment} s on"
         checked += 1
     assert checked > 50

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import strategies
+from plain import plain
 
 import fedsched as fs
 from fedsched.search.objectives import Objectives
@@ -82,3 +83,34 @@ def test_nodes_that_run_something_are_taken_later() -> None:
     problem = SearchProblem(workload, federation, Objectives.of("makespan"), submits="keep", running=running)
     order = [j for j in range(40) if j not in set(running.rows.tolist())]
     assert agrees(problem, order)
+
+
+binding = plain("fedsched.search.binding")
+
+
+def test_when_so_many_nodes_are_free() -> None:
+    """Of two groups with nodes free from 1 4 9 and 2 3 8 s, four are free at 4 s, or at 8 s with one of the first."""
+    begin, free, head = np.array([0, 3, 6]), np.array([1.0, 4.0, 9.0, 2.0, 3.0, 8.0]), np.full(2, 77)
+
+    def instant(tasks: int, limits: list[int], groups: tuple[int, ...] = (0, 1)) -> float:
+        return binding._instant(tasks, np.array([0, 1]), groups[0], groups[-1] + 1, np.array(limits), begin, free, head)
+
+    assert [instant(tasks, [3, 3]) for tasks in range(1, 8)] == [1.0, 2.0, 3.0, 4.0, 8.0, 9.0, np.inf]
+    assert instant(4, [1, 3]) == 8.0
+    assert instant(3, [3, 1]) == 4.0
+    assert instant(2, [3, 3], (1,)) == 3.0
+    assert instant(4, [2, 1]) == np.inf
+
+
+def test_nodes_that_are_taken_come_back_in_order() -> None:
+    """The nodes that come free first are free again at a later time, among the others."""
+    for taken, until, expected in (
+        (2, 5.0, [4.0, 5.0, 5.0, 9.0]),
+        (1, 0.5, [0.5, 2.0, 4.0, 9.0]),
+        (4, 7.0, [7.0] * 4),
+        (1, 99.0, [2.0, 4.0, 9.0, 99.0]),
+        (0, 5.0, [1.0, 2.0, 4.0, 9.0]),
+    ):
+        free = np.array([-1.0, 1.0, 2.0, 4.0, 9.0, -1.0])
+        binding._occupy(free, 1, 5, taken, until)
+        assert free.tolist() == [-1.0, *expected, -1.0]

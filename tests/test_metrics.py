@@ -1,0 +1,96 @@
+"""The metric row, on three jobs that can be measured by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from plain import plain
+
+from fedsched.metrics import METRICS, NAMES, Column, Metrics
+
+metrics = plain("fedsched.metrics")
+MEASURED = metrics.Measured(
+    submit=np.array([0.0, 10.0, 20.0]),
+    tasks=np.array([2, 1, 3]),
+    user=np.array([0, 1, 0]),
+    group_nodes=np.array([2, 4, 2]),
+    group_cluster=np.array([0, 0, 1]),
+    busy_watts=np.array([200.0, 300.0, 400.0]),
+    idle_watts=np.array([100.0, 50.0, 80.0]),
+)
+START = np.array([0.0, 30.0, 40.0])
+FINISH = np.array([40.0, 35.0, 60.0])
+COUNTS = np.array([[2, 0, 0], [0, 1, 0], [0, 1, 2]])
+
+
+def row_of(t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2) -> dict[str, float]:
+    """Return the metric row by name."""
+    row = np.full(len(Column), 77.0)
+    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), 12.0, 0.25,
+                     np.full((users, 2), 9.0), row)  # fmt: skip
+    return dict(zip(NAMES, row.tolist(), strict=True))
+
+
+def test_every_column_by_hand() -> None:
+    """Three jobs of 40, 5 and 20 s that waited 0, 20 and 20 s: each metric as its formula gives it."""
+    bounded = [1.0, 25.0 / 10.0, 2.0]
+    energy = 80 * 200.0 + (5 + 20) * 300.0 + 40 * 400.0
+    idle = (200.0 + 200.0 + 160.0) * 60.0 - (80 * 100.0 + 25 * 50.0 + 40 * 80.0)
+    assert row_of() == pytest.approx({
+        "makespan": 60.0,
+        "flow": 40.0 + 25.0 + 40.0,
+        "mean_wait": 40.0 / 3,
+        "max_wait": 20.0,
+        "mean_response": 105.0 / 3,
+        "mean_slowdown": (1.0 + 5.0 + 2.0) / 3,
+        "bounded_slowdown": sum(bounded) / 3,
+        "weighted_response": (2 * 40.0 + 25.0 + 3 * 40.0) / 6,
+        "weighted_slowdown": (2 * 1.0 + 5.0 + 3 * 2.0) / 6,
+        "utilisation": 145.0 / (8 * 60.0),
+        "energy": energy + idle,
+        "busy_energy": energy,
+        "idle_energy": idle,
+        "coallocated": 1.0,
+        "saturated_seconds": 12.0,
+        "loss_of_capacity": 0.25,
+        "user_spread": abs(1.5 - 2.5) / 2,
+    }, rel=1e-15)  # fmt: skip
+    assert list(row_of()) == [metric.name for metric in METRICS]
+
+
+def test_a_job_begun_before_t0_costs_from_then_on() -> None:
+    """Energy and utilisation count from t0 = 30 s: of the first job's 40 s only 10 are left, its waiting stays."""
+    row = row_of(t0=30.0)
+    assert row["makespan"] == 30.0
+    assert row["busy_energy"] == 2 * 10 * 200.0 + 25 * 300.0 + 40 * 400.0
+    assert row["idle_energy"] == 560.0 * 30.0 - (20 * 100.0 + 25 * 50.0 + 40 * 80.0)
+    assert row["energy"] == row["busy_energy"] + row["idle_energy"]
+    assert row["utilisation"] == pytest.approx(85.0 / (8 * 30.0))
+    assert (row["mean_wait"], row["flow"]) == (row_of()["mean_wait"], row_of()["flow"])
+
+
+def test_a_job_that_ended_before_t0_costs_nothing() -> None:
+    """From t0 = 38 s on the second job, which ended at 35 s, draws nothing, and never less than nothing."""
+    assert row_of(t0=38.0)["busy_energy"] == 2 * 2 * 200.0 + 20 * 300.0 + 40 * 400.0
+
+
+def test_jobs_that_have_not_finished_are_left_out() -> None:
+    """Means are over the finished jobs; a schedule without any has no metrics."""
+    row = row_of(finish=[40.0, math.nan, 60.0])
+    assert (row["mean_response"], row["coallocated"], row["user_spread"]) == (40.0, 1.0, 0.0)
+    assert all(math.isnan(value) for value in row_of(finish=[math.nan] * 3).values())
+
+
+def test_two_groups_of_one_cluster_are_no_coallocation() -> None:
+    """A job on two groups of the same cluster is not co-allocated, whichever groups these are."""
+    assert row_of(counts=[[1, 1, 0], [0, 1, 0], [2, 1, 0]])["coallocated"] == 0.0
+    assert row_of(counts=[[1, 0, 1], [0, 0, 1], [1, 1, 1]])["coallocated"] == 2.0
+
+
+def test_users_are_measured_on_request() -> None:
+    """Without room for users their spread is no number."""
+    assert math.isnan(row_of(users=0)["user_spread"])
+    assert math.isnan(Metrics.from_row(np.array(list(row_of(users=0).values()))).user_spread)
+    assert Metrics.from_row(np.arange(float(len(Column)))).user_spread == len(Column) - 1
