@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.engine.arrays import Ints
+    from fedsched.engine.simulation import Simulation
     from fedsched.io.trees import Plain, Saved
     from fedsched.search.checkpoint import Checkpoint
     from fedsched.search.problem import SearchProblem
@@ -99,9 +100,13 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     done: list[Ended] = []
     history: list[Moment] = []
     now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
-    if running is not None:
-        running, still = replace(running, rows=np.arange(len(running.rows))), running.rows
-    waiting = whole.problem.arrival[~np.isin(whole.problem.arrival, still)]
+    waiting = whole.problem.arrival
+    if running is not None:  # alone, until the jobs of the first package are there
+        still, waiting = running.rows, waiting[~np.isin(waiting, running.rows)]
+        now = max(now, float(workload.submit[waiting[:package]].max(initial=now)))
+        alone = _run(whole, "fcfs", rows=still).advance(until=now)
+        start[still], finish[still], counts[still] = alone.state.start, alone.state.finish, alone.state.counts
+        running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
     measures = yardsticks(whole, search.baselines, clock, search.say)
     reason = INTERRUPTED
@@ -132,7 +137,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
                 reason = ended.stop_reason
                 break
             now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
-            running, still = _state_at(now, problem, ended.row, rows)
+            running, still = _running_at(now, _planned(problem, ended.row).advance(until=now), rows)
     schedule = Schedule(
         workload=workload,
         federation=cluster,
@@ -186,19 +191,34 @@ def _later(history: Sequence[Moment], done: list[Ended]) -> list[Moment]:
     ]
 
 
-def _state_at(time: float, problem: SearchProblem, row: Ints, rows: Ints) -> tuple[RunningJobs, Ints]:
-    """Return what a package's plan has running at a time, as the first rows of the next package."""
+def _planned(problem: SearchProblem, row: Ints) -> Simulation:
+    """Return the run of a package's plan, not yet begun."""
     order, caps, dispatch, placement = unpacked(problem.layout, row)
-    run = prepare(
-        problem.workload,
+    rules = Rules(order=order, dispatch=Dispatch(dispatch).name.lower(), placement=Placement(placement).name.lower())
+    return _run(problem, rules, caps=caps)
+
+
+def _run(
+    problem: SearchProblem, rules: str | Rules, *, caps: Ints | None = None, rows: Ints | None = None
+) -> Simulation:
+    """Return a run of a problem's jobs, or of these alone, from what runs already on."""
+    running, workload = problem.running, problem.workload
+    if rows is not None and running is not None:
+        running, workload = running.renumbered(rows), workload.take(rows)
+    return prepare(
+        workload,
         problem.federation,
-        Rules(order=order, dispatch=Dispatch(dispatch).name.lower(), placement=Placement(placement).name.lower()),
+        rules,
         caps=caps,
         knowledge=problem.knowledge,
         saturation=problem.saturation,
         kill_at_estimate=problem.kill_at_estimate,
         t0=problem.problem.t0,
-        running=problem.running,
+        running=running,
     )
-    state = run.advance(until=time).running()
+
+
+def _running_at(time: float, run: Simulation, rows: Ints) -> tuple[RunningJobs, Ints]:
+    """Return what runs at a time, as the first rows of the next package, and which of all jobs these are."""
+    state = run.running()
     return replace(state, time=time, rows=np.arange(len(state.rows))), rows[state.rows]

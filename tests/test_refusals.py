@@ -205,12 +205,13 @@ def test_an_infinite_objective_is_refused(value: float, several: bool) -> None:
         fs.optimize(jobs(), MACHINE, objectives=[wild, "energy"] if several else wild, evaluations=10)
 
 
-def test_a_start_before_the_running_jobs_is_refused() -> None:
-    """Jobs that run at one time cannot go on from an earlier one."""
+@pytest.mark.parametrize("t0", [0.5, 2.0])
+def test_another_start_than_the_running_jobs_is_refused(t0: float) -> None:
+    """Jobs that run at one time go on from then: from an earlier time they cannot, until a later one they change."""
     from fedsched.simulate import prepare
 
     run = prepare(jobs(), fs.Federation.homogeneous(3), "fcfs").advance(until=1.0)
     running = run.running()
     assert len(running.rows)
-    with pytest.raises(ValueError, match=r"t0=0\.5 lies before the running jobs' time, 1\.0"):
-        fs.simulate(jobs(), fs.Federation.homogeneous(3), "fcfs", running=running, t0=0.5)
+    with pytest.raises(ValueError, match=rf"t0={t0} is not the running jobs' time, 1\.0"):
+        fs.simulate(jobs(), fs.Federation.homogeneous(3), "fcfs", running=running, t0=t0)

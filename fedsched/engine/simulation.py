@@ -52,10 +52,11 @@ class RunningJobs:
 def start_of(noun: str, t0: float | None, running: RunningJobs | None) -> float | None:
     """Return the time's origin, that of the running jobs where there are any; None for the earliest submit."""
     t0 = origin(noun, t0)
-    if running is None or (t0 is not None and t0 >= running.time):
+    if running is None:
         return t0
-    if t0 is not None:
-        raise ValueError(f"{noun}: t0={t0!r} lies before the running jobs' time, {running.time!r}; leave it out.")
+    if t0 is not None and t0 != running.time:
+        # Until a later one, jobs would end and others go on faster, of which nothing is known here.
+        raise ValueError(f"{noun}: t0={t0!r} is not the running jobs' time, {running.time!r}; leave it out.")
     return running.time
 
 

@@ -218,6 +218,27 @@ def test_packages_begin_beside_what_runs() -> None:
     assert found.value() == schedule.metrics(users=False).flow
 
 
+@pytest.mark.parametrize("package", [1, 2, 5])
+def test_what_runs_goes_on_until_the_first_package_is_there(package: int) -> None:
+    """Tests that a job whose uplink comes free before the first package is faster from then on, not from its begin."""
+    clusters = tuple(fs.Cluster(name, (fs.NodeGroup(3),), 1.0) for name in "ab")
+    machine = fs.Federation(clusters)
+    workload = fs.Workload(
+        submit=[0, 0, 30, 31, 31], tasks=[4, 2, 2, 4, 1], runtime=[10, 40, 20, 5, 5],
+        compute_fraction=[0.2, 0.2, 1, 1, 1], task_bandwidth=[1, 1, 0, 0, 0],
+    )  # fmt: skip
+    caps = np.array([[2, 2], [1, 1], [3, 3], [3, 3], [3, 3]])
+    running = prepare(workload, machine, "fcfs", caps=caps).advance(until=1.0).running()
+    alone = fs.simulate(workload, machine, "fcfs", running=running)
+    assert alone.finish[0] < 30 < alone.finish[1] < 51
+    found = fs.optimize(
+        workload, machine, objectives="flow", submits="keep", running=running, package=package, evaluations=50,
+        baselines=("fcfs",),
+    )  # fmt: skip
+    assert found.best().finish[:2].tolist() == alone.finish[:2].tolist()
+    assert found.best().violations() == []
+
+
 def test_a_package_needs_one_objective(jobs: fs.Workload) -> None:
     """Tests that a front of packages is refused with the cure."""
     with pytest.raises(ValueError, match="one objective"):
