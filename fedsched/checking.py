@@ -5,6 +5,7 @@ It shares no code with the engine; the model's formulas are written out once mor
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,21 +119,28 @@ def _capacity(schedule: Schedule) -> Iterator[str]:
 
 
 def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[str]:
-    rows: list[int] = []
-    numbers: list[int] = []
     for row, intervals in enumerate(nodes):
-        held = [node for first, last in intervals for node in range(first, last + 1)]
-        if len(held) != schedule.workload.tasks[row]:
-            yield f"{_name(schedule, row)}: it is given {len(held)} node numbers for its tasks."
-        rows += [row] * len(held)
-        numbers += held
-    job, node = np.array(rows, dtype=np.int64), np.array(numbers, dtype=np.int64)
-    order = np.lexsort((schedule.finish[job], schedule.start[job], node))
-    job, node = job[order], node[order]
-    clash = (node[1:] == node[:-1]) & (schedule.start[job[1:]] < schedule.finish[job[:-1]])
-    for place in np.flatnonzero(clash):
-        first, second = int(job[place]), int(job[place + 1])
-        yield f"{_name(schedule, second)}: node {node[place]} is still used by job {schedule.workload.id[first]}."
+        held = sum(last - first + 1 for first, last in intervals)
+        if held != schedule.workload.tasks[row]:
+            yield f"{_name(schedule, row)}: it is given {held} node numbers for its tasks."
+    # The runs of nodes that are held as time goes by, by their first nodes, none overlapping: runs are few, nodes many.
+    # At one instant ends come before starts.
+    start, finish = schedule.start.tolist(), schedule.finish.tolist()
+    runs = [(row, (first, last, row)) for row, intervals in enumerate(nodes) for first, last in intervals]
+    events = [(start[row], 1, run) for row, run in runs] + [(finish[row], 0, run) for row, run in runs]
+    taken: list[tuple[int, ...]] = []
+    for _, begins, run in sorted(events):
+        first, last, row = run
+        place = bisect_left(taken, run)
+        if not begins:
+            del taken[place : place + (run in taken[place : place + 1])]
+            continue
+        near = taken[max(place - 1, 0) : bisect_left(taken, (last + 1,))]
+        clashes = [one for one in near if one[1] >= first]
+        for begin, _, other in clashes:
+            yield f"{_name(schedule, row)}: node {max(first, begin)} is still used by {_name(schedule, other).lower()}."
+        if not clashes and start[row] < finish[row]:
+            taken.insert(place, run)
 
 
 # ------------------------------------------------------------------------------------------------- rates

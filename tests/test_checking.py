@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -114,6 +116,58 @@ def test_a_node_number_used_twice_is_found() -> None:
     nodes = [((0, 3),), ((0, 0),), ((1, 2),), ((0, 4),)]
     found = violations(schedule, tolerance=1e-9, caps=None, claimed=None, nodes=nodes)
     assert any("node 0 is still used by job" in line for line in found)
+
+
+def clashes(schedule: fs.Schedule, nodes: list[tuple[tuple[int, int], ...]]) -> bool:
+    """Return whether two jobs, or runs of one, have a node at the same time, looked at node by node."""
+    held = [
+        (node, schedule.start[row], schedule.finish[row])
+        for row, runs in enumerate(nodes)
+        for first, last in runs
+        for node in range(first, last + 1)
+    ]
+    return any(
+        one[0] == two[0] and max(one[1], two[1]) < min(one[2], two[2]) for one, two in itertools.combinations(held, 2)
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_clash_of_node_numbers_is_found_and_no_other(seed: int) -> None:
+    """Runs of nodes that jobs hold, drawn at random, clash where a node is held twice at a time."""
+    rng = np.random.default_rng(seed)
+    jobs = 6
+    begins = np.sort(rng.integers(0, 12, (jobs, 2, 2)), axis=2)
+    nodes = [tuple((int(a), int(b)) for a, b in runs[: rng.integers(1, 3)]) for runs in begins]
+    held = [sum(last - first + 1 for first, last in runs) for runs in nodes]
+    start = rng.integers(0, 9, jobs).astype(float)
+    schedule = fs.Schedule(
+        workload=fs.Workload(submit=[0] * jobs, tasks=held, runtime=[3] * jobs),
+        federation=fs.Federation.homogeneous(200),
+        start=start,
+        finish=start + 3.0,
+        counts=np.array(held)[:, None],
+        t0=0.0,
+    )
+    found = violations(schedule, tolerance=1e-9, caps=None, claimed=None, nodes=nodes)
+    assert bool(found) == clashes(schedule, nodes), found
+
+
+def test_millions_of_nodes_are_looked_at_as_runs() -> None:
+    """The check of node numbers takes memory by runs, not by nodes."""
+    nodes = 10_000_000
+    schedule = fs.Schedule(
+        workload=fs.Workload(submit=[0, 0, 0], tasks=[nodes // 2, nodes // 2, nodes], runtime=[3, 4, 5]),
+        federation=fs.Federation.homogeneous(nodes),
+        start=[0.0, 0.0, 4.0],
+        finish=[3.0, 4.0, 9.0],
+        counts=[[nodes // 2], [nodes // 2], [nodes]],
+        t0=0.0,
+    )
+    tracemalloc.start()
+    assert violations(schedule, tolerance=1e-9, caps=None, claimed=None, nodes=schedule.node_numbers()) == []
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < nodes
 
 
 def test_a_duplicated_id_is_found() -> None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.tariff import paid
+from fedsched.nodes import node_runs
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -165,21 +167,8 @@ class Environment:
         speed = np.array([group.speed for group in groups])
         asked = speed if price is None else np.broadcast_to(np.asarray(price, dtype=np.float64), speed.shape)
         group_of = np.repeat(np.arange(len(groups)), [group.count for group in groups])
-        node: list[int] = []
-        start: list[float] = []
-        finish: list[float] = []
-        for j, intervals in enumerate(schedule.node_numbers()):
-            stop = float(schedule.finish[j])
-            stop = end if stop != stop else min(stop, end)
-            for first, last in intervals:
-                for number in range(first, last + 1):
-                    if stop > max(float(schedule.start[j]), begin):
-                        node.append(number)
-                        start.append(max(float(schedule.start[j]), begin))
-                        finish.append(stop)
-        busy = Timetable(np.array(node, np.int64), np.array(start), np.array(finish))
         return cls(
-            slots=busy.free(len(group_of), begin, end),
+            slots=_idle(schedule, len(group_of), begin, end),
             performance=speed[group_of],
             price=asked[group_of],
             watts=np.array([group.busy_watts for group in groups])[group_of],
@@ -189,7 +178,34 @@ class Environment:
 
     def __str__(self) -> str:
         begin, end = self.interval
-        return f"{len(self)} nodes over {begin:g}..{end:g}, {self.load:.0%} taken by local tasks; {self.slots}"
+        return (
+            f"{counted(len(self), 'node')} over {begin:g}..{end:g}, {self.load:.0%} taken by local tasks; {self.slots}"
+        )
+
+
+def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
+    """Return what a schedule leaves free of its nodes between two times.
+
+    Neighbours that all jobs take together are looked at as one: a node for itself stands only in what is free.
+    """
+    runs = node_runs(schedule.federation, schedule.start, schedule.finish, schedule.counts)
+    of_run = np.repeat(np.arange(len(schedule)), runs.pieces)
+    start = np.maximum(schedule.start, begin)[of_run]
+    stop = np.fmin(schedule.finish, end)[of_run]  # what has no finish runs on
+    within = stop > start
+    edges = np.unique(np.concatenate([[0, nodes], runs.first[within], runs.last[within] + 1]))
+    part = np.searchsorted(edges, runs.first[within])
+    parts = np.searchsorted(edges, runs.last[within] + 1) - part
+    busy = Timetable(_numbered(part, parts), np.repeat(start[within], parts), np.repeat(stop[within], parts))
+    free = busy.free(len(edges) - 1, begin, end)
+    sizes = np.diff(edges)[free.node]
+    return Slots(_numbered(edges[free.node], sizes), np.repeat(free.start, sizes), np.repeat(free.end, sizes))
+
+
+def _numbered(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return so many numbers from each of the first ones on."""
+    behind = np.cumsum(counts) - counts
+    return np.arange(counts.sum()) + np.repeat(first - behind, counts)
 
 
 def _column(name: str, values: ArrayLike, like: Floats) -> Floats:

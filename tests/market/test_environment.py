@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,23 @@ def test_a_batch_runs_on_what_a_cluster_leaves_idle() -> None:
             for j in range(len(plan)):
                 if any(a <= node <= b for a, b in nodes[j]):
                     assert finish <= plan.start[j] + 1e-9 or start >= plan.finish[j] - 1e-9
+
+
+def test_nodes_that_are_taken_together_cost_no_memory() -> None:
+    """What wide jobs take of a million nodes is not written down node by node; what they leave free is."""
+    nodes, jobs = 1_000_000, 40
+    workload = fs.Workload(submit=range(jobs), tasks=[nodes] * jobs, runtime=[1.0] * jobs)
+    plan = fs.Schedule(
+        workload=workload,
+        federation=fs.Federation.homogeneous(nodes),
+        start=2.0 * np.arange(jobs),
+        finish=2.0 * np.arange(jobs) + 1.0,
+        counts=np.full((jobs, 1), nodes),
+        t0=0.0,
+    )
+    tracemalloc.start()
+    environment = Environment.of_schedule(plan, begin=0.5, end=2.0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(environment.slots) == nodes
+    assert peak < 300 * nodes  # bytes; a node's every job would be 40 more of 24
