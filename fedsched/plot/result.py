@@ -51,7 +51,7 @@ def draw_front(result: Result) -> Any:
 def _draw_front(result: Result, ax: Any) -> None:
     best, maximised = result.front.minimised().min(axis=0) * result.front.signs, result.front.signs < 0
     near = {
-        baseline.policy: [baseline.values]
+        f"{baseline.policy}{result.mark}": [baseline.values]
         for baseline in result.baselines
         if baseline.policy in SHOWN
         and all(
@@ -75,7 +75,7 @@ def _draw_front(result: Result, ax: Any) -> None:
 def _draw_values(result: Result, ax: Any) -> None:
     # One objective (or more than two): the first one's value of the search and of every baseline, as bars.
     name = result.objectives[0]
-    rows = [(baseline.policy, baseline.values[0]) for baseline in result.baselines]
+    rows = [(f"{baseline.policy}{result.mark}", baseline.values[0]) for baseline in result.baselines]
     rows = sorted([*rows, (result.method, result.value(name))], key=lambda row: -row[1] * result.front.signs[0])
     colours = [style.LINES[0] if label == result.method else "#bbbbbb" for label, _ in rows]
     ax.barh([drawn(label) for label, _ in rows], [value for _, value in rows], color=colours)

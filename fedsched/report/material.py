@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.metrics import NAMES
 from fedsched.report import drawing
+from fedsched.result.verifying import check, claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,10 +69,13 @@ def of_result(result: Result) -> Material:
         )
         for i, plan in enumerate(front.plans)
     ]
-    shown = {*ALWAYS, *_best_baselines(result)}
+    again = made_again(result)
     for baseline in result.baselines:
-        schedule = baseline_schedule(result, baseline.policy) if baseline.policy in shown else None
-        entries.append(Entry(baseline.policy, "baseline", "a policy", tuple(baseline.values), schedule))
+        schedule = baseline_schedule(result, baseline.policy) if baseline.policy in again else None
+        if schedule is not None:
+            check(claim_of(baseline, schedule), result.objectives)
+        about = "a policy" if schedule is not None else f"a policy{result.mark}"
+        entries.append(Entry(baseline.policy, "baseline", about, tuple(baseline.values), schedule))
     knee = front.knee_index()
     kept, room, notes = _drawn(entries, _first(len(front), knee, entries), result.workload)
     return Material(
@@ -141,11 +145,11 @@ def baseline_schedule(result: Result, policy: str) -> Schedule:
     )
 
 
-def _best_baselines(result: Result) -> set[str]:
-    """Return the policy that is best by each objective."""
+def made_again(result: Result) -> set[str]:
+    """Return the policies whose schedules the page has: the usual ones, and the best by each objective."""
     from fedsched.search.objectives import MAXIMISED
 
-    best = set()
+    best = {*ALWAYS}
     for k, name in enumerate(result.objectives):
         sign = -1.0 if name in MAXIMISED else 1.0
         ranked = sorted((sign * baseline.values[k], baseline.policy) for baseline in result.baselines)

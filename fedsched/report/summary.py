@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.assumed import are_assumed, assumptions, marked
+from fedsched.report.material import made_again
 from fedsched.report.skeleton import Markup, table
-from fedsched.report.words import column, counted, duration, listed, measure, number, share, title
+from fedsched.report.words import column, duration, listed, measure, number, share, title
+from fedsched.text import counted
 from fedsched.text import html as escape
 from fedsched.unmodelled import unmodelled
 
@@ -39,9 +41,10 @@ def lede(material: Material) -> str:
     aims = listed([title(name) for name in result.objectives])
     plans = len(result.front)
     found = f"{plans} plans, none beaten by another on {aims} at once" if plans > 1 else f"one plan for {aims}"
-    parts = f", in {result.packages} packages" if result.packages else ""
+    parts = f", in {counted(result.packages, 'package')}" if result.packages else ""
+    seen = counted(result.evaluations, "plan")
     return (
-        f"The {result.method} search looked at {result.evaluations:,} plans in {duration(result.seconds)}{parts} "
+        f"The {result.method} search looked at {seen} in {duration(result.seconds)}{parts} "
         f"(where it stopped: {result.stop_reason}) and kept {found}. Its reading: {result.reading}."
     )
 
@@ -49,9 +52,13 @@ def lede(material: Material) -> str:
 def _schedules_in_words(material: Material) -> str:
     metrics = material.schedules[0].metrics(users=False)
     if len(material.entries) > 1:
-        return f"{len(material.entries)} schedules of the same jobs side by side."
+        return f"{counted(len(material.entries), 'schedule')} of the same jobs side by side."
     done = int((~np.isnan(material.schedules[0].finish)).sum())
-    jobs = f"All {done:,} jobs" if done == len(material.workload) else f"{done:,} of {len(material.workload):,} jobs"
+    jobs = (
+        f"All {counted(done, 'job')}"
+        if done == len(material.workload)
+        else f"{done:,} of {counted(len(material.workload), 'job')}"
+    )
     return (
         f"{jobs} finish within {measure('makespan', metrics.makespan)}, keep the nodes busy for "
         f"{measure('utilisation', metrics.utilisation)} of that time, and wait "
@@ -116,7 +123,8 @@ def gains(result: Result) -> str:
     baselines = sorted(result.baselines, key=lambda one: one.values)
     bounded = any(result.gap(name) == result.gap(name) for name in result.objectives)
     labels = ["lower bound"] * bounded + ["best plan" if len(result.front) == 1 else "best of the plans"]
-    labels += [baseline.policy for baseline in baselines]
+    again = made_again(result)
+    labels += [one.policy if one.policy in again else f"{one.policy}{result.mark}" for one in baselines]
     head, columns = [""], [labels]
     for k, name in enumerate(result.objectives):
         values = [result.bound(name)] * bounded + [result.value(name)]
@@ -198,7 +206,7 @@ def machine(material: Material) -> str:
             rows.append((name, f"{group.count:,}", number(group.speed), *watts, uplink))
     head = ("cluster", "nodes", "speed", "busy node", "idle node", "uplink")
     said = "; * = assumed" if material.federation.watts_assumed else ""
-    return table(f"On what: {material.federation.nodes:,} nodes{said}", head, rows)
+    return table(f"On what: {counted(material.federation.nodes, 'node')}{said}", head, rows)
 
 
 def diagnosis(result: Result) -> str:

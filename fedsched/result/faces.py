@@ -8,9 +8,10 @@ import numpy as np
 
 from fedsched import assumed, unmodelled
 from fedsched.metrics import METRICS
+from fedsched.result.record import BASELINES
 from fedsched.search.objectives import MAXIMISED
+from fedsched.text import counted, one_line
 from fedsched.text import html as escape
-from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from fedsched.result.record import Result
@@ -49,11 +50,11 @@ def html(result: Result) -> str:
 
 def title(result: Result) -> str:
     """Return one line: the method, the problem, the budget."""
-    jobs = len(result.workload)
-    packages = f" in {result.packages} packages" if result.packages else ""
+    jobs, evaluations = len(result.workload), counted(result.evaluations, "evaluation")
+    packages = f" in {counted(result.packages, 'package')}" if result.packages else ""
     return one_line(
-        f"{result.method}, seed {result.seed}: {jobs:,} jobs of {result.workload.name}{packages} on "
-        f"{result.federation}; {result.evaluations:,} evaluations in {result.seconds:.1f} s ({result.stop_reason})"
+        f"{result.method}, seed {result.seed}: {counted(jobs, 'job')} of {result.workload.name}{packages} on "
+        f"{result.federation}; {evaluations} in {result.seconds:.1f} s ({result.stop_reason})"
     )
 
 
@@ -75,7 +76,7 @@ def table(result: Result) -> list[tuple[str, ...]]:
             what += f" ({front.plans[i].policy})"
         rows.append((what, *(number(value) for value in front.values[i])))
     for baseline in result.baselines:
-        rows.append((baseline.policy, *(number(value) for value in baseline.values)))
+        rows.append((baseline.policy + result.mark, *(number(value) for value in baseline.values)))
     if any(result.bound(name) == result.bound(name) for name in names):
         rows.append(("lower bound", *(number(result.bound(name)) for name in names)))
         rows.append(("gap of the best", *(share(result.gap(name)) for name in names)))
@@ -88,7 +89,7 @@ def remarks(result: Result) -> list[str]:
     named = {name: assumed.marked(name, name, result.federation) for name in result.objectives}
     sense = {name: "above" if name in MAXIMISED else "below" for name in result.objectives}
     gains = [
-        f"{share(result.gain(baseline.policy, name))} {named[name]} {sense[name]} {baseline.policy}"
+        f"{share(result.gain(baseline.policy, name))} {named[name]} {sense[name]} {baseline.policy}{result.mark}"
         for baseline in result.baselines
         if baseline.policy in ("fcfs", "easy")
         for name in result.objectives
@@ -118,7 +119,8 @@ def remarks(result: Result) -> list[str]:
 def from_file(result: Result) -> str:
     """Return what is known of a result from a file."""
     *others, last = result.unverified
-    return f"from a file: front and baselines made again; unverified: {', '.join(others)} and {last}"
+    made = "front" if BASELINES in others else "front and baselines"
+    return f"from a file: {made} made again; unverified: {', '.join(others)} and {last}"
 
 
 def number(value: float) -> str:

@@ -41,7 +41,7 @@ def write_result(result: Result, path: str | PathLike[str]) -> None:
         json.dump(as_data(result), stream)
 
 
-def read_result(path: str | PathLike[str]) -> Result:
+def read_result(path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
     """Return the Result in a file, found to be what its jobs and plans give; what cannot be is `unverified`."""
     from fedsched.io.files import read_json
     from fedsched.result.verifying import DeniedError, verified
@@ -56,7 +56,7 @@ def read_result(path: str | PathLike[str]) -> Result:
         raise TraceError(f"{path}: not a saved result: its format is neither {FORMAT!r} nor {WITHOUT_RUNNING!r}.")
     try:
         result = of_data(data)
-        return replace(result, unverified=verified(result))
+        return replace(result, unverified=verified(result, baselines=baselines))
     except DeniedError as error:
         raise TraceError(f"{path}: a saved result, but not a true one: {error}{_why(data)}; search again.") from None
     except (FedschedError, KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:

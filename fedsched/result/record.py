@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from fedsched.workload import Workload
 
 
+BASELINES = "baselines"  # among what is `unverified`, where they were not simulated again
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedQueue:
     """A plan: queue order, caps and rules; or a policy by name; or, of a search in packages, the schedule itself."""
@@ -190,6 +193,11 @@ class Result:
         raise unknown_name("baseline", policy, [baseline.policy for baseline in self.baselines])
 
     @property
+    def mark(self) -> str:
+        """Return what stands behind a baseline's name where its values are only what a file says."""
+        return " (unverified)" if BASELINES in self.unverified else ""
+
+    @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the jobs' log holds and the model or the federation does not, a few words each."""
         return unmodelled(self.workload, self.federation)
@@ -258,11 +266,19 @@ class Result:
         write(of_result(self), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Result:
-        """Return a saved Result, its plans and baselines simulated again; `unverified` names what could not be.
+    def load(cls, path: str | PathLike[str], *, baselines: bool | None = None) -> Result:
+        """Return a saved Result, its plans and baselines simulated again; `unverified` names what was not.
 
         A file whose values are not what its plans give is refused.
+
+        Parameters
+        ----------
+        path
+            What `save` has written.
+        baselines
+            Whether the baselines are simulated again too; by default those of at most 5,000 jobs, since a policy may
+            take a minute for more. Those that are not are `unverified`.
         """
         from fedsched.result.files import read_result
 
-        return read_result(path)
+        return read_result(path, baselines=baselines)

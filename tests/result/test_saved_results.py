@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.errors import TraceError
+from fedsched.errors import FedschedError, TraceError
 from fedsched.result.files import FORMAT, WITHOUT_RUNNING
 from fedsched.simulate import prepare
 
@@ -237,3 +237,28 @@ def test_report_and_pictures_say_what_is_unverified(
     assert said in capsys.readouterr().out
     assert run(["report", str(path), "--out", str(page), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["unverified"] == ["bounds", "history", "what the search took"]
+
+
+def test_baselines_of_many_jobs_are_simulated_when_asked_for(
+    results: dict[str, fs.Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that those of a large log are marked everywhere as the file says, and found false where one looks."""
+    false = saved(results["front"], tmp_path / "r.json", put("baselines", 0, "values", 0, to=lambda value: value / 2))
+    true = saved(results["front"], tmp_path / "s.json")
+    with pytest.raises(TraceError, match="the baseline 'fcfs' is said to have"):
+        fs.Result.load(false)
+    assert "(unverified)" not in str(fs.Result.load(true))
+    monkeypatch.setattr("fedsched.result.verifying.FEW", len(results["front"].workload) - 1)
+    for found in (fs.Result.load(false), fs.Result.load(true), fs.Result.load(true, baselines=False)):
+        assert "baselines" in found.unverified
+        assert "from a file: front made again; unverified: baselines, bounds" in str(found)
+        assert all(f"{one.policy} (unverified)" in str(found) for one in found.baselines)
+        assert "below fcfs (unverified)" in found._repr_html_() or "above fcfs (unverified)" in found._repr_html_()
+    assert "baselines" not in fs.Result.load(true, baselines=True).unverified
+    with pytest.raises(TraceError, match="the baseline 'fcfs' is said to have"):
+        fs.Result.load(false, baselines=True)
+    with pytest.raises(FedschedError, match="the baseline 'fcfs' is said to have"):
+        fs.Result.load(false).report(tmp_path / "r.html")
+    fs.Result.load(true).report(tmp_path / "s.html")
+    page = (tmp_path / "s.html").read_text(encoding="utf-8")
+    assert "unverified: baselines, bounds" in page
