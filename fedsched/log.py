@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1.0
 FROM_SLURM = ("Note", "from Slurm's sacct")  # in such a log's header: its queues are what Slurm calls partitions
+UNREAD = "Unread"  # in the header of a log, before the names of what its jobs' fields hold that no reader reads
 IN_CPUS = ("Note", "tasks are CPUs")  # in the header of a log whose jobs' sizes are CPUs, where a node has several
 
 
@@ -31,6 +34,7 @@ class Demand(IntFlag):
     FEATURES = 128
     SUSPENDED = 256
     DEPENDENCY = 512
+    UNREAD = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -181,8 +185,8 @@ class CleaningReport:
             (self.held, "held before they might start: taken as submitted"),
             (self.renumbered, "without a number of their own: numbered anew"),
         ]
-        lines = [f"{self.kept:,} of {self.records:,} records kept"]
+        lines = [f"{self.kept:,} of {counted(self.records, 'record')} kept"]
         if self.announced and self.announced != self.records:
-            lines.append(f"the header announces {self.announced:,} records")
+            lines.append(f"the header announces {counted(self.announced, 'record')}")
         lines += [text if count is True else f"{count:,} {text}" for count, text in said if count]
         return "; ".join(lines)

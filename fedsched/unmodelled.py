@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.log import FROM_SLURM, IN_CPUS, UNKNOWN, Demand
+from fedsched.log import FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +26,7 @@ DEMANDS = {
     Demand.FEATURES: "for nodes of certain features",
     Demand.SUSPENDED: "suspended on the way",
     Demand.DEPENDENCY: "after other jobs",
+    Demand.UNREAD: "with fields that are not read",
 }
 CPUS_AS_NODES = "every CPU taken for a node of its own (convert --unit nodes counts nodes)"
 FAILED, CANCELLED = 0.0, 5.0
@@ -53,7 +55,8 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     waits = (log.preceding > 0) | ((bits & Demand.DEPENDENCY) != 0)
     facts += _jobs(memory, "with memory needs")
     for demand, text in DEMANDS.items():
-        facts += _jobs(waits if demand is Demand.DEPENDENCY else (bits & demand) != 0, text)
+        named = [f" ({names})" for label, names in workload.header if label == UNREAD and demand is Demand.UNREAD]
+        facts += _jobs(waits if demand is Demand.DEPENDENCY else (bits & demand) != 0, text + "".join(named[:1]))
     cut = (log.status == FAILED) | (log.status == CANCELLED)
     return (*facts, *_jobs(cut, "failed or cancelled (run as long as they did)"))
 
@@ -65,7 +68,7 @@ def sentence(facts: tuple[str, ...]) -> str:
 
 def _jobs(which: NDArray[np.bool_], text: str) -> list[str]:
     count = int(np.count_nonzero(which))
-    return [f"{count:,} {'job' if count == 1 else 'jobs'} {text}"] if count else []
+    return [f"{counted(count, 'job')} {text}"] if count else []
 
 
 def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -> list[str]:

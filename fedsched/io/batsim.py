@@ -15,7 +15,8 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
 from fedsched.io.files import SKIP, parse_json, read_text
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
-from fedsched.log import CleaningReport
+from fedsched.log import UNREAD, CleaningReport, Demand
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -31,6 +32,10 @@ EACH = ("parallel_homogeneous", "ptask_homogeneous", "ParallelTaskHomogeneousPro
 TOTAL = ("parallel_homogeneous_total", "msg_par_hg_tot")
 SPREAD = ("DefinedAmountsSpreadUniformly", "defined_amount_spread_uniformly")
 KNOWN_TYPES = (*DELAYS, *EACH, *TOTAL)
+# What is read of a job and of its profile, and what says nothing that these do not.
+READ = {"id", "subtime", "res", "profile", "walltime", "extra_data", "description", "comment"}
+READ_OF_PROFILES = {"type", "delay", "cpu", "com", "generation_strategy", "np", "description", "comment"}
+MOST_NAMES = 5
 OURS = "fedsched"  # the key of what Batsim has no field for
 
 
@@ -129,11 +134,13 @@ class _Reader:
         """Return the jobs as the fields of the Standard Workload Format."""
         rows: list[tuple[float, ...]] = []
         allowed: list[list[str] | None] = []
+        unread: list[set[str]] = []
         malformed = unmapped = 0
         for k, job in enumerate(self.jobs):
             try:
                 rows.append(self._row(job, f"{self.path}, job {k + 1}"))
                 allowed.append(self._ours(job, "").get("allowed"))
+                unread.append(self._unread(job))
             except TraceError as error:
                 if not self.skip:
                     raise
@@ -146,9 +153,13 @@ class _Reader:
         table = np.full((len(FIELDS), len(rows)), -1.0)
         table[0] = ids if numbered else np.arange(1, len(rows) + 1)
         table[1], table[3], table[4], table[7], table[8], table[11] = submit, runtime, tasks, tasks, limit, user
+        table[10] = 1.0  # each runs its time
         table[15] = np.where(site >= 0, site + 1, -1)
         columns: dict[str, NDArray[Any]] = {"compute_fraction": fraction, "task_bandwidth": bandwidth}
         header: list[tuple[str, str]] = [("MaxProcs", str(self.nodes))] if self.nodes else []
+        if any(unread):
+            columns["demands"] = np.array([Demand.UNREAD * bool(names) for names in unread], dtype=np.float64)
+            header += [(UNREAD, _listed(set().union(*unread)))]
         if self.sites:
             header += [("Partition", f"{k + 1} {site}") for site, k in self.sites.items()]
             header += [SITES_NOTE]
@@ -160,7 +171,7 @@ class _Reader:
             malformed,
             columns=columns,
             found=CleaningReport(records=0, kept=0, unmapped=unmapped, renumbered=0 if numbered else len(rows)),
-            logged=False,
+            logged=any(unread),
         )
 
     def _row(self, job: Any, where: str) -> tuple[float, ...]:
@@ -199,6 +210,14 @@ class _Reader:
         ours = data.get(OURS, {}) if isinstance(data, dict) else {}
         return ours if isinstance(ours, dict) else {}
 
+    def _unread(self, job: Mapping[str, Any]) -> set[str]:
+        """Return the names of a job's and its profile's fields that hold something and are not read."""
+        profile = self.profiles[job["profile"]]
+        said = {name for name, value in job.items() if value and name not in READ}
+        said |= {f"profile's {name}" for name, value in profile.items() if value and name not in READ_OF_PROFILES}
+        extra = job.get("extra_data")
+        return said | ({"extra_data"} if extra and not self._ours(job, "") else set())
+
     def _runtime(self, name: Any, tasks: float, where: str) -> tuple[float, float]:
         """Return a profile's seconds on reference nodes, and the bytes a second that each task sends."""
         if not isinstance(name, str) or name not in self.profiles:
@@ -236,6 +255,12 @@ class _Reader:
                 table[row] = False
                 table[row, [self.sites[one] for one in names]] = True
         return table
+
+
+def _listed(names: set[str]) -> str:
+    """Return names on one line, the first few of many, none of them longer than a name is."""
+    shown = [name if len(name) <= 40 else f"{name[:39]}…" for name in sorted(names)[:MOST_NAMES]]
+    return one_line(", ".join(shown)) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
 
 
 def _short(value: object) -> str:

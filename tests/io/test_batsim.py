@@ -51,6 +51,26 @@ def test_delays_are_run_times(tmp_path: Path) -> None:
     assert workload.cleaning.missing_request == 2
 
 
+def test_fields_that_are_not_read_are_counted(tmp_path: Path) -> None:
+    """Tests that what jobs and profiles hold beyond the model is said of the very jobs, and nothings are not."""
+    jobs = [
+        job(1, priority=3, qos="", depends=[]),
+        job(2, profile="q", priority=0),
+        job(3, extra_data='{"fedsched": {"user": 4}}', description="words"),
+        job(4, extra_data='{"colour": "red"}', **{"<b>\x1b[31m" + "x" * 50: 1}),
+    ]
+    path = save(tmp_path / "a.json", jobs, {"p": DELAY | {"np": 1}, "q": DELAY | {"ret": 1}})
+    workload = read(path)
+    names = "<b>\\x1b[31m" + "x" * 31 + "…, extra_data, priority, profile's ret"
+    assert workload.unmodelled == (f"3 jobs with fields that are not read ({names})",)
+    assert workload.take([2]).unmodelled == ()
+    assert workload.take([1]).unmodelled == (f"1 job with fields that are not read ({names})",)
+    many = save(tmp_path / "b.json", [job(1, **{f"k{i}": i for i in range(1, 9)})], {"p": DELAY})
+    assert read(many).unmodelled == ("1 job with fields that are not read (k1, k2, k3, k4, k5 and 3 more)",)
+    write(workload, tmp_path / "a.csv")
+    assert read(tmp_path / "a.csv").unmodelled == workload.unmodelled
+
+
 def test_names_become_numbers(tmp_path: Path) -> None:
     """Tests that ids that are no numbers are counted as numbered anew."""
     workload = read(save(tmp_path / "a.json", [job("first"), job(9)], {"p": DELAY}))
