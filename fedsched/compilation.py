@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from fedsched.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -52,12 +54,12 @@ class Compilation:
         return bool(self.functions or self.workers)
 
     def __str__(self) -> str:
-        said = [f"{_counted(self.functions, 'function')} in {_seconds(self.seconds)}"] if self.functions else []
+        said = [f"{counted(self.functions, 'function')} in {_seconds(self.seconds)}"] if self.functions else []
         if self.workers:
             counts = self.workers.values()
             longest = f"{_seconds(max(count.seconds for count in counts))}{' the longest' if len(counts) > 1 else ''}"
-            where = _counted(len(counts), "worker process", "es")
-            said.append(f"{_counted(sum(count.functions for count in counts), 'function')} in {where}, {longest}")
+            where = counted(len(counts), "worker process", "es")
+            said.append(f"{counted(sum(count.functions for count in counts), 'function')} in {where}, {longest}")
         return ", and ".join(said) or "nothing"
 
     def _resume(self) -> None:
@@ -65,10 +67,6 @@ class Compilation:
 
     def _pause(self) -> None:
         self._before, self._since = self.seconds, None
-
-
-def _counted(number: int, what: str, plural: str = "s") -> str:
-    return f"{number:,} {what}{'' if number == 1 else plural}"
 
 
 def _seconds(seconds: float) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.assumed import Assumed, are_assumed
 from fedsched.errors import FederationError, unknown_name
-from fedsched.text import one_line
+from fedsched.text import counted, one_line
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
@@ -192,9 +192,11 @@ class Federation:
 
     def __str__(self) -> str:
         parts = _sizes(self.clusters)
-        return f"{one_line(self.name)}: {len(self.clusters)} clusters, {self.nodes} nodes ({parts})"
+        return (
+            f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
+        )
 
 
 def _sizes(clusters: Sequence[Cluster]) -> str:
-    shown = ", ".join(f"{one_line(cluster.name)} {cluster.nodes}" for cluster in clusters[:6])
+    shown = ", ".join(f"{one_line(cluster.name)} {cluster.nodes:,}" for cluster in clusters[:6])
     return shown if len(clusters) <= 6 else f"{shown}, …"

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+from fedsched.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -64,9 +66,9 @@ def status(run: Run, seconds: float | None) -> str:
     if is_telling(objectives.names[0], float(run.bounds[0])):
         parts[0] += f" (gap {run.archive.best()[0] / run.bounds[0] - 1:.1%})"
     if len(objectives.names) > 1:
-        parts.append(f"{len(run.archive)} plans, hypervolume {run.hypervolume():.4f}")
+        parts.append(f"{counted(len(run.archive), 'plan')}, hypervolume {run.hypervolume():.4f}")
     rate = run.evaluations / max(run.seconds, 1e-9)
-    parts.append(f"{run.evaluations:,} evaluations, {rate:,.0f} a second")
+    parts.append(f"{counted(run.evaluations, 'evaluation')}, {rate:,.0f} a second")
     left = None
     if run.total is not None and rate > 0:
         left = (run.total - run.evaluations) / rate

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.text import counted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -39,7 +41,7 @@ class Recorded:
     @property
     def coverage(self) -> str:
         """Return how many jobs the log records, in words."""
-        return "all jobs" if self.whole else f"{self.jobs:,} of {self.of:,} jobs"
+        return "all jobs" if self.whole else f"{self.jobs:,} of {counted(self.of, 'job')}"
 
     def __str__(self) -> str:
         from fedsched.summary import duration
@@ -89,4 +91,4 @@ def of_some(schedule: Schedule) -> str:
     if found is None or found.whole:
         return ""
     same = Recorded(jobs=found.jobs, of=found.of, **simulated_beside(schedule))
-    return f"starts are recorded of {found.jobs:,} jobs alone; simulated, those come to {same}"
+    return f"starts are recorded of {counted(found.jobs, 'job')} alone; simulated, those come to {same}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.reading import Reading
-from fedsched.text import html, one_line
+from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class Schedule:
             kill_at_estimate=self.kill_at_estimate,
             same_time=self.same_time,
             knowledge=self.knowledge,
-            notes=(*self.notes, f"{len(rows)} of {len(self)} jobs"),
+            notes=(*self.notes, f"{len(rows)} of {counted(len(self), 'job')}"),
         )
 
     def fairness(self) -> dict[int, float]:
@@ -352,7 +352,7 @@ def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
         if values[metric.name] == values[metric.name]
     ]
     done = int((~np.isnan(schedule.finish)).sum())
-    head = f"{schedule.policy}: {done} of {len(schedule)} jobs on {schedule.federation.name}"
+    head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
     said = [*schedule.notes]
     said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != Reading() else []
     said += [partly] if (partly := of_some(schedule)) else []

@@ -14,6 +14,7 @@ from fedsched.engine.simulation import RunningJobs, Simulation, start_of
 from fedsched.errors import TraceError, unknown_name
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 from fedsched.schedule import Schedule
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +153,11 @@ def simulate(
     )
     with contextlib.suppress(KeyboardInterrupt):
         run.advance(progress=progress)
-    notes = () if run.done else (f"interrupted at {run.time:g} s: {run.finished} of {len(workload)} jobs finished",)
+    notes = (
+        ()
+        if run.done
+        else (f"interrupted at {run.time:g} s: {run.finished} of {counted(len(workload), 'job')} finished",)
+    )
     state = run.state
     over = state.finish <= run.time
     return Schedule(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.text import one_line
+from fedsched.text import counted, one_line
 from fedsched.unmodelled import sentence
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ def summary(workload: Workload) -> str:
     w, name = workload, one_line(workload.name)
     if not len(w):
         return f"{name}: no jobs"
-    lines = [f"{name}: {len(w):,} jobs submitted in {duration(float(np.ptp(w.submit)))}"]
+    lines = [f"{name}: {counted(len(w), 'job')} submitted in {duration(float(np.ptp(w.submit)))}"]
     if w.nodes and np.ptp(w.submit) > 0:
-        lines.append(f"machine: {w.nodes:,} nodes, offered load {w.load():.2f}")
+        lines.append(f"machine: {counted(w.nodes, 'node')}, offered load {w.load():.2f}")
     lines.append(
-        f"sizes: {w.tasks.min():,} to {w.tasks.max():,} nodes, {np.mean(w.tasks == 1):.0%} serial; "
+        f"sizes: {w.tasks.min():,} to {counted(w.tasks.max(), 'node')}, {np.mean(w.tasks == 1):.0%} serial; "
         f"run times: median {duration(float(np.median(w.runtime)))}, longest {duration(float(w.runtime.max()))}"
     )
     lines.append(_estimates(w))
@@ -32,7 +32,7 @@ def summary(workload: Workload) -> str:
         more = len(w.sites) - len(shown)
         lines.append(f"sites: {', '.join(shown)}" + (f" and {more} more" if more else ""))
     if w.allowed is not None:
-        lines.append(f"allowed: {int((~w.allowed.all(axis=1)).sum()):,} jobs may not use every site")
+        lines.append(f"allowed: {counted(int((~w.allowed.all(axis=1)).sum()), 'job')} may not use every site")
     if w.task_bandwidth.any():
         sends = w.task_bandwidth[w.task_bandwidth > 0]
         lines.append(

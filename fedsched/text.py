@@ -44,6 +44,11 @@ def drawn(name: object) -> str:
     return f"{' ' * text.startswith('_')}{text}".replace("$", r"\$")
 
 
+def counted(count: int, noun: str, ending: str = "s") -> str:
+    """Return a count with its noun: 1 job, 2 jobs; `ending` is what makes the noun a plural."""
+    return f"{count:,} {noun}{'' if count == 1 else ending}"
+
+
 def _spelled(acts: re.Pattern[str], text: str) -> str:
     if text.isascii() and text.isprintable():
         return text

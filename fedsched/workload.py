@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.checks import check_jobs, check_sites, site_table, table_column
 from fedsched.errors import unknown_name
+from fedsched.text import counted
 from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ class Workload:
             raise ValueError(
                 f"filter: the mask has type {kept.dtype} and shape {kept.shape}; it must hold {len(self)} booleans."
             )
-        return self.take(np.flatnonzero(kept))._noted(f"filter: {int(kept.sum())} of {len(self)} jobs kept")
+        return self.take(np.flatnonzero(kept))._noted(f"filter: {int(kept.sum())} of {counted(len(self), 'job')} kept")
 
     def sample(self, jobs: int, *, seed: int = 0) -> Workload:
         """Return so many jobs drawn at random without replacement, in the order of the table."""
@@ -387,7 +388,7 @@ class Workload:
         return summary(self)
 
     def __repr__(self) -> str:
-        return f"<Workload {self.name!r}: {len(self):,} jobs>"
+        return f"<Workload {self.name!r}: {counted(len(self), 'job')}>"
 
     def _noted(self, line: str) -> Workload:
         return replace(self, history=(*self.history, line))

@@ -15,6 +15,7 @@ from fedsched.bounds.model import build
 from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import relax
 from fedsched.errors import MissingExtraError, TraceError, unknown_name
+from fedsched.text import counted
 from fedsched.values import is_number, origin, whole
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class ExactAnswer:
     def __str__(self) -> str:
         return (
             f"{self.status}: {self.objective} {self.value:,.6g}, bound {self.bound:,.6g} (gap {self.gap:.2%}), "
-            f"{len(self.schedule)} jobs in {self.seconds:.1f} s"
+            f"{counted(len(self.schedule), 'job')} in {self.seconds:.1f} s"
         )
 
 

@@ -15,6 +15,7 @@ from fedsched.bounds.dual import BoundProblem, DualValue, Multipliers, cheapest_
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down
 from fedsched.bounds.trivial import is_telling
 from fedsched.errors import TraceError, unknown_name
+from fedsched.text import counted
 from fedsched.values import origin, whole
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ class LowerBounds:
             ("flow", self.flow, "s", f"mean response {self.flow / self.jobs:,.6g}"),
         ]
         lines = [f"  {name:<9} >= {value:,.6g} {unit}  ({note})" for name, value, unit, note in rows]
-        return "\n".join([f"Lower bounds for {self.jobs:,} jobs, by {METHOD_NAMES[self.method]}:", *lines])
+        return "\n".join([f"Lower bounds for {counted(self.jobs, 'job')}, by {METHOD_NAMES[self.method]}:", *lines])
 
 
 METHOD_NAMES = {"lp": "linear program", "lagrangian": "Lagrangian over node classes", "closed": "closed forms"}

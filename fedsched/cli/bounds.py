@@ -16,6 +16,7 @@ from fedsched.cli.shared import (
     reading_of,
     say,
 )
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from fedsched.bounds import LowerBounds
@@ -55,7 +56,9 @@ def command(
     from dataclasses import replace
 
     from fedsched.bounds import lower_bounds
+    from fedsched.reading import Reading, in_words
 
+    reading = in_words(submits, Reading(knowledge=knowledge, kill_at_estimate=kill_at_estimate))
     workload = load_workload(trace, head, kind=from_, communication=communication)
     cluster = load_federation(federation, nodes, workload, uplink=uplink)
     if submits == "now" and len(workload):
@@ -73,6 +76,7 @@ def command(
                 "federation": cluster.name,
                 "jobs": len(workload),
                 **reading_of(workload, cluster),
+                "reading": reading,
                 "method": bounds.method,
                 "bounds": _telling(bounds),
                 "penalty": bounds.penalty,
@@ -81,10 +85,11 @@ def command(
             }
         )
         return 0
+    say(f"Reading: {reading}.")
     _print(bounds, front, cluster)
     for line in facts_of(workload, cluster):
         say(line)
-    say(f"{len(workload):,} jobs in {seconds:.2f} s")
+    say(f"{counted(len(workload), 'job')} in {seconds:.2f} s")
     return 0
 
 

@@ -12,6 +12,7 @@ from fedsched.cli.shared import (
     CHECK_FAILED,
     INTERRUPTED,
     NotTakenError,
+    check_apart,
     check_output,
     chosen_executor,
     file_labels,
@@ -23,6 +24,7 @@ from fedsched.cli.shared import (
     say,
     written,
 )
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,6 +107,7 @@ def command(
 
     check_output(out, (".jsonl",), what="a list of runs")
     check_output(report, (".html",), what="a report")
+    check_apart((*traces, *federation), {"--out": out, "--report": report})
     check_names(method)
     check_alpha(alpha)
     if seeds < 1:
@@ -112,6 +115,8 @@ def command(
     if against is not None and against not in method:
         raise unknown_name("method", against, method)
     simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
+    if evaluations is None and seconds is None and not simulated:
+        raise ValueError("compare: a search needs a budget; give --evaluations, --seconds or both.")
     budget = Budget(1 if simulated else evaluations, seconds)
     reading = {
         "submits": submits, "knowledge": knowledge, "saturation": saturation, "kill_at_estimate": kill_at_estimate,
@@ -151,7 +156,11 @@ def command(
                 progress=progress,
             )
         except KeyboardInterrupt:
-            kept = f"{done} of {total} runs are in {out}; the same command goes on" if out else "nothing was kept"
+            kept = (
+                f"{done} of {counted(total, 'run')} are in {out}; the same command goes on"
+                if out
+                else "nothing was kept"
+            )
             say(f"fedsched: interrupted; {kept}.", err=True)
             return INTERRUPTED
     if report is not None:

@@ -12,6 +12,7 @@ from fedsched.assumed import assumptions
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     NotTakenError,
+    check_apart,
     load_federation_file,
     names_shipped,
     print_json,
@@ -32,7 +33,7 @@ from fedsched.io import (
 from fedsched.io.atomic import check_writable, is_stdout
 from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN
-from fedsched.text import one_line
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from fedsched.workload import Workload
@@ -108,6 +109,7 @@ def command(
         )
     into = _format_of(target, to)
     check_writable(target)
+    check_apart((source, federation), {"the target": target})
     came_from = from_ or _guess(source)
     if came_from not in ALL_FORMATS:
         raise unknown_name("format", came_from, ALL_FORMATS)
@@ -130,7 +132,7 @@ def command(
         said["written"] = [str(target)]
         print_json(said | {"sites": list(workload.sites), **reading_of(workload), "lost": lost})
         return 0
-    lines = [f"{source} ({came_from}) -> {target} ({into}): {len(workload):,} jobs"]
+    lines = [f"{source} ({came_from}) -> {target} ({into}): {counted(len(workload), 'job')}"]
     if workload.cleaning is not None:
         lines.append(f"cleaning: {workload.cleaning}")
     if facts := workload.unmodelled:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import facts_of, number_text, print_table, reading_of, say
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,9 +39,11 @@ class Run:
         """Return how many jobs ran in which time, and what tells this schedule from others."""
         jobs = len(self.schedule)
         if self.schedule.complete:
-            return f"{jobs:,} jobs in {self.seconds:.2f} s; start hash {self.schedule.start_hash()}"
+            return f"{counted(jobs, 'job')} in {self.seconds:.2f} s; start hash {self.schedule.start_hash()}"
         finished = int((self.schedule.finish == self.schedule.finish).sum())
-        return f"{finished:,} of {jobs:,} jobs finished in {self.seconds:.2f} s; the metrics are of those alone"
+        return (
+            f"{finished:,} of {counted(jobs, 'job')} finished in {self.seconds:.2f} s; the metrics are of those alone"
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the run as --json says it."""

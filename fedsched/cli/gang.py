@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
+    check_apart,
     check_output,
     load_workload,
     number_text,
@@ -21,6 +22,7 @@ from fedsched.cli.shared import (
     written,
 )
 from fedsched.io.files import STDIN
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,6 +126,7 @@ def command(
     from fedsched.gang import GangSystem, presets, simulate
 
     check_output(gantt, CHART_FORMATS, what="a chart")
+    check_apart((what, arrivals), {"--gantt": gantt})
     of_experiment: dict[str, Any] = {
         "scheduler": scheduler, "approach": approach, "local_rate": local_rate, "gang_rate": gang_rate,
         "overhead": overhead, "threshold": threshold, "routing": routing, "completions": completions,
@@ -207,7 +210,8 @@ def _print_run(what: str, schedule: GangSchedule, about: Mapping[str, object], w
 def _words(system: GangSystem) -> str:
     moves = [kind for kind in ("local", "external") if getattr(system, f"{kind}_migration")]
     sites = " + ".join(str(count) for count in system.processors)
-    return f"{sites} processors, {system.discipline}, {system.dispatch}, migration {' and '.join(moves) or 'none'}"
+    nodes = "processor" if sites == "1" else "processors"
+    return f"{sites} {nodes}, {system.discipline}, {system.dispatch}, migration {' and '.join(moves) or 'none'}"
 
 
 def _print_replications(
@@ -221,7 +225,7 @@ def _print_replications(
         print_json({**means, **about})
         return 0
     rows = [(name, *(str(answer[jobs][name]) for jobs in answer)) for name in answer["all"]]
-    print_table(f"{what}, {replications} runs, 95 % intervals", ("metric", *answer), rows, align="lrrr")
+    print_table(f"{what}, {counted(replications, 'run')}, 95 % intervals", ("metric", *answer), rows, align="lrrr")
     if about["arrivals"]:
         say(f"note: the jobs arrive as those of {about['arrivals']} do, stretched to the experiment's load")
     left = 1.0 - answer["all"]["completed_share"].mean

@@ -54,10 +54,11 @@ def command(
     fedsched generate lublin --jobs 5000 --nodes 256 --load 0.8 --estimates tsafrir --out made.swf.gz
     """
     from fedsched import generate
-    from fedsched.cli.shared import check_output, load_federation, print_json, refuse, say
+    from fedsched.cli.shared import check_apart, check_output, load_federation, print_json, refuse, say
     from fedsched.io import write
 
     check_output(out, (".swf", ".csv"), what="a workload")
+    check_apart((federation,), {"--out": out})
     given = {"nodes": nodes, "load": load, "federation": federation, "makespan": makespan}
     refuse(model, given, TAKEN[model])
     size = 128 if nodes is None else nodes

@@ -14,6 +14,8 @@ from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from fedsched.text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -163,7 +165,7 @@ def cache() -> Check:
         return Check("kernel cache", "no folder is writable for you alone", "note", cure)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     kept = sum(1 for _ in folder.rglob("*.nbi"))  # an index for each function
-    state = f"{kept} functions" if kept else "empty"
+    state = counted(kept, "function") if kept else "empty"
     found = f"{folder}, writable, {size / 2**20:.1f} MiB, {state}: what is used for the first time compiles first"
     return Check("kernel cache", found)
 

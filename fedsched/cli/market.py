@@ -9,6 +9,7 @@ from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     CHART_FORMATS,
     NotTakenError,
+    check_apart,
     check_output,
     load_federation,
     load_workload,
@@ -20,6 +21,7 @@ from fedsched.cli.shared import (
     say,
     written,
 )
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from fedsched.market import Assignment, Domain, Environment
@@ -146,6 +148,7 @@ def command(
         raise ValueError(f"cycles={cycles} must be at least 1.")
     check_output(out, (".csv",), what="a table of windows")
     check_output(gantt, CHART_FORMATS, what="a chart")
+    check_apart((file, trace, federation), {"--out": out, "--gantt": gantt})
     if file is not None and (trace is not None or cycles > 1):
         raise ValueError("--file is one cycle of its own: leave --trace and --cycles out.")
     if federation is not None and trace is None:
@@ -208,7 +211,7 @@ def command(
         about = ({"cleaning": None} if log is None else reading_of(log)) | {"written": written(out, gantt)}
         print_json({"cycles": cycles, "means": means, "last": plans} | about)
         return 0
-    say(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {jobs} jobs")
+    say(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {counted(jobs, 'job')}")
     rows = [(name, *(number_text(means[of][name]) for of in means), text) for name, text in MEANINGS.items()]
     rows.append(("failures", *(number_text(means[of]["failures"]) for of in means), "cycles that left a job without"))
     print_table("market", ("metric", *means, "meaning"), rows, align="l" + "r" * len(means) + "l")

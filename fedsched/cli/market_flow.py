@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from fedsched.cli.shared import number_text, print_json, print_table, say
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from fedsched.market import Flow
@@ -38,7 +39,7 @@ def print_flows(flows: dict[str, Flow], *, json: bool, show: bool) -> None:
         print_json({"totals": totals, "cycles": cycles})
         return
     first = next(iter(flows.values()))
-    say(f"{len(first.begin)} successive cycles, one every {first.period:g}, each sees {first.horizon:g}")
+    say(f"{counted(len(first.begin), 'successive cycle')}, one every {first.period:g}, each sees {first.horizon:g}")
     rows = [(name, *(number_text(totals[of][name]) for of in totals), text) for name, text in TOTALS.items()]
     print_table("flow", ("metric", *totals, "meaning"), rows, align="l" + "r" * len(totals) + "l")
     if show:

@@ -99,7 +99,8 @@ def command(
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_output(save, (".json",), what="a result")
-    check_apart(trace, {"--out": out, "--gantt": gantt, "--save": save, "--checkpoint": checkpoint})
+    read = (trace, federation, *initial)
+    check_apart(read, {"--out": out, "--gantt": gantt, "--save": save, "--checkpoint": checkpoint})
     check_choice(choose, objective or method_named(method).objectives)
     for path in initial:
         check_input(path)
@@ -107,7 +108,7 @@ def command(
         check_input(checkpoint)
     workload = load_workload(trace, head, kind=from_, communication=communication)
     cluster = load_federation(federation, nodes, workload, uplink=uplink)
-    former = [Result.load(path) for path in initial]
+    former = [Result.load(path, baselines=False) for path in initial]
     with chosen_executor(executor, workers) as chosen:
         result = optimize(
             workload,

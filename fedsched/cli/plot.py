@@ -10,6 +10,7 @@ from fedsched.cli.shared import (
     CHART_FORMATS,
     KNEE,
     NotTakenError,
+    check_apart,
     check_choice,
     check_input,
     check_output,
@@ -51,6 +52,7 @@ def command(
 
     check_input(result)
     check_output(out, CHART_FORMATS, what="a chart")
+    check_apart((result,), {"--out": out})
     if what == "front" and choose != KNEE:
         why = "goes with a picture that shows a plan: --what all or gantt"
         raise NotTakenError(("choose",), f"--choose {choose} {why}; leave it out.")

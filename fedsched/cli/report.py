@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import (
     NotTakenError,
+    check_apart,
     check_input,
     check_output,
     facts_of,
@@ -20,6 +21,7 @@ from fedsched.cli.shared import (
     reading_of,
     say,
 )
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +75,7 @@ def command(
     from fedsched.result.faces import from_file
 
     check_output(out, (".html", ".htm"), what="a report")
+    check_apart((source, federation), {"--out": out})
     repeat = ""
     if _is_result(source):
         if (federation, nodes, uplink, communication, head, policy) != (None, None, (), None, None, ()):
@@ -105,7 +108,7 @@ def command(
         unverified = {} if material.result is None else {"unverified": list(material.result.unverified)}
         print_json(written | {"bytes": out.stat().st_size} | about | unverified)
     else:
-        say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {len(material.entries)} plans and policies)")
+        say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB, {counted(len(material.entries), 'schedule')})")
         for line in facts_of(material.workload, material.federation):
             say(line)
         if material.result is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, OutputError, TraceError, unknown_name
+from fedsched.io.atomic import is_stdout
 from fedsched.io.files import STDIN
 from fedsched.text import one_line, terminal
 
@@ -164,7 +165,7 @@ def load_federation(
 
     `uplink` has what is given in place of its own uplinks.
     """
-    from fedsched.federation import Federation
+    from fedsched.federation import MOST_NODES, Federation
     from fedsched.io import FEDERATION_FORMATS, plain_suffix
 
     if federation is not None and nodes is not None:
@@ -173,6 +174,8 @@ def load_federation(
         is_file = plain_suffix(federation) in FEDERATION_FORMATS or Path(federation).exists()
         found = load_federation_file(federation) if is_file else Federation.example(str(federation))
         return _with_uplinks(found, uplink)
+    if nodes is not None and not 1 <= nodes <= MOST_NODES:
+        raise FederationError(f"--nodes={nodes} must be at least 1 and at most {MOST_NODES}.")
     size = nodes if nodes is not None else workload.nodes if workload is not None else 0
     if not size and nodes is None:
         name = "The log" if workload is None else f"{workload.name}: the log"
@@ -283,11 +286,15 @@ def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan
     return kind
 
 
-def check_apart(source: Path | str, written: Mapping[str, Path | None]) -> None:
-    """Refuse an option whose file is the one that is read, or another option's: one would take the other's place."""
-    taken = {} if str(source) == STDIN or names_shipped(source) else {Path(source).resolve(): "the file that is read"}
+def check_apart(sources: Iterable[Path | str | None], written: Mapping[str, Path | None]) -> None:
+    """Refuse to write a file that is read, or two options' one file: one would take the other's place."""
+    taken = {
+        Path(source).resolve(): "the file that is read"
+        for source in sources
+        if source is not None and str(source) != STDIN and Path(source).is_file()
+    }
     for option, path in written.items():
-        if path is None:
+        if path is None or is_stdout(path):
             continue
         before = taken.setdefault(path.resolve(), option)
         if before != option:

@@ -114,7 +114,7 @@ def command(
         _refuse_of_one({"out": out, "gantt": gantt, "checkpoint": checkpoint}, len(traces))
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
-    check_apart(trace, {"--out": out, "--gantt": gantt, "--checkpoint": checkpoint})
+    check_apart((*traces, federation), {"--out": out, "--gantt": gantt, "--checkpoint": checkpoint})
     search = _Search(method, window, evaluations, every, objective, checkpoint)
     if policy.lower() == ROLLING:
         _refuse({"order": order, "dispatch": dispatch, "backfill-order": backfill_order}, "is found by the search")

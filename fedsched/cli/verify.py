@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, print_json, print_table, progress_bar, say
 from fedsched.io.files import STDIN
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ def command(
     elif outcomes:
         _print_outcomes(outcomes)
     if interrupted:
-        say(f"fedsched: interrupted; {len(outcomes)} schedules were checked until then.", err=True)
+        say(f"fedsched: interrupted; {counted(len(outcomes), 'schedule')} checked until then.", err=True)
         return INTERRUPTED
     return 0 if all(outcome.passed for outcome in outcomes) else CHECK_FAILED
 
@@ -79,7 +80,7 @@ def _print_outcomes(outcomes: Sequence[Outcome]) -> None:
         )
         for outcome in outcomes
     ]
-    print_table(f"{outcomes[0].jobs:,} jobs", columns, rows, align="llllllrrl")
+    print_table(counted(outcomes[0].jobs, "job"), columns, rows, align="llllllrrl")
 
 
 def _print_known(*, as_json: bool) -> None:

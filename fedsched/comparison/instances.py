@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from fedsched import assumed, unmodelled
 from fedsched.errors import unknown_name
 from fedsched.reading import SUBMITS, Reading
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from fedsched.federation import Federation
@@ -137,7 +138,7 @@ class Budget:
 
     def __str__(self) -> str:
         parts = [
-            f"{self.evaluations:,} evaluations" if self.evaluations is not None else "",
+            counted(self.evaluations, "evaluation") if self.evaluations is not None else "",
             f"{self.seconds:g} s" if self.seconds is not None else "",
         ]
         return " and ".join(part for part in parts if part) + " a run"

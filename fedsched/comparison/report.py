@@ -13,6 +13,7 @@ from fedsched.comparison.scores import is_maximised, measures_of
 from fedsched.comparison.statistics import check_alpha, probability
 from fedsched.io.atomic import atomic_text
 from fedsched.report.skeleton import document
+from fedsched.text import counted
 from fedsched.text import html as escape
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def page(comparison: Comparison, *, title: str = "", repeat: str = "", by: Block
     check_alpha(alpha)
     if by not in ("run", "instance"):
         raise ValueError(f"by={by!r} must be 'run' or 'instance'.")
-    heading = title or f"{len(comparison.methods)} methods on {len(comparison.instances)} instances"
+    heading = (
+        title or f"{counted(len(comparison.methods), 'method')} on {counted(len(comparison.instances), 'instance')}"
+    )
     parts = [_summary(comparison), _failures(comparison)]
     parts += [_measure(comparison, measure, by, alpha) for measure in measures_of(comparison)]
     parts.append(_repeat(comparison, repeat))

@@ -15,7 +15,7 @@ import numpy as np
 
 from fedsched.comparison.scores import levelled, rows_of
 from fedsched.errors import TooFewRunsError, unknown_name
-from fedsched.text import one_line
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ class Friedman:
     def __str__(self) -> str:
         return (
             f"{one_line(self.reading)}{chr(10) if self.reading else ''}"
-            f"Friedman over {self.blocks} blocks and {self.methods} methods: chi² = {self.chi_square:.4g} "
+            f"Friedman over {counted(self.blocks, 'block')} and {self.methods} methods: chi² = {self.chi_square:.4g} "
             f"({probability(self.chi_square_p)}), Iman-Davenport F = {self.f:.4g} ({probability(self.p)})"
         )
 
@@ -97,8 +97,10 @@ class Pairs:
     reading: str = ""
 
     def __str__(self) -> str:
-        pairs = f"{len(self.pairs)} pair{'s' * (len(self.pairs) > 1)}"
-        head = f"{one_line(self.measure)}: Wilcoxon over {self.blocks} blocks, {pairs}, alpha = {self.alpha:g}"
+        pairs = f"{counted(len(self.pairs), 'pair')}"
+        head = (
+            f"{one_line(self.measure)}: Wilcoxon over {counted(self.blocks, 'block')}, {pairs}, alpha = {self.alpha:g}"
+        )
         return "\n".join([*filter(None, [one_line(self.reading)]), head, *(f"  {pair}" for pair in self.pairs)])
 
     def verdict(self, first: str, second: str) -> str:
@@ -121,7 +123,7 @@ def friedman(scores: Scores) -> Friedman:
         raise TooFewRunsError(f"Friedman's test needs at least 3 methods, not {k}; two are compared by pairs().")
     if n < 20 and math.factorial(k) ** (n - 1) < 20:  # the least p that any ranking can have is above 0.05
         raise TooFewRunsError(
-            f"Friedman's test over {n} block{'s' * (n > 1)} of {k} methods can show nothing at 0.05; add seeds or "
+            f"Friedman's test over {counted(n, 'block')} of {k} methods can show nothing at 0.05; add seeds or "
             "instances."
         )
     ranks = scores.ranks()
@@ -153,8 +155,8 @@ def pairs(scores: Scores, *, against: str | None = None, alpha: float = 0.05) ->
     n, needed = len(scores.blocks), blocks_needed(len(chosen), alpha)
     if n < needed:
         raise TooFewRunsError(
-            f"Wilcoxon's test over {n} block{'s' * (n > 1)} cannot give p below {2.0 ** (1 - n):.2g}, so after Holm "
-            f"over {len(chosen)} pair{'s' * (len(chosen) > 1)} nothing can be shown at {alpha:g}; {needed} blocks can: "
+            f"Wilcoxon's test over {counted(n, 'block')} cannot give p below {2.0 ** (1 - n):.2g}, so after Holm "
+            f"over {counted(len(chosen), 'pair')} nothing can be shown at {alpha:g}; {needed} blocks can: "
             "add seeds or instances."
         )
     relative = scores.relative()

@@ -16,6 +16,7 @@ from fedsched.errors import unknown_name
 from fedsched.gang.run import simulate
 from fedsched.gang.schedule import GangSchedule  # noqa: TC001 a public type of this module's functions
 from fedsched.gang.system import GangSystem
+from fedsched.text import counted
 from fedsched.values import is_number, whole
 from fedsched.workload import Workload
 
@@ -309,7 +310,7 @@ def _drawn_jobs(
         submit=submit,
         tasks=sizes,
         runtime=seconds,
-        name=f"{sizes.size} jobs, {int(sizes.sum()):,} tasks, load {preset.load:g}{how}",
+        name=f"{counted(sizes.size, 'job')}, {counted(int(sizes.sum()), 'task')}, load {preset.load:g}{how}",
     )
 
 

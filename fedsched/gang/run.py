@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.gang.names import CLAIMS, DISCIPLINES, DISPATCHES, GRIDS, LOCAL_SITES, PREEMPTS, ROUTINGS
 from fedsched.gang.schedule import GangSchedule
+from fedsched.text import counted
 from fedsched.values import whole
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def _notes(workload: Workload, system: GangSystem, status: int, counter: dict[st
     if status:
         jobs, arrived, done = len(workload) - turned_away.size, counter["ARRIVED"], counter["COMPLETED"]
         notes.append(
-            f"stopped at the {STOPPED_AT[status]} at {end:g}: {done} of {jobs} jobs done, "
+            f"stopped at the {STOPPED_AT[status]} at {end:g}: {done} of {counted(jobs, 'job')} done, "
             f"{arrived - done} arrived and unfinished, {jobs - arrived} yet to arrive"
         )
     ignored = [

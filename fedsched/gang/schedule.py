@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.errors import ScheduleError, unknown_name
-from fedsched.text import one_line
+from fedsched.text import counted, one_line
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
@@ -250,5 +250,5 @@ class GangSchedule:
 
     def __str__(self) -> str:
         where = f"approach {self.system.approach}" if self.system.grid == "multi_site" else self.system.discipline
-        done = f"{int(self.completed.sum())} of {len(self)} jobs done by {self.end:g}"
+        done = f"{int(self.completed.sum())} of {counted(len(self), 'job')} done by {self.end:g}"
         return one_line("; ".join((f"GangSchedule: {where}, {done}", *self.notes)))

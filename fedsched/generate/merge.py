@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.log import FROM_SLURM, IN_CPUS, LogColumns
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
         header=[FROM_SLURM] * all(FROM_SLURM in w.header for w in workloads)
         + [IN_CPUS] * any(IN_CPUS in w.header for w in workloads),
         history=[f"{site}: {line}" for site, w in zip(names, workloads, strict=True) for line in w.history]
-        + [f"merged {len(workloads)} logs: {', '.join(names)}"],
+        + [f"merged {counted(len(workloads), 'log')}: {', '.join(names)}"],
     )
 
 

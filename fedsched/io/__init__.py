@@ -65,7 +65,7 @@ def read(
         for option, value, default in (
             ("clean", clean, "standard"),
             ("over_request", over_request, "raise"),
-            ("statuses", statuses, WHOLE_JOBS),
+            ("statuses", statuses, statuses and WHOLE_JOBS),  # None asks for all, which is what there is
             ("sites", sites, "auto"),
             ("on_error", on_error, "raise"),
         ):

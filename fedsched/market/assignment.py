@@ -12,7 +12,7 @@ from fedsched.market import metrics
 from fedsched.market.codes import Figure
 from fedsched.market.requests import name_of
 from fedsched.market.windows import Window, find_window
-from fedsched.text import one_line
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -136,7 +136,8 @@ class Assignment:
     def __str__(self) -> str:
         total = self.totals()
         lines = [
-            f"{self.method}: {total.scheduled} of {total.jobs} jobs have windows on {len(self.environment)} nodes",
+            f"{self.method}: {total.scheduled} of {counted(total.jobs, 'job')} have windows on "
+            f"{counted(len(self.environment), 'node')}",
             *(f"  note: {note}" for note in self.limits),
             *(f"  job {one_line(name_of(self.batch, j))}: {reason}" for j, reason in self.unscheduled().items()),
             *(f"  {name:<14} {value:,.6g}" for name, value in total.as_dict().items()),

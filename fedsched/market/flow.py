@@ -13,6 +13,7 @@ from fedsched.market.environment import Environment
 from fedsched.market.methods import schedule
 from fedsched.market.requests import check_batch
 from fedsched.market.slots import Timetable
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -178,8 +179,9 @@ class Flow:
         total = self.totals()
         return "\n".join(
             [
-                f"{self.method}: {total.served} of {total.jobs} jobs served in {len(self.begin)} cycles, one every "
-                f"{self.period:g}, {total.waiting} wait, {total.gone} have gone",
+                f"{self.method}: {total.served} of {counted(total.jobs, 'job')} served in "
+                f"{counted(len(self.begin), 'cycle')}, one every {self.period:g}, "
+                f"{total.waiting} wait, {total.gone} have gone",
                 *(f"  {name:<14} {value:,.6g}" for name, value in total.as_dict().items()),
             ]
         )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.text import counted
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -49,7 +51,8 @@ class Slots:
         return list(zip(self.start[rows].tolist(), self.end[rows].tolist(), strict=True))
 
     def __str__(self) -> str:
-        return f"{len(self)} slots on {len(np.unique(self.node))} nodes, {self.length.sum():,.6g} node-time units free"
+        nodes = counted(len(np.unique(self.node)), "node")
+        return f"{counted(len(self), 'slot')} on {nodes}, {self.length.sum():,.6g} node-time units free"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

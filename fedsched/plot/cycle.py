@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.plot import saving, style
 from fedsched.plot.gantt import COLOURS
-from fedsched.text import drawn
+from fedsched.text import counted, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +56,7 @@ def draw(plan: Assignment, *, outlines: Iterable[Window] = (), ax: Any = None) -
     ax.set_xlim(*environment.interval)
     ax.set_ylim(len(environment) - 0.5, -0.5)
     ax.set_yticks(np.unique(np.linspace(0, len(environment) - 1, min(len(environment), 13)).astype(int)))
-    title = f"{plan.method}: {len(windows)} of {len(plan)} jobs; grey: the owners' local tasks"
+    title = f"{plan.method}: {len(windows)} of {counted(len(plan), 'job')}; grey: the owners' local tasks"
     style.dress(ax, x="time", y="node", title=title)
     ax.grid(False)
     return ax

@@ -9,7 +9,7 @@ import numpy as np
 from fedsched import assumed
 from fedsched.nodes import node_runs
 from fedsched.plot import saving, shading
-from fedsched.text import drawn
+from fedsched.text import counted, drawn
 from fedsched.units import scaled
 
 if TYPE_CHECKING:
@@ -168,7 +168,9 @@ def _dress(
 ) -> None:
     clusters = schedule.federation.clusters
     middles = [lane + cluster.nodes / 2 for (_, lane), cluster in zip(offsets, clusters, strict=True)]
-    ax.set_yticks(middles, [f"{drawn(cluster.name)}\n{cluster.nodes:,} nodes" for cluster in clusters], fontsize=8)
+    ax.set_yticks(
+        middles, [f"{drawn(cluster.name)}\n{counted(cluster.nodes, 'node')}" for cluster in clusters], fontsize=8
+    )
     for (_, lane), cluster in zip(offsets, clusters, strict=True):
         ax.axhspan(lane, lane + cluster.nodes, color="#f2f2f2", zorder=0, linewidth=0)
     ax.set_ylim(offsets[-1][1] + clusters[-1].nodes, 0)
@@ -186,7 +188,7 @@ def _dress(
 def _title(schedule: Schedule, unit: float, name: str) -> str:
     metrics = schedule.metrics(users=False)
     done = int((~np.isnan(schedule.finish)).sum())
-    jobs = f"{done:,} jobs" if done == len(schedule) else f"{done:,} of {len(schedule):,} jobs"
+    jobs = counted(done, "job") if done == len(schedule) else f"{done:,} of {counted(len(schedule), 'job')}"
     if not done:
         return f"{drawn(schedule.policy)}: {jobs}"
     crossing = f" ({metrics.coallocated:,.0f} on more than one cluster)" if metrics.coallocated else ""

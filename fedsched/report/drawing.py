@@ -10,7 +10,8 @@ from fedsched.nodes import node_runs
 from fedsched.plot import shading
 from fedsched.report.packing import packed, ticks
 from fedsched.report.sums import strips_of, sums_of
-from fedsched.report.words import counted, duration, number, share
+from fedsched.report.words import duration, number, share
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +130,8 @@ def thinned_in_words(workload: Workload, kept: NDArray[np.bool_] | None, about: 
     cell = f"a cell of {duration(about['seconds'])} by {counted(about['nodes'], 'node')}"
     where = f"in {about['bars']:,} bars; what is smaller is shading, {cell}, where the zoom ends"
     if kept is None:
-        return f"{len(workload):,} jobs are drawn {where}. Every sum is of all of it"
+        jobs = f"{counted(len(workload), 'job')} {'is' if len(workload) == 1 else 'are'}"
+        return f"{jobs} drawn {where}. Every sum is of all of it"
     work = workload.tasks * workload.runtime
     part = share(float(work[kept].sum() / work.sum()))
     others = number(float(work[~kept].max()) / 3600.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from fedsched.text import counted
 from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class MaxEvaluations:
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
-        return f"{run.evaluations:,} evaluations" if run.evaluations >= self.evaluations else None
+        return counted(run.evaluations, "evaluation") if run.evaluations >= self.evaluations else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class NoProgress:
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
         still = run.evaluations - run.improved_at
-        return f"no progress in {self.evaluations:,} evaluations" if still >= self.evaluations else None
+        return f"no progress in {counted(self.evaluations, 'evaluation')}" if still >= self.evaluations else None
 
 
 @dataclass(frozen=True, slots=True)

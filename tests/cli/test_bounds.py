@@ -50,3 +50,16 @@ def test_errors_are_one_line(call: Callable[..., tuple[int, str, str]]) -> None:
     assert status == 2
     assert err.startswith("fedsched: Job ")
     assert call("bounds", "sample", "--head", 0, "--nodes", 4)[0] == 2
+
+
+def test_the_reading_is_said(call: Callable[..., tuple[int, str, str]]) -> None:
+    """Tests that text and JSON begin with which jobs wait and what plans know."""
+    for words, said in (
+        ((), "jobs arrive at their submit times; run times are known (clairvoyant)"),
+        (
+            ("--submits", "now", "--knowledge", "estimate", "--kill-at-estimate"),
+            "all jobs wait from the start; run times are unknown, estimates known; jobs end at their estimate",
+        ),
+    ):
+        assert call(*SMALL, "--method", "closed", *words)[1].splitlines()[0] == f"Reading: {said}."
+        assert json.loads(call(*SMALL, "--method", "closed", *words, "--json")[1])["reading"] == said

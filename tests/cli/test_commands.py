@@ -178,7 +178,7 @@ def test_a_gantt_chart_is_drawn(name: str, magic: bytes, tmp_path: Path, call: C
         (("simulate", "sampel"), "Did you mean 'sample'"),
         (("simulate", "nowhere.swf"), "no such file"),
         (("simulate", "sample", "--nodes", "5"), "5"),
-        (("simulate", "sample", "--nodes", "0"), "count=0"),
+        (("simulate", "sample", "--nodes", "0"), "--nodes=0 must be at least 1"),
         (("simulate", "sample", "--head", "0"), "empty"),
         (("simulate", *SMALL, "--placement", "home"), "origin"),
         (("simulate", "sample", "--out", "plan.xls"), ".csv, .swf or .json"),

@@ -121,7 +121,7 @@ def test_logs_of_the_same_name_are_told_apart(call: Callable[..., Any], tmp_path
     ("words", "message"),
     [
         (("--evaluations", "1"), "name at least one log"),
-        (("sample", "--nodes", "64"), "Budget: give evaluations, seconds or both"),
+        (("sample", "--nodes", "64"), "a search needs a budget; give --evaluations, --seconds or both"),
         ((*LOG, "--method", "memetik"), "Did you mean 'memetic'?"),
         ((*LOG, "--objective", "makespann"), "Did you mean 'makespan'?"),
         ((*LOG, "--seeds", "0"), "--seeds=0 must be at least 1"),

@@ -116,6 +116,38 @@ def test_every_reader_and_command(reader: str, call: Callable[..., Any], tmp_pat
         harmless(out, err)
 
 
+@pytest.mark.parametrize("reader", ["swf", "sacct"])
+def test_searches_and_what_they_save(reader: str, call: Callable[..., Any], tmp_path: Path, machine: Path) -> None:
+    """Tests that a search's output, plan, picture and page, its result read again, and `verify` act on nothing."""
+    name, put = LOGS[reader]
+    log = tmp_path / name
+    put(log)
+    saved, plan, chart = tmp_path / "r\x1b[1m.json", tmp_path / "p\x9b.csv", tmp_path / "g\u202e.svg"
+    search = ("optimize", log, "--federation", machine, "--method", "random", "--evaluations", 20)
+    for words in (
+        (*search, "--save", saved, "--out", plan, "--gantt", chart),
+        (*search, "--objective", "makespan", "--package", 9),
+        (*search, "--json", "--checkpoint", tmp_path / "c\x07"),
+        (*search, "--initial", saved),
+        ("report", saved, "--out", tmp_path / "r.html", "--title", ALL),
+        ("plot", saved, "--out", tmp_path / "r.svg"),
+        ("verify", log, "--nodes", 4, *(("--from", "swf") if reader == "swf" else ())),
+        ("verify", log, "--nodes", 4, "--json"),
+    ):
+        status, out, err = call(*words)
+        assert status == 0 or words[0] == "verify", (words, err)
+        assert out or (words[0] == "verify" and reader != "swf")
+        harmless(out, err)
+    for written in (chart, tmp_path / "r.svg"):
+        ElementTree.fromstring(written.read_text(encoding="utf-8"))
+        harmless(written.read_text(encoding="utf-8"))
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    harmless(page)
+    tags = hostile.Tags(page)
+    assert not tags.handlers
+    assert "img" not in tags.tags
+
+
 def test_several_logs_and_what_they_write(call: Callable[..., Any], tmp_path: Path, machine: Path) -> None:
     """Tests that logs side by side, plans, pictures and pages of hostile names act on nothing that opens them."""
     log, other = tmp_path / LOGS["swf"][0], tmp_path / LOGS["sacct"][0]

@@ -406,7 +406,7 @@ def test_the_command_reports_policies(tmp_path: Path, capsys: pytest.CaptureFixt
     out = tmp_path / "report.html"
     words_ = ["report", "sample", "--federation", "example", "--head", "30", "--policy", "easy", "--policy", "fcfs"]
     assert cli.run([*words_, "--out", str(out)]) == 0
-    assert "2 plans and policies" in capsys.readouterr().out
+    assert "2 schedules)" in capsys.readouterr().out
     text = out.read_text(encoding="utf-8")
     assert f"fedsched {' '.join(words_)} --out report.html" in text
     assert {one["label"] for one in data_of(text)["entries"]} == {"easy", "fcfs"}
