@@ -7,8 +7,10 @@ READY := $(VENV)/.ready
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Kernels and the faces right above them: what is worth running with array bounds checked.
-ENGINE_TESTS = $(wildcard tests/engine tests/test_engine*.py tests/test_simulate*.py tests/test_metrics*.py \
-  tests/gang tests/market tests/test_queue*.py tests/test_placement*.py tests/test_naive*.py tests/test_properties*.py tests/test_examples*.py)
+CHECKED = tests/engine tests/search tests/rolling tests/gang tests/market \
+  tests/test_metrics.py tests/test_simulate.py tests/test_properties.py tests/test_examples.py
+# What these test is processes, files and clocks: other tests ask the same of the kernels.
+UNCHECKED = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py
 BENCHMARKS = $(wildcard benchmarks/bench_*.py) benchmarks/heuristics.py benchmarks/packages.py
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 COVERAGE_FLOOR ?= 85
@@ -61,8 +63,8 @@ nojit: $(READY) ## Run the fast tests without the compiler, under branch coverag
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not slow and not needs_traces' \
 	  --cov=fedsched --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
 
-boundscheck: $(READY) ## Run the engine's tests with every array index checked
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m 'not slow and not needs_traces' $(ENGINE_TESTS)
+boundscheck: $(READY) ## Run the kernels' tests with every array index checked
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m 'not slow and not needs_traces' $(CHECKED) $(UNCHECKED:%=--ignore=%)
 
 bench: $(READY) ## Run the benchmarks (SMOKE=1: small, two at a time, only that they run)
 ifdef SMOKE

@@ -137,6 +137,29 @@ def test_documented_make_targets_exist(document: str) -> None:
     assert named <= make_targets()
 
 
+def test_what_the_makefile_names_is_there() -> None:
+    """Tests that each file, folder and pattern by which the Makefile chooses what runs matches something."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    named = [word for line in re.findall(r"^[A-Z]+ = (.*)$", text, flags=re.MULTILINE) for word in line.split()]
+    paths = [path for word in named if "/" in (path := word.removeprefix("$(wildcard").strip("()"))]
+    assert {"tests/engine", "benchmarks/bench_*.py"} <= set(paths)
+    assert [path for path in paths if not any(ROOT.glob(path))] == []
+
+
+def test_everything_compiled_is_tested_with_bounds_checked() -> None:
+    """Tests that `make boundscheck` runs the tests of each room that holds kernels, and of what plans by them."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    [checked] = re.findall(r"^CHECKED = (.*)$", text, flags=re.MULTILINE)
+    rooms = {"rolling"}
+    for path in (ROOT / "fedsched").rglob("*.py"):
+        if re.search(r"^@(kernel|part|inlined)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            rooms.add(path.relative_to(ROOT / "fedsched").with_suffix("").parts[0])
+    there = {name for name in rooms if (ROOT / "tests" / name).is_dir() or (ROOT / f"tests/test_{name}.py").is_file()}
+    assert {"engine", "search", "gang", "market", "metrics"} <= there
+    run = {Path(word).stem.removeprefix("test_") for word in checked.split()}
+    assert there <= run
+
+
 def test_ci_runs_targets_that_exist() -> None:
     """Tests that the gate calls `make test` first, and only targets of the Makefile."""
     called = re.findall(r"\bmake ([a-z]+)", (ROOT / ".ci/run").read_text(encoding="utf-8"))
