@@ -181,6 +181,33 @@ def test_constraints_cover_the_dependencies() -> None:
         assert [int(p) for p in pinned.split(".")[:3]] >= [int(p) for p in lowest.split(".")]
 
 
+def kernels_of(tree: ast.Module) -> list[ast.FunctionDef]:
+    """Return the functions of a module that are compiled."""
+    ways = {"kernel", "part", "inlined"}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return [f for f in functions if ways & {d.id for d in f.decorator_list if isinstance(d, ast.Name)}]
+
+
+def literals(tree: ast.Module, kernels: set[str]) -> Iterator[str]:
+    """Return the calls by which the kernels of a module hand plain numbers or truth values to kernels."""
+    for call in (node for kernel in kernels_of(tree) for node in ast.walk(kernel) if isinstance(node, ast.Call)):
+        name = ast.unparse(call.func).rpartition(".")[2]
+        if name in kernels and not ast.unparse(call.func).startswith("np."):
+            values = [arg.operand if isinstance(arg, ast.UnaryOp) else arg for arg in call.args]
+            if any(isinstance(value, ast.Constant) for value in values):
+                yield ast.unparse(call)
+
+
+def test_no_kernel_hands_another_a_literal() -> None:
+    """Tests that kernels call each other with constants of one type: a literal makes the compiler compile once more."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "fedsched").rglob("*.py")]
+    kernels = {function.name for tree in trees for function in kernels_of(tree)}
+    assert len(kernels) > 150
+    assert [call for tree in trees for call in literals(tree, kernels)] == []
+    wrong = ast.parse("@part\ndef a(x):\n    return b(x, -1) + b(x, x) + b(x, True)\n")
+    assert sorted(literals(wrong, {"b"})) == ["b(x, -1)", "b(x, True)"]
+
+
 def test_library_never_prints() -> None:
     """Tests that nothing but the command line and the kernels' comments calls print."""
     for path in sorted((ROOT / "fedsched").rglob("*.py")):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, inlined, part
 from fedsched.gang.state import NONE, Dispatch, Grid, LocalSite, Routing, remaining, uniform_of
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State
 
+TOP = constant(0)  # of a heap
 ANY, IDLE, RUNS_GANG = 0, 1, 2  # which processors a local job may choose from
 
 
@@ -103,7 +104,7 @@ def sort_processors(state: State, count: int) -> None:
         _sift(state, root, count)
     for last in range(count - 1, 0, -1):
         order[0], order[last] = order[last], order[0]
-        _sift(state, 0, last)
+        _sift(state, TOP, last)
 
 
 @part

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel, part
+from fedsched.compiled import constant, kernel, part
 from fedsched.gang.disciplines import arrive_queued
 from fedsched.gang.migration import settle
 from fedsched.gang.multisite import arrive_multisite, freed_multisite
@@ -15,6 +15,8 @@ from fedsched.gang.state import Clock, Counter, Grid, end_run, remove
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State
+
+NEXT = constant(0)  # the place of the job that is next to complete
 
 
 class Status(IntEnum):
@@ -97,7 +99,7 @@ def run_events(inputs: Inputs, state: State) -> int:
         _advance(inputs, state, time)
         settles = not multi_site
         if completes:
-            job = remove(inputs, state, 0)
+            job = remove(inputs, state, NEXT)
             end_run(inputs, state, job)
             counter[Counter.COMPLETED] += 1
             code = -1 - job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, kernel, part
+from fedsched.compiled import flag, inlined, kernel, part
 from fedsched.draws import begin_stream, below, uniform
 from fedsched.search.genome import keep_placeable, make_placeable, takes_any_nodes
 
@@ -21,6 +21,7 @@ SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
 NEAR_SHARE = 0.5  # of the insertions that stay near
 LATE_SHARE = 0.5  # of the moves whose job is the latest to end among some drawn at random
 LATE_AMONG = 6
+OPEN = flag(True)
 
 
 # ---- crossover ------------------------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ def _move_caps(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
         j = row[_place_of_one(row, ends, jobs, stream)]
         for g in range(groups):
             row[jobs + j * groups + g] = 0
-        _set_cluster(problem, space, row, j, cluster, True, state)
+        _set_cluster(problem, space, row, j, cluster, OPEN, state)
     elif kind < 0.85:  # two jobs exchange their caps
         a, b = row[_place_of_one(row, ends, jobs, stream)], below(stream, jobs)
         for g in range(groups):
@@ -213,7 +214,7 @@ def _move_jobs(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
         row[b] = j
         for g in range(groups):
             row[jobs + j * groups + g] = 0
-        _set_cluster(problem, space, row, j, below(stream, problem.groups.uplink.size), True, state)
+        _set_cluster(problem, space, row, j, below(stream, problem.groups.uplink.size), OPEN, state)
 
 
 @part

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from engine.test_dispatch import started
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 backfill = plain("fedsched.engine.backfill")
 TEN = fs.Federation.homogeneous(10)
 
 
-def passed(tasks: list[int], runtime: list[float], federation: fs.Federation = TEN, **options: object) -> list[int]:
+def passed(
+    tasks: list[int],
+    runtime: list[float],
+    federation: fs.Federation = TEN,
+    *,
+    submit: Sequence[float] | None = None,
+    **options: object,
+) -> list[int]:
     """Return who starts in the first pass of EASY."""
-    problem, plan, state = arrived(jobs(tasks, runtime), federation, **{"dispatch": "easy", **options})
+    workload = jobs(tasks, runtime, submit=[0.0] * len(tasks) if submit is None else submit)
+    problem, plan, state = arrived(workload, federation, **{"dispatch": "easy", **options})
     backfill.backfill_around_head(problem, plan, state)
     return started(state)
 
@@ -50,6 +63,21 @@ def test_extra_nodes_are_counted_by_group() -> None:
     # the head of 4 nodes waits for the first cluster; long jobs go to the second
     assert passed([4, 4, 2, 1], [10.0, 5.0, 99.0, 99.0], pair, placement="single") == [0, 2, 3]
     assert passed([4, 4, 2, 2], [10.0, 5.0, 99.0, 99.0], pair, placement="single") == [0, 2]
+
+
+def test_the_scan_goes_on_behind_who_is_refused() -> None:
+    """[11] A job for which there is room in all, but on no cluster, is passed over; the next one starts."""
+    pair = clusters(((4, 1.0),), ((4, 1.0),))
+    # 3 + 3 nodes until 10 s, the head wants 4: a node is left on either side, on the head's side none from 10 s on
+    assert passed([3, 3, 4, 2, 1], [10.0, 10.0, 5.0, 99.0, 99.0], pair, placement="single") == [0, 1, 4]
+
+
+def test_the_window_is_from_now_to_the_shadow_time() -> None:
+    """[11] The same hours of another day: who is done by the shadow time starts, and who is not does not."""
+    for begin in (0.0, 100.0, 1e9):
+        for seconds, expected in ((10.0, [0, 2]), (10.5, [0])):
+            found = passed([6, 8, 4], [10.0, 5.0, seconds], submit=[begin] * 3)
+            assert found == expected
 
 
 def test_lookahead_packs_before_it_scans() -> None:

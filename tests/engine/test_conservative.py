@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from engine.test_dispatch import started
@@ -10,14 +12,25 @@ from plain import arrived, clusters, jobs, plain
 import fedsched as fs
 from fedsched.engine.arrays import Clock, Counter
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 conservative = plain("fedsched.engine.conservative")
 dispatch = plain("fedsched.engine.dispatch")
 TEN = fs.Federation.homogeneous(10)
 
 
-def planned(tasks: list[int], runtime: list[float], federation: fs.Federation = TEN, **options: object):
+def planned(
+    tasks: list[int],
+    runtime: list[float],
+    federation: fs.Federation = TEN,
+    *,
+    task_bandwidth: Sequence[float] | None = None,
+    **options: object,
+):
     """Return problem, plan and state after the first conservative pass."""
-    problem, plan, state = arrived(jobs(tasks, runtime), federation, dispatch="conservative", **options)
+    workload = jobs(tasks, runtime, task_bandwidth=[0.0] * len(tasks) if task_bandwidth is None else task_bandwidth)
+    problem, plan, state = arrived(workload, federation, dispatch="conservative", **options)
     conservative.plan_the_queue(problem, plan, state)
     return problem, plan, state
 
@@ -168,6 +181,18 @@ def test_on_several_groups_the_placement_decides_how_long_the_window_is() -> Non
     assert started(state) == [0, 1, 3]  # beside job 1, until the very 6 s
     _, _, state = planned([2, 1, 3, 2], [20.0, 6.0, 5.0, 6.5], pair, placement="single")
     assert started(state) == [0, 1]
+
+
+@pytest.mark.parametrize(("uplink", "expected"), [(2.7, [0]), (2.9, [0, 2])])
+def test_reservations_load_the_uplinks_that_they_will_use(uplink: float, expected: list[int]) -> None:
+    """[22] A job that would talk until 15 s finds in its window the load of one that will talk from 10 s on."""
+    pair = clusters(((4, 1.0),), ((4, 1.0),), uplinks=[uplink, uplink])
+    # from 10 s on job 1 sends 3·1·3/5 = 1.8 bytes/s from either side, job 2 would send 1·1·1/1
+    _, _, state = planned(
+        [3, 6, 2], [10.0, 5.0, 15.0], pair, caps=np.array([[3, 0], [3, 3], [1, 1]]), placement="link_aware",
+        task_bandwidth=[0.0, 1.0, 1.0],
+    )  # fmt: skip
+    assert started(state) == expected
 
 
 def test_windows_bear_the_greatest_load_within_them() -> None:

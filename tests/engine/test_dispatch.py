@@ -102,6 +102,14 @@ def test_local_queues_hold_their_own_clusters_only() -> None:
     assert started(state) == [0, 3]
 
 
+def test_nothing_is_held_from_the_pass_before() -> None:
+    """Each pass begins with all clusters open, whoever waited for them at the last one."""
+    problem, plan, state = arrived(jobs([4, 1], [5.0, 5.0]), FOUR, dispatch="local")
+    state.scratch.limited[:] = 1
+    dispatch.start_per_cluster(problem, plan, state)
+    assert started(state) == [0]
+
+
 def test_a_held_cluster_is_held_whole() -> None:
     """A job that may use one group of a cluster holds all of its groups."""
     problem, plan, state = arrived(
