@@ -29,6 +29,27 @@ def test_a_run_begins_with_everything_free() -> None:
     assert problem.arrival.tolist() == [0, 1]
 
 
+def test_a_state_that_was_used_begins_anew() -> None:
+    """Nothing is left of the run before: no load on the links, no job that has started, no time, no counter."""
+    problem, plan, state = begun(jobs([2, 1], [5.0, 5.0]), clusters(((2, 1.0),), ((2, 1.0),)), dispatch="easy")
+    loop.run(problem, plan, state, 1, FOREVER)
+    state.load[:] = 7.0
+    state.clock[:] = 8.0
+    state.counter[:] = 9
+    loop.begin(problem, plan, state)
+    fresh = begun(jobs([2, 1], [5.0, 5.0]), clusters(((2, 1.0),), ((2, 1.0),)), dispatch="easy")[2]
+    for name in ("load", "clock", "counter", "free", "start", "finish"):
+        np.testing.assert_array_equal(getattr(state, name), getattr(fresh, name))
+    np.testing.assert_array_equal(state.queue.tasks, fresh.queue.tasks)
+
+
+def test_a_job_that_ends_early_ends_the_plan() -> None:
+    """Under conservative backfilling the next job starts when the first is done, not when it was planned to be."""
+    problem, plan, state = begun(jobs([4, 4], [5.0, 5.0], estimate=[10.0, 10.0]), FOUR, dispatch="conservative")
+    assert loop.run(problem, plan, state, 9, FOREVER) == Status.DONE
+    assert state.start.tolist() == [0.0, 5.0]
+
+
 def test_the_shortest_durations_are_known_to_planning_rules() -> None:
     """Under EASY each job's shortest duration is that on the fastest nodes it may use."""
     _, _, state = begun(jobs([2, 3], [8.0, 8.0]), clusters(((2, 4.0),), ((4, 1.0),)), dispatch="easy")
