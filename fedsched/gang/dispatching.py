@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State
 
 TOP = constant(0)  # of a heap
-ANY, IDLE, RUNS_GANG = 0, 1, 2  # which processors a local job may choose from
+ANY, IDLE, RUNS_GANG = constant(0), constant(1), constant(2)  # which processors a local job may choose from
 
 
 # ---- the grid's dispatcher ----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, inlined, part
 from fedsched.gang.disciplines import discipline_pass
 from fedsched.gang.state import NONE, Counter, add_load, drop_load, note_gone
 from fedsched.gang.waiting import (
@@ -20,6 +20,8 @@ from fedsched.gang.waiting import (
 
 if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State
+
+NOTHING = constant(0)
 
 
 @part
@@ -72,7 +74,7 @@ def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
     first, last = inputs.site_first[site], inputs.site_first[site + 1]
     state.counter[Counter.STAMP] += 1
     stamp = state.counter[Counter.STAMP]
-    best, fewest = NONE, 0
+    best, fewest = NONE, NOTHING
     for p in range(first, last):
         job = _first_at(inputs, state, p)
         if job == NONE or state.seen[job] == stamp or inputs.size[job] > idle:
@@ -108,7 +110,7 @@ def _migrate_locally(inputs: Inputs, state: State, site: int) -> bool:
 @part
 def _target_site(inputs: Inputs, state: State, job: int) -> int:
     """Return the other site with the fewest idle processors that hold the job, or NONE."""
-    best, fewest = NONE, 0
+    best, fewest = NONE, NOTHING
     for s in range(inputs.site_first.size - 1):
         if s == state.site[job] or (state.aged_at[s] > 0 and state.aged[job] == 0):
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, flag, part
+from fedsched.compiled import flag, part
 from fedsched.gang.dispatching import (
     ANY,
     choose_processor,
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from fedsched.gang.state import Inputs, State
 
 YES, NO = flag(True), flag(False)
-AT_HEAD = constant(NONE)  # before the first of a queue there is nobody
 
 
 # ---- local level --------------------------------------------------------------------------------------------------
@@ -39,7 +38,7 @@ def _start_if_idle(inputs: Inputs, state: State, job: int) -> bool:
         if state.running[state.placed[task]] != NONE:
             return False
     for task in range(inputs.offset[job], inputs.offset[job + 1]):  # a dispatched gang stands first in its queues
-        unlink(inputs, state, state.placed[task], AT_HEAD, task)
+        unlink(inputs, state, state.placed[task], NONE, task)
     _start(inputs, state, job)
     return True
 
@@ -52,7 +51,7 @@ def _serve(inputs: Inputs, state: State, p: int) -> None:
         return
     job = inputs.job_of[first]
     if inputs.local[job] == 1:
-        unlink(inputs, state, p, AT_HEAD, first)
+        unlink(inputs, state, p, NONE, first)
         _start(inputs, state, job)
         return
     if _start_if_idle(inputs, state, job):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel, part
+from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.draws import STEP, mixed, unit
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-NONE = -1
+NONE = constant(-1)
 GRID = -1
 SEED_STEP = np.uint64(0xD1342543DE82EF95)  # between the counters of two seeds
 S2 = np.uint64(2)

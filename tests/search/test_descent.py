@@ -206,11 +206,11 @@ def test_annealing_without_heat_is_hill_climbing(monkeypatch: pytest.MonkeyPatch
 
 def test_the_best_plan_is_kept_when_the_walk_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Value, row, objectives and trial of the best stay those of the best; one that is only as good is no better."""
-    script = Trials(monkeypatch, [9.0, 10.0, 9.0])
+    script = Trials(monkeypatch, [10.0, 9.0, 10.0, 9.0])
     who = walker()
     script.go(goal(), who)
-    assert (who.best[0], who.value[1], who.objectives[1, 0], who.steps.tolist()) == (1, 9.0, 9.0, [3, 0])
-    assert (who.current[0], who.objectives[0, 0], who.ends[0]) == (3, 9.0, 300.0)
+    assert (who.best[0], who.value[1], who.objectives[1, 0], who.steps.tolist()) == (2, 9.0, 9.0, [4, 1])
+    assert (who.current[0], who.objectives[0, 0], who.ends[0]) == (4, 9.0, 400.0)
 
 
 def test_a_refused_trial_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,13 +152,14 @@ def test_order_crossover_by_hand(draw, begin: int, length: int, expected: list[i
 
 def test_caps_and_rules_come_from_either_parent(draw) -> None:
     """Each job's caps from one of both by a draw of its own, dispatch and placement together by another."""
-    first, second = given(FOUR, [[1, 0]] * 4), given(FOUR, [[0, 1]] * 4)
+    first, second = given(FOUR), given(FOUR)
+    first[4:-2], second[4:-2] = np.arange(10, 18), np.arange(20, 28)
     first[-2:], second[-2:] = [1, 2], [3, 4]
     for last, rules in ((0.49, [1, 2]), (0.5, [3, 4])):
         child = np.full(FOUR.layout.length, -7)
         draw(0, 3, 0.0, 0.5, 0.49, 0.99, last)
         operators._cross(FOUR.space, first, second, child, np.zeros(4, dtype=np.int64), None)
-        assert caps_of(FOUR, child) == [[1, 0], [0, 1], [1, 0], [0, 1]]
+        assert caps_of(FOUR, child) == [[10, 11], [22, 23], [14, 15], [26, 27]]
         assert child[-2:].tolist() == rules
 
 
