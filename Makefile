@@ -9,8 +9,9 @@ PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-
 # Kernels and the faces right above them: what is worth running with array bounds checked.
 CHECKED = tests/engine tests/search tests/rolling tests/gang tests/market \
   tests/test_metrics.py tests/test_simulate.py tests/test_properties.py tests/test_examples.py
-# What these test is processes, files and clocks: other tests ask the same of the kernels.
-UNCHECKED = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py
+# What these test is processes, files, clocks and results: other tests ask as much of the kernels, in less time.
+UNCHECKED = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py \
+  tests/search/test_optimize.py tests/search/test_adapters.py tests/rolling/test_checkpoint.py
 BENCHMARKS = $(wildcard benchmarks/bench_*.py) benchmarks/heuristics.py benchmarks/packages.py
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 COVERAGE_FLOOR ?= 85

@@ -231,6 +231,19 @@ def test_two_jobs_exchange_places_and_caps(draw) -> None:
     assert script.all_used()
 
 
+@pytest.mark.parametrize(("a", "b"), [(0, 1), (1, 0)])
+def test_caps_that_are_exchanged_are_mended_for_both(draw, a: int, b: int) -> None:
+    """A job of three tasks that gets the caps of one of one task is given back what it needs, whichever came first."""
+    row = given(WIDE)
+    draw(a, 0.9, b, 0.0)
+    operators._move_jobs(WIDE.problem, WIDE.space, row, NO_ENDS, None, WIDE.states[0])
+    assert caps_of(WIDE, row) == [[1, 1], [2, 1], [2, 2], [1, 1]]
+    row = given(WIDE)
+    draw(0, 0.9, 0.7, a, 0.9, b)
+    operators._move_caps(WIDE.problem, WIDE.space, row, NO_ENDS, None, WIDE.states[0])
+    assert caps_of(WIDE, row) == [[1, 1], [2, 1], [2, 2], [1, 1]]
+
+
 @pytest.mark.parametrize(("a", "b", "order"), [(0, 2, [1, 2, 0, 3]), (3, 1, [0, 3, 1, 2]), (2, 2, [0, 1, 2, 3])])
 def test_a_job_is_bound_elsewhere(draw, a: int, b: int, order: list[int]) -> None:
     """It moves to another place, those between close up, and it may use one cluster only."""
