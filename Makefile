@@ -19,7 +19,7 @@ COVERAGE_FLOOR ?= 85
 export MPLBACKEND := Agg
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract nojit boundscheck bench table notebooks docs pictures release clean
+.PHONY: help demo test lint types contract checks nojit boundscheck bench table notebooks docs pictures release clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -59,6 +59,9 @@ types: $(READY) ## Check types
 
 contract: $(READY) ## Check that imports go one way
 	$(BIN)/lint-imports --no-cache
+
+checks: $(READY) ## Check style, types and imports and build the documentation, two at a time: each needs one core
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) lint types contract docs
 
 nojit: $(READY) ## Run the fast tests without the compiler, under branch coverage with a floor
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not slow and not needs_traces' \

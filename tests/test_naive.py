@@ -19,6 +19,8 @@ from strategies import Scenario, random_scenario, scenarios, to_package
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # the reference alone: the compiler has no say in it
+
 repeatable = hypothesis_settings(
     max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

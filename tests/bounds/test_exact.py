@@ -28,6 +28,9 @@ def two_kinds() -> fs.Federation:
     return fs.Federation((fs.Cluster("fast", (fast,)), fs.Cluster("slow", (slow,))))
 
 
+pytestmark = pytest.mark.slow  # the solver's time, whatever is compiled
+
+
 def package(jobs: int, *, seed: int, grain: float = 60.0, most: int = 4) -> fs.Workload:
     """Return jobs that all wait at 0, with run times of whole grains."""
     rng = np.random.default_rng(seed)
