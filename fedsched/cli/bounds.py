@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Literal
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
@@ -15,6 +14,7 @@ from fedsched.cli.shared import (
     print_table,
     reading_of,
     say,
+    stopwatch,
 )
 from fedsched.text import counted
 
@@ -63,12 +63,12 @@ def command(
     cluster = load_federation(federation, nodes, workload, uplink=uplink)
     if submits == "now" and len(workload):
         workload = replace(workload, submit=workload.submit * 0 + workload.submit.min())
-    begun = time.perf_counter()
-    bounds = lower_bounds(
-        workload, cluster, knowledge=knowledge, kill_at_estimate=kill_at_estimate, method=method
-    )  # fmt: skip
-    front = bounds.front(points).tolist()
-    seconds = time.perf_counter() - begun
+    with stopwatch() as taken:
+        bounds = lower_bounds(
+            workload, cluster, knowledge=knowledge, kill_at_estimate=kill_at_estimate, method=method
+        )  # fmt: skip
+        front = bounds.front(points).tolist()
+        seconds = taken()
     if json:
         print_json(
             {

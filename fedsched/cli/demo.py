@@ -34,6 +34,7 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
     from fedsched.federation import Federation
     from fedsched.io import read_example
     from fedsched.io.atomic import check_writable
+    from fedsched.metrics import METRICS
     from fedsched.report import of_schedules, write
     from fedsched.simulate import simulate
 
@@ -60,7 +61,9 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
     if json:
         print_json({"written": [str(page)], "schedules": [schedule.to_json() for schedule in schedules]})
         return 0
-    print_table(f"{workload.name} on {federation}", ("policy", *SHOWN), _rows(schedules), align="l")
+    units = {metric.name: metric.unit for metric in METRICS}
+    heads = [" ".join(filter(None, (name, units[name]))) for name in SHOWN]
+    print_table(f"{workload.name} on {federation}", ("policy", *heads), _rows(schedules), align="l")
     say(f"Report: {page}")
     return 0
 

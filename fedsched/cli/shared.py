@@ -7,6 +7,7 @@ import json
 import math
 import re
 import sys
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -223,15 +224,18 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=one_line(title), title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     for column, side in zip(columns, align.ljust(len(columns), "r"), strict=True):
         table.add_column(one_line(column), justify="left" if side == "l" else "right", overflow="fold")
     for row in rows:
         table.add_row(*map(one_line, row))
     width = None if sys.stdout.isatty() else 160
     # No markup: a file may be named [a], and "fedsched[notebook]" is to be read as it stands.
-    Console(width=width, markup=False, emoji=False).print(table)
+    console = Console(width=width, markup=False, emoji=False)
+    console.print(Text(one_line(title), style="italic"), soft_wrap=True)  # a table's own title wraps at its width
+    console.print(table)
 
 
 @contextlib.contextmanager
@@ -269,6 +273,16 @@ def progress_bar(label: str, *, unit: str = "jobs") -> Iterator[Callable[[int, i
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar, compiling(renamed):
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextlib.contextmanager
+def stopwatch() -> Iterator[Callable[[], float]]:
+    """Return a function that says how many seconds the block has taken, without compiling, which is said by itself."""
+    from fedsched.compilation import compiling
+
+    began = time.perf_counter()
+    with compiling() as watch:
+        yield lambda: time.perf_counter() - began - watch.seconds
 
 
 def check_output(path: Path | None, kinds: Sequence[str], *, what: str = "a plan") -> str:

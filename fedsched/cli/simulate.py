@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -22,6 +21,7 @@ from fedsched.cli.shared import (
     print_json,
     progress_bar,
     say,
+    stopwatch,
     write_schedule,
     written,
 )
@@ -130,8 +130,7 @@ def command(
         if sample is not None:
             workload = workload.sample(sample, seed=seed)
         cluster = load_federation(federation, nodes, workload, uplink=uplink)
-        begun = time.perf_counter()
-        with progress_bar(f"simulating {label}" if more else "simulating") as progress:
+        with stopwatch() as taken, progress_bar(f"simulating {label}" if more else "simulating") as progress:
             schedule = simulate(
                 workload,
                 cluster,
@@ -142,7 +141,7 @@ def command(
                 kill_at_estimate=kill_at_estimate,
                 progress=progress,
             )
-        runs.append(Run(label, schedule, time.perf_counter() - begun))
+            runs.append(Run(label, schedule, taken()))
         if not schedule.complete:
             break
     if out is not None:

@@ -422,6 +422,7 @@ def test_demo_writes_one_self_contained_page(
     page = (tmp_path / "demo-report" / "report.html").read_text(encoding="utf-8")
     assert status == 0
     assert "demo-report/report.html" in out
+    assert all(head in " ".join(out.split()) for head in ("mean_wait s", "makespan s", "energy J"))
     assert 'canvas id="gantt"' in page
     assert not re.search(r"(?:src|href)=\"(?!#)", page)
     assert all(policy in page for policy in ("fcfs", "easy", "easy-sjbf", "conservative"))

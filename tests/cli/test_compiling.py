@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fedsched import cli, compilation
 from fedsched.cli.announcing import announced
+from fedsched.cli.shared import stopwatch
 from fedsched.compilation import Count, compiling
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ sys.exit(cli.run(["info", "sample"]))
 """
 WORKERS = """
 from fedsched.cli.announcing import announced
+from fedsched.cli.shared import stopwatch
 from fedsched.executors import Processes
 
 if __name__ == "__main__":
@@ -189,3 +192,25 @@ def test_commands_are_watched(call: Callable[..., Any], monkeypatch: pytest.Monk
     assert call("info", "sample")[0] == 0
     assert cli.run(["--version"]) == 0
     assert seen == [1, 1]
+
+
+def test_compiling_is_no_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the seconds that a command gives for its work are those without the compiler's."""
+    instants = iter([0.0, 1.0, 11.0, 12.5])
+    with monkeypatch.context() as patch:
+        patch.setattr("fedsched.compilation.time", SimpleNamespace(perf_counter=lambda: next(instants)))
+        patch.setattr("fedsched.cli.shared.time", SimpleNamespace(perf_counter=lambda: next(instants)))
+        with stopwatch() as taken:
+            compilation.begun()
+            compilation.ended()
+            assert taken() == 2.5
+
+
+@pytest.mark.parametrize("line", ["simulate sample --head 5 --nodes 128", "bounds sample --head 5 --nodes 128"])
+def test_commands_leave_compiling_out(line: str, call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what `simulate` and `bounds` print as their seconds is the stopwatch's."""
+    for name in ("simulate", "bounds"):
+        monkeypatch.setattr(f"fedsched.cli.{name}.stopwatch", lambda: nullcontext(lambda: 1.25))
+    status, out, _ = call(*line.split())
+    assert status == 0
+    assert "5 jobs in 1.25 s" in out

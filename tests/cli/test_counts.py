@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fedsched.cli.shared import print_table
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -52,3 +53,10 @@ def test_counted() -> None:
     """Tests that thousands are parted, and that a plural may end otherwise."""
     assert [counted(n, "job") for n in (0, 1, 2, 1234)] == ["0 jobs", "1 job", "2 jobs", "1,234 jobs"]
     assert [counted(n, "process", "es") for n in (1, 2)] == ["1 process", "2 processes"]
+
+
+def test_a_title_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests that the title of a narrow table stands on one line, whatever it quotes."""
+    title = "No schedule is below [red]this\x1b of a table " + "far narrower than its title " * 8
+    print_table(title, ("a",), [("1",)])
+    assert capsys.readouterr().out.splitlines()[0].rstrip() == title.replace("\x1b", r"\x1b").rstrip()
