@@ -120,7 +120,7 @@ def friedman(scores: Scores) -> Friedman:
 
     n, k = scores.values.shape
     if k < 3:
-        raise TooFewRunsError(f"Friedman's test needs at least 3 methods, not {k}; two are compared by pairs().")
+        raise TooFewRunsError(f"Friedman's test needs at least 3 methods, not {k}; two are compared as a pair.")
     if n < 20 and math.factorial(k) ** (n - 1) < 20:  # the least p that any ranking can have is above 0.05
         raise TooFewRunsError(
             f"Friedman's test over {counted(n, 'block')} of {k} methods can show nothing at 0.05; add seeds or "

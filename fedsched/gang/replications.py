@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.gang.presets import Preset
+
+MOST_PLACES = 6  # of a decimal fraction; what is smaller is told in powers of ten
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,11 @@ class Interval:
         return self.mean + self.half_width
 
     def __str__(self) -> str:
-        return f"{self.mean:.5g} ± {self.half_width:.2g}"
+        half = self.half_width
+        places = max(0, 1 - math.floor(math.log10(half))) if 0.0 < half < math.inf else MOST_PLACES + 1
+        if places > MOST_PLACES:
+            return f"{self.mean:,.5g} ± {half:.2g}"
+        return f"{self.mean:,.{places}f} ± {half:,.{places}f}"  # two digits of the interval, and as many of the mean
 
 
 def replicate(

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+LEVEL = 1e-6  # a spread of factors below which all methods are level
+SHOWN_WHERE_LEVEL = 0.1  # how far the axis goes then
+
 
 def draw(
     costs: Mapping[str, ArrayLike], *, value: str = "", most: float | None = None, title: str = "", ax: Any = None
@@ -39,7 +42,8 @@ def draw(
     largest = float(finite.max(initial=1.0))
     if most is not None and not most > 1.0:
         raise ValueError(f"profile: most={most} must be above 1, the factor of the best.")
-    end = most if most is not None else 1.0 + 1.05 * max(largest - 1.0, 1e-6)
+    beyond = largest - 1.0 if largest - 1.0 > LEVEL else SHOWN_WHERE_LEVEL
+    end = most if most is not None else 1.0 + 1.05 * beyond
     for k, (name, values) in enumerate(factors.items()):
         at, share = steps(values)
         inside = at <= end

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 import fedsched as fs
 from fedsched.errors import ScheduleError, UnknownNameError
-from fedsched.gang import GangSystem, presets, replicate, simulate
+from fedsched.gang import GangSystem, Interval, presets, replicate, simulate
 
 
 def jobs(*rows):
@@ -445,3 +447,17 @@ def test_a_value_of_the_wrong_kind_is_named(wrong, text):
 def test_a_bandwidth_may_be_any_number():
     """A whole number of numpy's is one too."""
     assert GangSystem(bandwidth=np.int64(5)).bandwidth == 5.0
+
+
+def test_an_interval_reads_to_its_own_digits() -> None:
+    """Two digits of the interval are shown, and as many places of the mean; thousands are parted."""
+    said = {
+        (108060.4, 5123.0): "108,060 ± 5,123",
+        (1375.94, 219.6): "1,376 ± 220",
+        (0.925761, 0.00321): "0.9258 ± 0.0032",
+        (26.0853, 1.31): "26.1 ± 1.3",
+        (3000.0, 0.0): "3,000 ± 0",
+        (1.7833e-05, 2e-06): "1.7833e-05 ± 2e-06",
+        (2.0, math.inf): "2 ± inf",
+    }
+    assert {given: str(Interval(*given)) for given in said} == said

@@ -158,3 +158,11 @@ def test_wrong_costs_are_refused(costs: dict[str, list[float]], message: str) ->
         profile.draw(costs)
     with pytest.raises(ValueError, match="most=1"):
         profile.draw(COSTS, most=1.0)
+
+
+def test_methods_that_are_level_have_a_plain_axis() -> None:
+    """Tests that factors of which none is above the best's are drawn on an axis whose numbers can be read."""
+    axes = profile.draw({"a": [1.0, 2.0], "b": [1.0, 2.0]})
+    axes.figure.canvas.draw()
+    assert axes.get_xlim() == pytest.approx((1.0, 1.105))
+    assert all(len(label.get_text()) <= 4 for label in axes.get_xticklabels())
