@@ -82,6 +82,8 @@ def test_small_drifts_of_the_goal_are_let_be() -> None:
     some.place(0, np.zeros(3, dtype=np.int64), np.array([30.0]))
     some.aim(np.array([0.99 * DRIFT * 10.0]), np.array([10.0]))
     assert (some.ideal[0], some.best(0)) == (0.0, 3.0)
+    some.aim(np.array([DRIFT * 10.0]), np.array([10.0]))
+    assert (some.ideal[0], some.best(0)) == (0.5, 2.95)
     some.aim(np.array([5.0]), np.array([10.0]))
     assert (some.ideal[0], some.best(0)) == (5.0, 2.5)
     assert some.walkers[0].late.tolist() == [2.5] * LATE
