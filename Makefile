@@ -11,7 +11,8 @@ CHECKED = tests/engine tests/search tests/rolling tests/gang tests/market \
   tests/test_metrics.py tests/test_simulate.py tests/test_properties.py tests/test_examples.py
 # What these test is processes, files, clocks and results: other tests ask as much of the kernels, in less time.
 UNCHECKED = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py \
-  tests/search/test_optimize.py tests/search/test_adapters.py tests/rolling/test_checkpoint.py
+  tests/search/test_optimize.py tests/search/test_adapters.py tests/rolling/test_checkpoint.py \
+  tests/search/test_methods.py::test_better_than_chance
 BENCHMARKS = $(wildcard benchmarks/bench_*.py) benchmarks/heuristics.py benchmarks/packages.py
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 COVERAGE_FLOOR ?= 85
@@ -68,7 +69,7 @@ nojit: $(READY) ## Run the fast tests without the compiler, under branch coverag
 	  --cov=fedsched --cov-branch --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
 
 boundscheck: $(READY) ## Run the kernels' tests with every array index checked
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m 'not slow and not needs_traces' $(CHECKED) $(UNCHECKED:%=--ignore=%)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m 'not slow and not needs_traces' $(CHECKED) $(UNCHECKED:%=--deselect=%)
 
 bench: $(READY) ## Run the benchmarks (SMOKE=1: small, two at a time, only that they run)
 ifdef SMOKE

@@ -143,7 +143,9 @@ def test_what_the_makefile_names_is_there() -> None:
     named = [word for line in re.findall(r"^[A-Z]+ = (.*)$", text, flags=re.MULTILINE) for word in line.split()]
     paths = [path for word in named if "/" in (path := word.removeprefix("$(wildcard").strip("()"))]
     assert {"tests/engine", "benchmarks/bench_*.py"} <= set(paths)
-    assert [path for path in paths if not any(ROOT.glob(path))] == []
+    assert [path for path in paths if not any(ROOT.glob(path.partition("::")[0]))] == []
+    for file, test in (path.split("::") for path in paths if "::" in path):
+        assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
 def test_everything_compiled_is_tested_with_bounds_checked() -> None:
