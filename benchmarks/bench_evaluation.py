@@ -12,8 +12,9 @@ from measuring import Report, arguments, best_of, record
 
 import fedsched as fs
 from fedsched.engine.batch import Evaluator
-from fedsched.engine.codes import Dispatch, SameTime, Saturation
+from fedsched.engine.codes import Dispatch
 from fedsched.engine.pack import pack
+from fedsched.reading import Reading
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import naive
@@ -38,14 +39,7 @@ def instance(bandwidth: float) -> tuple[fs.Workload, fs.Federation]:
 
 def evaluator(jobs: fs.Workload, federation: fs.Federation, threads: int = 1) -> Evaluator:
     """Return the batch entry for an instance."""
-    problem = pack(
-        jobs,
-        federation,
-        same_time=SameTime.BATCH,
-        saturation=Saturation.DYNAMIC,
-        knowledge="estimate",
-        kill_at_estimate=False,
-    )
+    problem = pack(jobs, federation, reading=Reading())
     return Evaluator(problem, threads=threads)
 
 

@@ -18,8 +18,9 @@ import numpy as np
 import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, RunRecord, compare
 from fedsched.engine.batch import Evaluator
-from fedsched.engine.codes import Dispatch, SameTime, Saturation
+from fedsched.engine.codes import Dispatch
 from fedsched.engine.pack import pack
+from fedsched.reading import CLAIRVOYANT
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def evaluated(dispatch: Dispatch) -> Made:
     def make(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object]:
         problem = pack(
             fs.Workload(submit=np.zeros(len(workload)), tasks=workload.tasks, runtime=workload.runtime), machine,
-            same_time=SameTime.BATCH, saturation=Saturation.DYNAMIC, knowledge="runtime", kill_at_estimate=False,
+            reading=CLAIRVOYANT,
         )  # fmt: skip
         one = Evaluator(problem)
         orders = np.random.default_rng(1).permutation(len(workload))[None]

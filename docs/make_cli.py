@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedsched.cli import COMMANDS
-from fedsched.cli.app import build_app, examples_of, shown_default, typed
+from fedsched.cli.app import arguments_of, build_app, examples_of, shown_default, typed
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -32,7 +32,7 @@ def section(app: App, name: str) -> str:
     told = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     examples = "\n".join(typed(example) for example in examples_of(function))
     lines = ["| | | default |", "|---|---|---|"]
-    for argument in app[name].assemble_argument_collection(parse_docstring=True):
+    for argument in arguments_of(app, name):
         info = argument.field_info
         default = "required" if argument.required else "" if info.default is info.empty else shown_default(info.default)
         told_of = " ".join((argument.parameter.help or "").split()).replace("|", "\\|")

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from fedsched.policies import ListHeuristic as ListHeuristic
     from fedsched.policies import Policy as Policy
     from fedsched.policies import Rules as Rules
+    from fedsched.reading import Reading as Reading
     from fedsched.result import Result as Result
     from fedsched.rolling import Rolling as Rolling
+    from fedsched.scenario import Scenario as Scenario
     from fedsched.schedule import Schedule as Schedule
     from fedsched.simulate import simulate as simulate
     from fedsched.workload import Job as Job
@@ -46,9 +48,11 @@ _HOME: dict[str, str | None] = {
     "ListHeuristic": "policies",
     "NodeGroup": "federation",
     "Policy": "policies",
+    "Reading": "reading",
     "Result": "result",
     "Rolling": "rolling",
     "Rules": "policies",
+    "Scenario": "scenario",
     "Schedule": "schedule",
     "Workload": "workload",
     "bounds": None,
@@ -74,9 +78,11 @@ __all__ = [
     "ListHeuristic",
     "NodeGroup",
     "Policy",
+    "Reading",
     "Result",
     "Rolling",
     "Rules",
+    "Scenario",
     "Schedule",
     "Workload",
     "__version__",

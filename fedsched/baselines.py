@@ -6,13 +6,14 @@ A budget in seconds counts from the call on, so that these have shares of it; on
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds import lower_bounds
-from fedsched.engine.codes import Dispatch, Placement
+from fedsched.bounds.lower import bounds_of_relaxation
+from fedsched.bounds.relaxation import relax
+from fedsched.engine.pack import caps_table
 from fedsched.errors import InfeasibleError
 from fedsched.lists import HEURISTICS
 from fedsched.metrics import NAMES, Column
@@ -118,14 +119,10 @@ def baseline_schedules(
 
 def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds:
     """Return what no schedule of the problem can be below; solvers may take so many seconds."""
-    return lower_bounds(
-        problem.workload,
-        problem.federation,
-        t0=problem.problem.t0,
-        knowledge="runtime",  # what is true of the jobs, whatever the plan knows
-        kill_at_estimate=problem.kill_at_estimate,
-        seconds=seconds,
-    )
+    packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
+    # By how long the jobs really run, whatever plans know.
+    found = bounds_of_relaxation(relax(packed, limits, problem.ids, runtime=packed.runtime), seconds=seconds)
+    return replace(found, watts_assumed=problem.federation.watts_assumed)
 
 
 def bound_on(bounds: LowerBounds, objective: str) -> float:
@@ -171,8 +168,7 @@ def _rows_of(problem: SearchProblem, plan: object) -> list[Ints]:
             return _rows_of(problem, plan.schedule)
         if plan.order is None:
             return []  # a policy: the baselines hold it already
-        rules = (int(Dispatch[plan.dispatch.upper()]), int(Placement[plan.placement.upper()]))
-        return [problem.row(plan.order, plan.caps, rules)]
+        return [problem.row(plan.order, plan.caps, plan.rules)]
     if isinstance(plan, Schedule):
         if len(plan) != problem.layout.jobs or not plan.complete:
             raise ValueError(f"initial: the schedule must start all of the {problem.layout.jobs} jobs.")

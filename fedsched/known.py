@@ -17,6 +17,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError, TraceError
 from fedsched.federation import Federation
+from fedsched.reading import USUAL, Reading
 from fedsched.workload import Workload
 
 if TYPE_CHECKING:
@@ -25,34 +26,33 @@ if TYPE_CHECKING:
     from fedsched.schedule import Schedule
 
 Size = Literal["allocated", "requested"]
-SameTime = Literal["batch", "sequential"]
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Recipe:
     """A policy with everything that must be said for two programs to mean the same by it."""
 
     label: str
     policy: str
-    same_time: SameTime = "batch"
-    knowledge: Literal["estimate", "runtime"] = "estimate"
+    reading: Reading = USUAL
 
 
-FCFS = Reading("FCFS", "fcfs")
-EASY = Reading("EASY", "easy")
-CONSERVATIVE = Reading("conservative", "conservative")
-EASY_SEQUENTIAL = Reading("EASY", "easy", "sequential")
-EASY_CLAIRVOYANT = Reading("EASY, true run times", "easy", "sequential", "runtime")
-SJBF_CLAIRVOYANT = Reading("EASY-SJBF, true run times", "easy-sjf", "sequential", "runtime")
-ALL_READINGS = (FCFS, EASY, CONSERVATIVE, EASY_SEQUENTIAL, EASY_CLAIRVOYANT, SJBF_CLAIRVOYANT)
+FCFS = Recipe("FCFS", "fcfs")
+EASY = Recipe("EASY", "easy")
+CONSERVATIVE = Recipe("conservative", "conservative")
+EASY_SEQUENTIAL = Recipe("EASY", "easy", Reading(same_time="sequential"))
+ALL_KNOWN = Reading(same_time="sequential", knowledge="runtime")
+EASY_CLAIRVOYANT = Recipe("EASY, true run times", "easy", ALL_KNOWN)
+SJBF_CLAIRVOYANT = Recipe("EASY-SJBF, true run times", "easy-sjf", ALL_KNOWN)
+ALL_RECIPES = (FCFS, EASY, CONSERVATIVE, EASY_SEQUENTIAL, EASY_CLAIRVOYANT, SJBF_CLAIRVOYANT)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSchedule:
-    """A schedule that more than one program computes: the reading, the hash of its starts, and who gets it too."""
+    """A schedule that more than one program computes: the recipe, the hash of its starts, and who gets it too."""
 
-    reading: Reading
+    recipe: Recipe
     start_hash: str
     also: str
 
@@ -108,12 +108,12 @@ KNOWN_LOGS: tuple[KnownLog, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One schedule to compute: the cleaned log, the reading, and the known schedule where there is one."""
+    """One schedule to compute: the cleaned log, the recipe, and the known schedule where there is one."""
 
     name: str
     workload: Workload
     nodes: int
-    reading: Reading
+    recipe: Recipe
     known: KnownSchedule | None
 
 
@@ -123,7 +123,7 @@ class Outcome:
 
     name: str
     jobs: int
-    reading: Reading
+    recipe: Recipe
     start_hash: str
     known_hash: str | None
     also: str
@@ -194,7 +194,7 @@ def start_hash(start: NDArray[np.float64]) -> str:
 
 
 def plan_checks(workload: Workload, *, nodes: int = 0) -> list[Check]:
-    """Return the checks for a log: its known schedules where it is recognised, else every reading without a hash."""
+    """Return the checks for a log: its known schedules where it is recognised, else every recipe without a hash."""
     machine = nodes or workload.nodes
     copies: dict[tuple[int, Size], tuple[Workload, str]] = {}
     checks: list[Check] = []
@@ -207,7 +207,7 @@ def plan_checks(workload: Workload, *, nodes: int = 0) -> list[Check]:
             copies[key] = jobs, fingerprint(jobs)
         jobs, seen = copies[key]
         if seen == known.fingerprint:
-            checks += [Check(known.name, jobs, known.nodes, it.reading, it) for it in known.schedules]
+            checks += [Check(known.name, jobs, known.nodes, it.recipe, it) for it in known.schedules]
     if checks:
         return checks
     if not machine:
@@ -215,7 +215,7 @@ def plan_checks(workload: Workload, *, nodes: int = 0) -> list[Check]:
     jobs = cleaned(workload, machine)
     if not len(jobs):
         raise TraceError(f"{workload.name}: no job has a run time and a size of 1 to {machine}; is --nodes right?")
-    return [Check(workload.name, jobs, machine, reading, None) for reading in ALL_READINGS]
+    return [Check(workload.name, jobs, machine, recipe, None) for recipe in ALL_RECIPES]
 
 
 def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
@@ -226,9 +226,8 @@ def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
     schedule = simulate(
         check.workload,
         Federation.homogeneous(check.nodes),
-        policy=check.reading.policy,
-        same_time=check.reading.same_time,
-        knowledge=check.reading.knowledge,
+        policy=check.recipe.policy,
+        reading=check.recipe.reading,
         progress=progress,
     )
     seconds = time.perf_counter() - begun
@@ -238,7 +237,7 @@ def run_check(check: Check, *, progress: Progress | None = None) -> Outcome:
     return Outcome(
         name=check.name,
         jobs=len(check.workload),
-        reading=check.reading,
+        recipe=check.recipe,
         start_hash=start_hash(schedule.start),
         known_hash=check.known.start_hash if check.known else None,
         also=check.known.also if check.known else "",

@@ -2,73 +2,38 @@
 
 from __future__ import annotations
 
-import platform
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-import fedsched
-from fedsched.baselines import bound_on, first_plans, reference_of, usual_baselines, yardsticks
+from fedsched.baselines import usual_baselines
 from fedsched.compilation import compiling
-from fedsched.engine.codes import Dispatch, Placement
-from fedsched.federation import Federation
-from fedsched.metrics import NAMES
+from fedsched.packages import optimize_in_packages
 from fedsched.progress import watched
-from fedsched.result import Baseline, Front, PlannedQueue, Result, Settings
+from fedsched.reading import CLAIRVOYANT, Reading
+from fedsched.result import Settings
 from fedsched.search.checkpoint import Checkpoint
 from fedsched.search.clock import Clock
-from fedsched.search.driver import INTERRUPTED, drive
-from fedsched.search.genome import unpacked
-from fedsched.search.islands import Archipelago
 from fedsched.search.methods import method_named
 from fedsched.search.objectives import Objectives
-from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
-from fedsched.search.seeds import structured_seeds
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
+from fedsched.searching import Search, problem_of, result_of, search_once, tiny_problem, undisturbed, warm_up
 from fedsched.values import seed_of, whole
-from fedsched.workload import Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Executor
     from os import PathLike
 
-    from fedsched.baselines import Yardsticks
-    from fedsched.engine.arrays import Floats, Ints
-    from fedsched.search.methods import Method, MethodInfo
+    from fedsched.federation import Federation
+    from fedsched.result import Result
     from fedsched.search.objectives import Cost
+    from fedsched.search.run import Run
     from fedsched.simulate import RunningJobs
+    from fedsched.workload import Workload
 
 WORK = 30_000_000  # the default budget: so many job placements, some ten seconds
 SEEDS = ("structured", "random")
 ISLANDS = 4  # with an executor, when the user says nothing: the same number everywhere, so that results are
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What stays the same from package to package: the method, its budget, and how the problem is read."""
-
-    info: MethodInfo
-    objectives: Objectives
-    settings: Settings
-    seed: int
-    stop: tuple[StoppingRule, ...]
-    seeds: str
-    threads: int
-    callback: Callable[[Run], None] | None
-    baselines: tuple[str, ...]
-    islands: int
-    executor: Executor | None
-    say: Callable[[str], None] = lambda doing: None  # what is being done, before the search
-
-    @property
-    def alone(self) -> bool:
-        """Return whether it is one search, here; else islands live on an executor, were it a single one."""
-        return self.islands == 1 and self.executor is None
 
 
 def optimize(
@@ -92,9 +57,10 @@ def optimize(
     progress: bool | None = None,
     package: int | None = None,
     submits: str = "now",
-    knowledge: str = "runtime",
-    saturation: str = "dynamic",
-    kill_at_estimate: bool = False,
+    reading: Reading = CLAIRVOYANT,
+    knowledge: str | None = None,
+    saturation: str | None = None,
+    kill_at_estimate: bool | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
     baselines: Sequence[str] | None = None,
@@ -145,8 +111,11 @@ def optimize(
         the plan before it leaves. Needs one objective.
     submits
         "now": all jobs wait already. "keep": submit times stay, and the plan knows them: it is clairvoyant.
+    reading
+        How the model's open choices are made, as one; plans take instants whole.
     knowledge
-        "runtime": plans see true run times, as do the baselines. "estimate": what users asked for.
+        "runtime" unless the reading says otherwise: plans see true run times, as do the baselines. "estimate": what
+        users asked for.
     saturation, kill_at_estimate, t0, running
         As in `simulate`; running jobs go with submits="keep".
     baselines
@@ -185,9 +154,17 @@ def optimize(
     if initial and package is not None:
         raise ValueError(f"initial: plans of all jobs cannot begin packages of {package}; give one or the other.")
     settings = Settings(
-        submits, knowledge, saturation, kill_at_estimate, t0, seconds, evaluations, target, seeds, package or 0,
-        initial=len(initial), own_rules=stop != (),
-    )  # fmt: skip
+        submits=submits,
+        reading=reading.but(knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate),
+        t0=t0,
+        seconds=seconds,
+        evaluations=evaluations,
+        target=target,
+        seeds=seeds,
+        package=package or 0,
+        initial=len(initial),
+        own_rules=stop != (),
+    )
     search = Search(
         info=info,
         objectives=Objectives.of(info.objectives, weights) if aims is None else aims,
@@ -213,67 +190,9 @@ def optimize(
         with clock.warming_up():
             warm_up(search)
         if package is None:
-            return search_once(search, problem, saved, clock, initial=initial)
-        from fedsched.packages import optimize_in_packages
-
+            found = search_once(search, problem, saved, clock, initial=initial)
+            return undisturbed(lambda: result_of(found, search, clock))
         return optimize_in_packages(search, problem, package, saved, clock)
-
-
-def search_once(
-    search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, *, initial: Iterable[object] = ()
-) -> Result:
-    """Return what one search over the whole problem finds, from where it was saved."""
-    measures = yardsticks(problem, search.baselines, clock, search.say)
-    search.say("first plans")
-    bounds = [bound_on(measures.bounds, name) for name in search.objectives.names]
-    run = Run(
-        problem=problem,
-        seed=search.seed,
-        stop=search.stop,
-        reference=reference_of(problem, measures.names, measures.values),
-        seeds=first_plans(problem, search.seeds, initial, measures.schedules.values(), clock),
-        bounds=np.array(bounds) * search.objectives.signs,
-        callback=search.callback,
-    )
-    run.archive.add(measures.values, policies=measures.names)
-    reason = INTERRUPTED
-    with suppress(KeyboardInterrupt), _living_on(search) as executor:  # from here on Ctrl-C costs nothing found
-        method = _method(run, search)
-        saved.resume(run, method)
-        if isinstance(method, Archipelago):
-            method.executor = executor
-        if clock.seconds is None:
-            run.begin_clock()
-        else:
-            run.begin_clock(clock.elapsed)
-            run.cut_at = clock.seconds
-        reason = drive(run, method, after_step=saved.save_sometimes)
-    return undisturbed(lambda: result_of(run, search, reason, measures, clock))
-
-
-def undisturbed(make: Callable[[], Result]) -> Result:
-    """Return what a short function makes, as if interrupted by the search's end where Ctrl-C strikes within it."""
-    try:
-        return make()
-    except KeyboardInterrupt:
-        return replace(make(), stop_reason=INTERRUPTED)
-
-
-def _method(run: Run, search: Search) -> Method:
-    return search.info.make(run) if search.alone else Archipelago(run, search.info, search.islands)
-
-
-@contextmanager
-def _living_on(search: Search) -> Iterator[Executor | None]:
-    # The user's executor, or threads of our own where islands need some.
-    if search.executor is not None or search.islands == 1:
-        yield search.executor
-    else:
-        with ThreadPoolExecutor(search.threads) as threads:
-            yield threads
-
-
-# ---- before the search ----------------------------------------------------------------------------------------------
 
 
 def _rules(
@@ -298,107 +217,3 @@ def _rules(
     if evaluations is None and seconds is None and not given:
         rules.append(MaxEvaluations(max(1000, WORK // max(jobs, 1))))
     return tuple(rules)
-
-
-def problem_of(
-    search: Search, workload: Workload, cluster: Federation, *, running: RunningJobs | None = None
-) -> SearchProblem:
-    """Return the workload on the federation, as the search's settings have it read."""
-    settings = search.settings
-    return SearchProblem(
-        workload,
-        cluster,
-        search.objectives,
-        submits=settings.submits,
-        knowledge=settings.knowledge,
-        saturation=settings.saturation,
-        kill_at_estimate=settings.kill_at_estimate,
-        t0=settings.t0,
-        running=running,
-        threads=search.threads,
-    )
-
-
-def tiny_problem(search: Search) -> SearchProblem:
-    """Return three jobs on four nodes; making it loads what every problem needs."""
-    workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
-    wanted = len(search.objectives.names)  # so many metrics stand for the user's functions, which are not to see this
-    objectives = Objectives(NAMES[:wanted]) if search.objectives.functions else search.objectives
-    return SearchProblem(workload, Federation.of(2, 2), objectives)
-
-
-def warm_up(search: Search) -> None:
-    """Compile and import what the method needs, on three jobs: no clock is to count it."""
-    problem = tiny_problem(search)
-    if search.settings.seconds is not None:
-        yardsticks(problem, ("fcfs",), Clock(None))
-    reference = np.ones(len(search.objectives.names))
-    run = Run(problem, 0, [MaxEvaluations(400)], reference, structured_seeds(problem, limit=2), 0.0 * reference)
-    drive(run, search.info.make(run))
-
-
-# ---- after it -------------------------------------------------------------------------------------------------------
-
-
-def result_of(run: Run, search: Search, reason: str, measures: Yardsticks, clock: Clock) -> Result:
-    """Return what a run found."""
-    problem = run.problem
-    signs = problem.objectives.signs
-    order = np.argsort(run.archive.values[:, 0], kind="stable")
-    return Result(
-        workload=problem.workload,
-        federation=problem.federation,
-        settings=replace(search.settings, t0=problem.problem.t0),
-        method=search.info.name,
-        seed=search.seed,
-        objectives=problem.objectives.names,
-        weights=problem.objectives.weights,
-        front=Front(
-            problem.objectives.names,
-            run.archive.values[order] * signs,
-            tuple(_plan(run, run.archive.entries[k].row, run.archive.entries[k].policy) for k in order.tolist()),
-        ),
-        baselines=baselines_of(measures, signs),
-        lower_bounds={name: bound_on(measures.bounds, name) for name in problem.objectives.names},
-        bound_front=measures.bound_front,
-        energy_penalty=measures.energy_penalty,
-        history=tuple(run.history),
-        evaluations=run.evaluations,
-        seconds=run.seconds,
-        stop_reason=reason,
-        versions=versions(),
-        islands=search.islands,
-        running=problem.running,
-        left_out=measures.left_out,
-        warm_up=clock.apart,
-    )
-
-
-def baselines_of(measures: Yardsticks, signs: Floats) -> tuple[Baseline, ...]:
-    """Return the baselines as a result holds them."""
-    rows = (measures.values * signs).tolist()
-    return tuple(Baseline(name, tuple(row)) for name, row in zip(measures.names, rows, strict=True))
-
-
-def _plan(run: Run, row: Ints | None, policy: str) -> PlannedQueue:
-    if row is None:
-        return PlannedQueue(policy=policy)
-    order, caps, dispatch, placement = unpacked(run.problem.layout, row)
-    return PlannedQueue(
-        order=order,
-        caps=caps,
-        dispatch=Dispatch(dispatch).name.lower(),
-        placement=Placement(placement).name.lower(),
-    )
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a repetition needs."""
-    import numba
-
-    return {
-        "fedsched": fedsched.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": numba.__version__,
-    }

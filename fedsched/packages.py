@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.baselines import bound_on, values_of, yardsticks
-from fedsched.engine.codes import Dispatch, Placement
-from fedsched.optimize import Search, baselines_of, problem_of, search_once, versions
-from fedsched.policies import Rules
 from fedsched.result import Front, PlannedQueue, Result
 from fedsched.schedule import Schedule
 from fedsched.search.clock import Clock
 from fedsched.search.driver import INTERRUPTED, ended_early
-from fedsched.search.genome import unpacked
 from fedsched.search.resting import saved_plans, saved_values
 from fedsched.search.run import history_of, history_state
+from fedsched.searching import Search, baselines_of, problem_of, search_once, undisturbed, versions
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from fedsched.search.checkpoint import Checkpoint
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
+    from fedsched.searching import Found
     from fedsched.simulate import RunningJobs
 
 
@@ -45,14 +44,13 @@ class Ended:
     stop_reason: str
 
     @classmethod
-    def by(cls, result: Result, problem: SearchProblem) -> Ended:
+    def by(cls, found: Found) -> Ended:
         """Return what a search has found."""
-        front, row, value = result.front, None, float("inf")
-        if len(front):
-            (plan, *_), value = front.plans, float(front.minimised()[0, 0])
-            rules = int(Dispatch[plan.dispatch.upper()]), int(Placement[plan.placement.upper()])
-            row = problem.row(np.arange(problem.layout.jobs) if plan.order is None else plan.order, plan.caps, rules)
-        return cls(row, value, result.history, result.evaluations, result.seconds, result.stop_reason)
+        run, row, value = found.run, None, float("inf")
+        if len(run.archive.values):
+            best = int(np.argmin(run.archive.values[:, 0]))
+            row, value = run.archive.entries[best].row, float(run.archive.values[best, 0])
+        return cls(row, value, tuple(run.history), run.evaluations, run.seconds, found.reason)
 
     @classmethod
     def of(cls, saved: Saved, problem: SearchProblem) -> Ended:
@@ -104,7 +102,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     if running is not None:  # alone, until the jobs of the first package are there
         still, waiting = running.rows, waiting[~np.isin(waiting, running.rows)]
         now = max(now, float(workload.submit[waiting[:package]].max(initial=now)))
-        alone = _run(whole, "fcfs", rows=still).advance(until=now)
+        alone = _alone(whole, still).advance(until=now)
         start[still], finish[still], counts[still] = alone.state.start, alone.state.finish, alone.state.counts
         running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
@@ -122,7 +120,8 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
                 with saved.reading():
                     ended = Ended.of(saved.packages[number - 1], problem)
             else:
-                ended = Ended.by(search_once(inner, problem, saved, Clock(clock.seconds)), problem)
+                found = search_once(inner, problem, saved, Clock(clock.seconds))
+                ended = undisturbed(partial(Ended.by, found))
             history += _later(ended.history, done)
             done.append(ended)
             early = ended_early(ended.stop_reason)
@@ -137,7 +136,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
                 reason = ended.stop_reason
                 break
             now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
-            running, still = _running_at(now, _planned(problem, ended.row).advance(until=now), rows)
+            running, still = _running_at(now, problem.started(ended.row).advance(until=now), rows)
     schedule = Schedule(
         workload=workload,
         federation=cluster,
@@ -145,11 +144,8 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         finish=finish,
         counts=counts,
         t0=t0,
-        saturation=search.settings.saturation,
+        reading=search.settings.reading,
         policy=f"{search.info.name} in packages of {package}",
-        kill_at_estimate=search.settings.kill_at_estimate,
-        same_time="batch",
-        knowledge=search.settings.knowledge,
         notes=() if not np.isnan(start).any() else (f"interrupted in package {len(done)} of {len(packages)}",),
     )
     (objective,) = search.objectives.names
@@ -191,30 +187,15 @@ def _later(history: Sequence[Moment], done: list[Ended]) -> list[Moment]:
     ]
 
 
-def _planned(problem: SearchProblem, row: Ints) -> Simulation:
-    """Return the run of a package's plan, not yet begun."""
-    order, caps, dispatch, placement = unpacked(problem.layout, row)
-    rules = Rules(order=order, dispatch=Dispatch(dispatch).name.lower(), placement=Placement(placement).name.lower())
-    return _run(problem, rules, caps=caps)
-
-
-def _run(
-    problem: SearchProblem, rules: str | Rules, *, caps: Ints | None = None, rows: Ints | None = None
-) -> Simulation:
-    """Return a run of a problem's jobs, or of these alone, from what runs already on."""
-    running, workload = problem.running, problem.workload
-    if rows is not None and running is not None:
-        running, workload = running.renumbered(rows), workload.take(rows)
+def _alone(problem: SearchProblem, rows: Ints) -> Simulation:
+    """Return a run of the jobs that run already, these rows, without those that wait."""
     return prepare(
-        workload,
+        problem.workload.take(rows),
         problem.federation,
-        rules,
-        caps=caps,
-        knowledge=problem.knowledge,
-        saturation=problem.saturation,
-        kill_at_estimate=problem.kill_at_estimate,
+        "fcfs",
+        reading=problem.reading,
         t0=problem.problem.t0,
-        running=running,
+        running=None if problem.running is None else problem.running.renumbered(rows),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import ScheduleError
-from fedsched.reading import Reading
+from fedsched.reading import UNRECORDED, USUAL, Read, Reading
 from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     import pandas as pd
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from fedsched.federation import Federation
     from fedsched.metrics import Metric, Metrics
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Schedule:
+class Schedule(Read):
     """The answer to a simulation: start, finish and nodes per group of every job of a workload.
 
-    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish.
+    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish. The
+    reading says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone.
     """
 
     workload: Workload
@@ -38,17 +39,38 @@ class Schedule:
     finish: NDArray[np.float64]
     counts: NDArray[np.int64]
     t0: float
-    saturation: str = "dynamic"
-    policy: str = ""
-    kill_at_estimate: bool = False
-    same_time: str | None = None  # None, and of `knowledge`: not recorded, as in a schedule read from a plain file
-    knowledge: str | None = None
-    loss_of_capacity: float = float("nan")
-    saturated_seconds: float = float("nan")
-    notes: tuple[str, ...] = ()
+    reading: Reading
+    policy: str
+    loss_of_capacity: float
+    saturated_seconds: float
+    notes: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        jobs, groups = len(self.workload), len(self.federation.groups)
+    def __init__(
+        self,
+        *,
+        workload: Workload,
+        federation: Federation,
+        start: ArrayLike,
+        finish: ArrayLike,
+        counts: ArrayLike,
+        t0: float,
+        reading: Reading = UNRECORDED,
+        policy: str = "",
+        loss_of_capacity: float = float("nan"),
+        saturated_seconds: float = float("nan"),
+        notes: tuple[str, ...] = (),
+        same_time: str | None = None,
+        knowledge: str | None = None,
+        saturation: str | None = None,
+        kill_at_estimate: bool | None = None,
+    ) -> None:
+        reading = reading.but(
+            same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate
+        )
+        given = (workload, federation, start, finish, counts, t0, reading, policy, loss_of_capacity, saturated_seconds)
+        for name, value in zip(Schedule.__slots__, (*given, notes), strict=True):
+            object.__setattr__(self, name, value)
+        jobs, groups = len(workload), len(federation.groups)
         shapes: dict[str, tuple[tuple[int, ...], Any]] = {
             "start": ((jobs,), np.float64),
             "finish": ((jobs,), np.float64),
@@ -62,7 +84,6 @@ class Schedule:
             object.__setattr__(self, name, array)
         if not is_number(self.t0):
             raise ScheduleError(f"Schedule: t0={self.t0!r} must be finite.")
-        _ = self.reading  # refuses what is no reading
 
     def __len__(self) -> int:
         return len(self.workload)
@@ -81,16 +102,6 @@ class Schedule:
         )
 
     __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def reading(self) -> Reading:
-        """Return what the policy knew, and how instants, uplinks and estimates were read."""
-        return Reading(
-            same_time=self.same_time,
-            knowledge=self.knowledge,
-            saturation=self.saturation,
-            kill_at_estimate=self.kill_at_estimate,
-        )
 
     @property
     def complete(self) -> bool:
@@ -183,11 +194,8 @@ class Schedule:
             finish=self.finish[rows],
             counts=self.counts[rows],
             t0=float(workload.submit.min()),
-            saturation=self.saturation,
+            reading=self.reading,
             policy=self.policy,
-            kill_at_estimate=self.kill_at_estimate,
-            same_time=self.same_time,
-            knowledge=self.knowledge,
             notes=(*self.notes, f"{len(rows)} of {counted(len(self), 'job')}"),
         )
 
@@ -354,7 +362,7 @@ def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
     said = [*schedule.notes]
-    said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != Reading() else []
+    said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != USUAL else []
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
     said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []

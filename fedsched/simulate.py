@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedsched.engine.codes import SameTime, Saturation
 from fedsched.engine.pack import checked_caps, pack
+from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import RunningJobs, Simulation, start_of
-from fedsched.errors import TraceError, unknown_name
+from fedsched.errors import TraceError
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
-from fedsched.schedule import Schedule
-from fedsched.text import counted
+from fedsched.reading import USUAL, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from fedsched.engine.arrays import Problem
     from fedsched.federation import Federation
+    from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
-__all__ = ["POLICIES", "ListHeuristic", "OnlinePolicy", "Policy", "Rules", "RunningJobs", "prepare", "simulate"]
-
-KNOWLEDGE = ("estimate", "runtime")
-
-
-def _choice(kind: str, value: str, known: tuple[str, ...]) -> str:
-    if value not in known:
-        raise unknown_name(kind, value, known)
-    return value
-
-
-def _as_planned(workload: Workload, *, knowledge: str, kill_at_estimate: bool) -> Workload:
-    # Policies look at estimates; where plans may know run times, these are the estimates.
-    if knowledge == "estimate":
-        return workload
-    known = np.minimum(workload.runtime, workload.estimate) if kill_at_estimate else workload.runtime
-    return replace(workload, estimate=known)
+__all__ = [
+    "POLICIES", "ListHeuristic", "OnlinePolicy", "Policy", "Reading", "Rules", "RunningJobs", "prepare", "simulate",
+]  # fmt: skip
 
 
 def prepare(
@@ -49,10 +34,11 @@ def prepare(
     policy: str | Policy = "easy",
     *,
     placement: str | None = None,
-    same_time: str = "batch",
-    saturation: str = "dynamic",
-    knowledge: str = "estimate",
-    kill_at_estimate: bool = False,
+    reading: Reading = USUAL,
+    same_time: str | None = None,
+    saturation: str | None = None,
+    knowledge: str | None = None,
+    kill_at_estimate: bool | None = None,
     caps: NDArray[np.int64] | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
@@ -63,30 +49,45 @@ def prepare(
     """
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
-    _choice("knowledge", knowledge, KNOWLEDGE)
-    t0 = start_of("simulate", t0, running)
-    seen = _as_planned(workload, knowledge=knowledge, kill_at_estimate=kill_at_estimate)
+    reading = reading.but(
+        same_time=same_time, saturation=saturation, knowledge=knowledge, kill_at_estimate=kill_at_estimate
+    ).settled("simulate")
     chosen = policy_named(policy, placement=placement)
-    if isinstance(chosen, ListHeuristic):
+    t0 = start_of("simulate", t0, running)
+    rows = () if running is None else tuple(running.rows.tolist())
+    problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
+    return begun(workload, cluster, chosen, problem, reading, caps, running)
+
+
+def begun(
+    workload: Workload,
+    cluster: Federation,
+    policy: Policy,
+    problem: Problem,
+    reading: Reading,
+    caps: NDArray[np.int64] | None = None,
+    running: RunningJobs | None = None,
+) -> Simulation:
+    """Return the run of a policy over jobs and nodes that are packed already."""
+    seen = reading.seen(workload)
+    if isinstance(policy, ListHeuristic):
         if caps is not None:
             caps = checked_caps(caps, len(workload), len(cluster.groups))
-        rules = chosen.rules(seen, cluster, caps=caps, t0=t0, running=running)
+        rules = policy.rules(seen, cluster, caps=caps, t0=problem.t0, running=running)
     else:
-        rules = chosen.rules(seen, cluster)
-    problem = pack(
-        workload,
-        cluster,
-        same_time=SameTime[_choice("same_time", same_time, ("batch", "sequential")).upper()],
-        saturation=Saturation[_choice("saturation", saturation, ("dynamic", "static")).upper()],
-        knowledge=knowledge,
-        kill_at_estimate=kill_at_estimate,
-        t0=t0,
-        running=() if running is None else tuple(running.rows.tolist()),
-    )
-    run = Simulation(workload, cluster, rules, problem, caps=caps, running=running)
-    if isinstance(chosen, OnlinePolicy):
-        chosen.planner(run)
+        rules = policy.rules(seen, cluster)
+    plan = plan_of_rules(workload, cluster, rules, problem, caps=caps)
+    run = Simulation(workload, cluster, problem, plan, reading=reading, description=str(rules), running=running)
+    if isinstance(policy, OnlinePolicy):
+        policy.planner(run)
     return run
+
+
+def to_the_end(run: Simulation, progress: Callable[[int, int], None] | None = None) -> Schedule:
+    """Return the schedule of a run that goes on to its end, or until Ctrl-C."""
+    with contextlib.suppress(KeyboardInterrupt):
+        run.advance(progress=progress)
+    return run.schedule()
 
 
 def simulate(
@@ -95,10 +96,11 @@ def simulate(
     policy: str | Policy = "easy",
     *,
     placement: str | None = None,
-    same_time: str = "batch",
-    saturation: str = "dynamic",
-    knowledge: str = "estimate",
-    kill_at_estimate: bool = False,
+    reading: Reading = USUAL,
+    same_time: str | None = None,
+    saturation: str | None = None,
+    knowledge: str | None = None,
+    kill_at_estimate: bool | None = None,
     caps: NDArray[np.int64] | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
@@ -116,13 +118,17 @@ def simulate(
         `OnlinePolicy`, plans anew on the way.
     placement
         A name of `PLACEMENTS` in place of the policy's own.
+    reading
+        How the model's open choices are made, as one: another schedule's, or a `Reading` of your own.
     same_time
-        "batch": all finishes of an instant, then its submissions, then one dispatch pass. "sequential": one event
-        at a time, a pass after each.
+        "batch" unless the reading says otherwise: all finishes of an instant, then its submissions, then one dispatch
+        pass. "sequential": one event at a time, a pass after each.
     saturation
-        "dynamic": rates follow the load of the uplinks. "static": a job's rate is fixed at its start.
+        "dynamic" unless the reading says otherwise: rates follow the load of the uplinks. "static": a job's rate is
+        fixed at its start.
     knowledge
-        "estimate": plans see what users asked for. "runtime": they see true run times (clairvoyant).
+        "estimate" unless the reading says otherwise: plans see what users asked for. "runtime": they see true run times
+        (clairvoyant).
     kill_at_estimate
         A job runs min(runtime, estimate).
     caps
@@ -143,6 +149,7 @@ def simulate(
         cluster,
         policy,
         placement=placement,
+        reading=reading,
         same_time=same_time,
         saturation=saturation,
         knowledge=knowledge,
@@ -151,28 +158,4 @@ def simulate(
         t0=t0,
         running=running,
     )
-    with contextlib.suppress(KeyboardInterrupt):
-        run.advance(progress=progress)
-    notes = (
-        ()
-        if run.done
-        else (f"interrupted at {run.time:g} s: {run.finished} of {counted(len(workload), 'job')} finished",)
-    )
-    state = run.state
-    over = state.finish <= run.time
-    return Schedule(
-        workload=workload,
-        federation=cluster,
-        start=state.start,
-        finish=state.finish if run.done else np.where(over, state.finish, np.nan),
-        counts=state.counts,
-        t0=run.problem.t0,
-        saturation=saturation,
-        policy=run.description,
-        kill_at_estimate=kill_at_estimate,
-        same_time=same_time,
-        knowledge=knowledge,
-        loss_of_capacity=run.loss_of_capacity,
-        saturated_seconds=run.saturated_seconds,
-        notes=notes,
-    )
+    return to_the_end(run, progress)

@@ -14,7 +14,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import cli, policies
-from fedsched.cli.app import build_app
+from fedsched.cli.app import arguments_of, build_app
 from fedsched.metrics import METRICS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,7 +105,7 @@ def test_commands_have_the_options_that_pages_give_them() -> None:
     """Tests that each option that a page writes behind a command is one of that command."""
     app = build_app()
     options = {
-        command: {name for argument in app[command].assemble_argument_collection() for name in argument.names}
+        command: {name for argument in arguments_of(app, command) for name in argument.names}
         for command in cli.COMMANDS
     }
     mentioned = [(name_of(page), *pair) for page in EVERY_PAGE for pair in mentioned_in(page)]

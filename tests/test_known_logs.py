@@ -36,7 +36,7 @@ def test_the_table_is_well_formed() -> None:
     assert len({entry.fingerprint for entry in known.KNOWN_LOGS}) == len(known.KNOWN_LOGS)
     for entry in known.KNOWN_LOGS:
         assert entry.nodes > 0
-        assert len({it.reading for it in entry.schedules}) == len(entry.schedules)
+        assert len({it.recipe for it in entry.schedules}) == len(entry.schedules)
         for text in (entry.fingerprint, *(it.start_hash for it in entry.schedules)):
             assert re.fullmatch("[0-9a-f]{12}", text)
 
@@ -81,7 +81,7 @@ def test_a_fingerprint_sees_every_job_and_no_numbering(log: fs.Workload) -> None
 def test_an_unknown_log_is_run_under_every_reading(log: fs.Workload, tmp_path: Path) -> None:
     """Tests that a log that nobody published gets hashes and the independent judge's verdict."""
     checks = known.plan_checks(written(log, tmp_path / "own.swf"))
-    assert [check.reading for check in checks] == list(known.ALL_READINGS)
+    assert [check.recipe for check in checks] == list(known.ALL_RECIPES)
     for check in checks:
         outcome = known.run_check(check)
         assert outcome.passed
@@ -100,7 +100,7 @@ def test_a_difference_is_reported(
 
     def table(wrong: int | None) -> tuple[known.KnownLog, ...]:
         schedules = tuple(
-            known.KnownSchedule(it.reading, "0" * 12 if k == wrong else it.start_hash, "someone")
+            known.KnownSchedule(it.recipe, "0" * 12 if k == wrong else it.start_hash, "someone")
             for k, it in enumerate(right)
         )
         return (known.KnownLog("own", 16, known.fingerprint(known.cleaned(copy, 16)), "here", schedules),)
@@ -159,7 +159,7 @@ def test_known_schedules_of_archive_logs(name: str, traces_dir: Path) -> None:
 def test_known_schedules_of_another_simulator(name: str, oracles_dir: Path) -> None:
     """Tests that pyss's output is recognised, and the sequential reading gives the hash of its waits."""
     log = known.read_raw(str(oracles_dir / f"KTH-SP2.pyss-{name}.swf.gz"))
-    checks = {check.reading: check for check in known.plan_checks(log)}
+    checks = {check.recipe: check for check in known.plan_checks(log)}
     reading = {
         "easy": known.EASY_SEQUENTIAL,
         "easy-clairvoyant": known.EASY_CLAIRVOYANT,

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.lower import KNOWLEDGE, lower_bounds
+from fedsched.bounds.lower import lower_bounds
 from fedsched.bounds.model import build
 from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import relax
+from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import MissingExtraError, TraceError, unknown_name
+from fedsched.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
 from fedsched.values import is_number, origin, whole
 
@@ -105,8 +107,9 @@ def exact(
     workers: int = 2,
     seed: int = 0,
     t0: float | None = None,
-    knowledge: str = "runtime",
-    kill_at_estimate: bool = False,
+    reading: Reading = CLAIRVOYANT,
+    knowledge: str | None = None,
+    kill_at_estimate: bool | None = None,
     caps: NDArray[np.int64] | None = None,
 ) -> ExactAnswer:
     """Return the best schedule of a small problem, or the best found in the time, with a proven bound.
@@ -126,7 +129,7 @@ def exact(
     workers, seed
         Threads of the solver, and what its choices are drawn by. The proven optimum does not depend on them; which of
         several best schedules is returned may.
-    t0, knowledge, kill_at_estimate, caps
+    t0, reading, knowledge, kill_at_estimate, caps
         As in `lower_bounds`.
     """
     if objective not in OBJECTIVES:
@@ -136,10 +139,9 @@ def exact(
     chosen = {"makespan": (1.0, 0.0), "energy": (0.0, 1.0)}.get(objective) or weights or (1.0, 0.0)
     if min(chosen) < 0 or not np.isfinite(chosen).all() or max(chosen) == 0:
         raise ValueError(f"exact: weights={chosen}; both must be finite and at least 0, and one of them above 0.")
-    task = _task(workload, federation, t0, knowledge, kill_at_estimate, caps, seconds, workers, seed)
-    bounds = lower_bounds(
-        workload, federation, t0=t0, knowledge=knowledge, kill_at_estimate=kill_at_estimate, caps=caps
-    )  # fmt: skip
+    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate).settled("exact")
+    task = _task(workload, federation, t0, reading, caps, seconds, workers, seed)
+    bounds = lower_bounds(workload, federation, t0=t0, reading=reading, caps=caps)
     best = min(heuristic_starts(task.workload, federation, task.relaxation, caps), key=lambda s: task.cost(s, chosen))
     # A better schedule costs less than the best known one, of which T alone costs so much a second.
     per_second = chosen[0] + chosen[1] * task.relaxation.idle_total
@@ -168,8 +170,9 @@ def exact_front(
     workers: int = 2,
     seed: int = 0,
     t0: float | None = None,
-    knowledge: str = "runtime",
-    kill_at_estimate: bool = False,
+    reading: Reading = CLAIRVOYANT,
+    knowledge: str | None = None,
+    kill_at_estimate: bool | None = None,
     caps: NDArray[np.int64] | None = None,
 ) -> ExactFront:
     """Return the whole Pareto front of makespan and energy of a tiny problem, without contention.
@@ -185,11 +188,12 @@ def exact_front(
         Stop after so many points of the front.
     seconds
         For each run of the solver; a point costs two.
-    workers, seed, t0, knowledge, kill_at_estimate, caps
+    workers, seed, t0, reading, knowledge, kill_at_estimate, caps
         As in `exact`.
     """
     whole("exact_front", "points", points, least=1)
-    task = _task(workload, federation, t0, knowledge, kill_at_estimate, caps, seconds, workers, seed)
+    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate).settled("exact_front")
+    task = _task(workload, federation, t0, reading, caps, seconds, workers, seed)
     some = heuristic_starts(task.workload, federation, task.relaxation, caps)
     scale = max(schedule.makespan for schedule in some)
     rows: list[tuple[float, float]] = []
@@ -229,8 +233,7 @@ def _task(
     workload: Workload,
     federation: Federation,
     t0: float | None,
-    knowledge: str,
-    kill_at_estimate: bool,
+    reading: Reading,
     caps: NDArray[np.int64] | None,
     seconds: float,
     workers: int,
@@ -238,19 +241,16 @@ def _task(
 ) -> _Task:
     """Return the problem, checked."""
     require_solver()
-    if knowledge not in KNOWLEDGE:
-        raise unknown_name("knowledge", knowledge, KNOWLEDGE)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to schedule.")
     whole("exact", "workers", workers, least=1)
     whole("exact", "seed", seed, least=0, most=LARGEST_SEED)
     if not is_number(seconds) or not seconds > 0:
         raise ValueError(f"exact: seconds={seconds!r} must be finite and above 0.")
-    runtime = np.minimum(workload.runtime, workload.estimate) if kill_at_estimate else workload.runtime
-    runtime = workload.estimate if knowledge == "estimate" else runtime
-    given = origin("exact", t0)
-    begin = float(workload.submit.min()) if given is None else given
-    relaxation = relax(workload, federation, t0=begin, runtime=runtime, caps=caps, apart=True)
+    runtime = reading.planned(workload)
+    problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
+    limits = caps_table(workload, federation, caps)
+    relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True)
     return _Task(replace(workload, runtime=runtime), federation, relaxation)
 
 

@@ -14,7 +14,9 @@ from fedsched.bounds import closed
 from fedsched.bounds.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down
 from fedsched.bounds.trivial import is_telling
+from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import TraceError, unknown_name
+from fedsched.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
 from fedsched.values import origin, whole
 
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from fedsched.workload import Workload
 
 METHODS = ("auto", "lp", "lagrangian", "closed")
-KNOWLEDGE = ("runtime", "estimate")
 LP_JOBS = 1000  # above, `auto` takes the Lagrangian over classes
 
 
@@ -36,8 +37,9 @@ def lower_bounds(
     federation: Federation,
     *,
     t0: float | None = None,
-    knowledge: str = "runtime",
-    kill_at_estimate: bool = False,
+    reading: Reading = CLAIRVOYANT,
+    knowledge: str | None = None,
+    kill_at_estimate: bool | None = None,
     caps: NDArray[np.int64] | None = None,
     method: str = "auto",
     seconds: float | None = None,
@@ -50,8 +52,11 @@ def lower_bounds(
         The jobs, and what they run on.
     t0
         The time's origin: no job starts before it. The earliest submit when not given.
+    reading
+        Of a schedule or search: what is known and whether jobs are killed makes the run times that are bounded.
     knowledge
-        "runtime": bounds on what schedules cost. "estimate": on what they would if every job took its estimate.
+        "runtime" unless the reading says otherwise: bounds on what schedules cost. "estimate": on what they would if
+        every job took its estimate.
     kill_at_estimate
         A job runs min(runtime, estimate).
     caps
@@ -63,24 +68,24 @@ def lower_bounds(
         When solvers are to stop, those of a front's points included: what they have not found by then, closed forms
         must do. By default they take what they need.
     """
-    until = math.inf if seconds is None else time.perf_counter() + seconds
-    for kind, value, known in (("knowledge", knowledge, KNOWLEDGE), ("method of bounds", method, METHODS)):
-        if value not in known:
-            raise unknown_name(kind, value, known)
+    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate).settled("lower_bounds")
+    if method not in METHODS:
+        raise unknown_name("method of bounds", method, METHODS)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
-    runtime = np.minimum(workload.runtime, workload.estimate) if kill_at_estimate else workload.runtime
-    relaxation = relax(
-        workload,
-        federation,
-        t0=float(workload.submit.min() if t0 is None else t0),
-        runtime=workload.estimate if knowledge == "estimate" else runtime,
-        caps=caps,
-    ).clocked()
+    problem = pack(workload, federation, reading=reading, t0=t0)
+    relaxation = relax(problem, caps_table(workload, federation, caps), workload.id, runtime=reading.planned(workload))
+    found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
+    return replace(found, watts_assumed=federation.watts_assumed)
+
+
+def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", seconds: float | None = None) -> LowerBounds:
+    """Return the bounds that a relaxation proves, on what a clock would measure."""
+    until = math.inf if seconds is None else time.perf_counter() + seconds
     if method == "auto":
-        method = "lp" if len(workload) <= LP_JOBS else "lagrangian"
-    return replace(_bounds_of(Prover(relaxation, method, until)), watts_assumed=federation.watts_assumed)
+        method = "lp" if relaxation.tasks.size <= LP_JOBS else "lagrangian"
+    return _bounds_of(Prover(relaxation.clocked(), method, until))
 
 
 class Prover:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.reading import CLAIRVOYANT
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -30,12 +32,12 @@ def realised(
     notes = ("the exact model's schedule",)
     if relaxation.uncontended:
         return Schedule(workload=workload, federation=federation, start=start, finish=finish, counts=counts,
-                        t0=relaxation.t0, policy="exact", same_time="batch", knowledge="runtime",
+                        t0=relaxation.t0, policy="exact", reading=CLAIRVOYANT,
                         saturated_seconds=0.0, notes=notes)  # fmt: skip
     # With contention jobs may take longer, and those behind them start later: the event loop knows how much.
     rules = Rules(order=order, dispatch="strict", placement="powerful")
     open_to_all = replace(workload, submit=np.maximum(start, 0.0), allowed=None)
-    run = simulate(open_to_all, federation, rules, knowledge="runtime", caps=counts, t0=relaxation.t0)
+    run = simulate(open_to_all, federation, rules, reading=CLAIRVOYANT, caps=counts, t0=relaxation.t0)
     # (What idles beside a waiting job was counted as if nobody waited.)
     return replace(run, workload=workload, policy="exact", notes=notes, loss_of_capacity=math.nan)
 

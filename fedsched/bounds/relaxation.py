@@ -18,8 +18,7 @@ from fedsched.errors import InfeasibleError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.engine.arrays import Problem
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -97,80 +96,75 @@ _PER_JOB = ("release", "late", "tasks", "duration", "usable", "caps", "single")
 
 
 def relax(
-    workload: Workload,
-    federation: Federation,
+    problem: Problem,
+    limits: tuple[Ints, Ints],
+    ids: Ints,
     *,
-    t0: float,
     runtime: Floats,
-    caps: NDArray[np.int64] | None = None,
     apart: bool = False,
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
-    With `apart`, groups that some job may not use freely are classes of their own: nodes of a class can then be given
-    out group by group in any way.
+    `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely are
+    classes of their own: nodes of a class can then be given out group by group in any way.
     """
-    from fedsched.engine.pack import caps_table
-
-    groups = federation.groups
-    rows, row_of = caps_table(workload, federation, caps)
-    enough = np.minimum(np.array([group.count for group in groups]), workload.tasks[:, None])
-    restricted = np.any(rows[row_of] < enough, axis=0)
-    kind_of = [
-        (1.0 / group.speed, group.busy_watts, group.idle_watts, g if apart and restricted[g] else -1)
-        for g, group in enumerate(groups)
-    ]
+    groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
+    restricted = np.any(rows[row_of] < np.minimum(groups.nodes, problem.tasks[:, None]), axis=0)
+    own = [g if apart and restricted[g] else -1 for g in range(groups.nodes.size)]
+    kind_of = list(
+        zip(groups.slowdown.tolist(), groups.busy_watts.tolist(), groups.idle_watts.tolist(), own, strict=True)
+    )
     kinds = sorted(set(kind_of))
     class_of = np.array([kinds.index(kind) for kind in kind_of])
     member = class_of[:, None] == np.arange(len(kinds))  # group × class
     class_caps = (rows @ member)[row_of]
     slowdown, class_slowdown = np.unique([kind[0] for kind in kinds], return_inverse=True)
-    sigma = workload.compute_fraction[:, None]
+    sigma = problem.sigma[:, None]
     duration = runtime[:, None] * (sigma * slowdown + (1.0 - sigma))
 
-    cluster = np.array(federation.group_cluster)
-    per_cluster = np.stack([rows[:, cluster == k].sum(axis=1) for k in range(len(federation.clusters))], axis=1)
-    release = np.maximum(workload.submit, t0) - t0
-    silent = (workload.task_bandwidth == 0) | (workload.tasks == 1)
+    clusters = groups.uplink.size
+    per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
+    release = np.maximum(problem.submit, t0) - t0
+    silent = (problem.bandwidth == 0) | (problem.tasks == 1)
     return Relaxation(
         t0=t0,
-        tick=TICKS * float(np.spacing(_last_instant(workload, duration, t0))),
+        tick=TICKS * float(np.spacing(_last_instant(problem, duration))),
         release=release,
-        late=np.maximum(t0 - workload.submit, 0.0),
-        tasks=np.array(workload.tasks),
+        late=np.maximum(t0 - problem.submit, 0.0),
+        tasks=np.array(problem.tasks),
         slowdown=slowdown,
         duration=duration,
-        usable=_usable_modes(workload, duration, class_caps, class_slowdown, slowdown.size),
-        nodes=np.array([group.count for group in groups]) @ member,
+        usable=_usable_modes(problem.tasks, ids, duration, class_caps, class_slowdown, slowdown.size),
+        nodes=groups.nodes @ member,
         caps=class_caps,
         class_slowdown=class_slowdown.astype(np.int64),
         group_class=class_of,
         busy_watts=np.array([kind[1] for kind in kinds]),
         idle_watts=np.array([kind[2] for kind in kinds]),
-        single=per_cluster.max(axis=1)[row_of] >= workload.tasks,
-        uncontended=bool(silent.all()) or all(np.isinf(cluster.uplink) for cluster in federation.clusters),
+        single=per_cluster.max(axis=1)[row_of] >= problem.tasks,
+        uncontended=bool(silent.all()) or bool(np.isinf(groups.uplink).all()),
     )
 
 
-def _last_instant(workload: Workload, duration: Floats, t0: float) -> float:
+def _last_instant(problem: Problem, duration: Floats) -> float:
     """Return an instant by which any schedule ends whose machine does not idle, twice over for contention."""
     longest = duration.max(axis=1)
-    return abs(max(t0, float(workload.submit.max()))) + 2.0 * float(longest.sum())
+    return abs(max(problem.t0, float(problem.submit.max()))) + 2.0 * float(longest.sum())
 
 
 def _usable_modes(
-    workload: Workload, duration: Floats, caps: Ints, class_slowdown: Ints, slowdowns: int
+    tasks: Ints, ids: Ints, duration: Floats, caps: Ints, class_slowdown: Ints, slowdowns: int
 ) -> NDArray[np.bool_]:
     """Return which modes (job, v) have enough nodes, and no larger set that takes no longer."""
     room = np.stack([caps[:, class_slowdown <= v].sum(axis=1) for v in range(slowdowns)], axis=1)
-    short = np.flatnonzero(room[:, -1] < workload.tasks)
+    short = np.flatnonzero(room[:, -1] < tasks)
     if short.size:
         row = int(short[0])
         raise InfeasibleError(
-            f"Job {workload.id[row]}: tasks={workload.tasks[row]} exceeds the {room[row, -1]} nodes that the "
+            f"Job {ids[row]}: tasks={tasks[row]} exceeds the {room[row, -1]} nodes that the "
             "federation, its caps and its allowed clusters leave; drop it, loosen them or use a larger federation."
         )
-    enough = room >= workload.tasks[:, None]
+    enough = room >= tasks[:, None]
     pointless = np.zeros_like(enough)
     pointless[:, :-1] = duration[:, 1:] <= duration[:, :-1]  # the next set is larger and costs no time
     return np.asarray(enough & ~pointless)

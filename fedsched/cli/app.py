@@ -18,6 +18,8 @@ from fedsched.cli.shared import NotTakenError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cyclopts.argument import Argument
+
 SUMMARY = "Schedule parallel jobs on one cluster or a federation: simulate policies, search plans."
 EPILOGUE = "More on a command, with examples that run: fedsched COMMAND --help."
 
@@ -64,6 +66,11 @@ def _with_settings(app: App, tokens: tuple[str, ...], found: settings.Settings) 
         if fewer == found:
             raise
     return _with_settings(app, tokens, fewer)
+
+
+def arguments_of(app: App, command: str) -> list[Argument]:
+    """Return a command's arguments and options; those that stand in groups one by one."""
+    return [one for one in app[command].assemble_argument_collection(parse_docstring=True) if one.name != "*"]
 
 
 def examples_of(function: Callable[..., object]) -> list[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     facts_of,
-    load_federation,
     load_workload,
     number_text,
     print_json,
@@ -16,6 +15,7 @@ from fedsched.cli.shared import (
     say,
     stopwatch,
 )
+from fedsched.reading import CLAIRVOYANT, in_words
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -24,18 +24,14 @@ if TYPE_CHECKING:
 
 
 def command(
-    trace: options.Trace,
+    trace: options.Trace = None,
     /,
     *,
-    from_: options.From = None,
-    federation: options.Federation = None,
-    nodes: options.Nodes = None,
-    uplink: options.Uplink = (),
-    communication: options.Communication = None,
-    head: options.Head = None,
+    scenario: options.Scenario = None,
+    log: groups.Log = groups.LOG,
+    machine: groups.Machine = groups.MACHINE,
     submits: options.Submits = "keep",
-    knowledge: options.Knowledge = "runtime",
-    kill_at_estimate: options.KillAtEstimate = False,
+    reading: groups.Known = groups.KNOWN,
     method: Literal["auto", "lp", "lagrangian", "closed"] = "auto",
     points: int = 5,
     json: options.Json = False,
@@ -56,17 +52,16 @@ def command(
     from dataclasses import replace
 
     from fedsched.bounds import lower_bounds
-    from fedsched.reading import Reading, in_words
 
-    reading = in_words(submits, Reading(knowledge=knowledge, kill_at_estimate=kill_at_estimate))
-    workload = load_workload(trace, head, kind=from_, communication=communication)
-    cluster = load_federation(federation, nodes, workload, uplink=uplink)
+    asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, usual=CLAIRVOYANT)
+    groups.say_unused(scenario, asked, "bounds")
+    told = in_words(submits, asked.reading)
+    workload = load_workload(asked.jobs, asked.seed)
+    cluster = asked.cluster(workload)
     if submits == "now" and len(workload):
         workload = replace(workload, submit=workload.submit * 0 + workload.submit.min())
     with stopwatch() as taken:
-        bounds = lower_bounds(
-            workload, cluster, knowledge=knowledge, kill_at_estimate=kill_at_estimate, method=method
-        )  # fmt: skip
+        bounds = lower_bounds(workload, cluster, reading=asked.reading, method=method)
         front = bounds.front(points).tolist()
         seconds = taken()
     if json:
@@ -76,7 +71,7 @@ def command(
                 "federation": cluster.name,
                 "jobs": len(workload),
                 **reading_of(workload, cluster),
-                "reading": reading,
+                "reading": told,
                 "method": bounds.method,
                 "bounds": _telling(bounds),
                 "penalty": bounds.penalty,
@@ -85,7 +80,7 @@ def command(
             }
         )
         return 0
-    say(f"Reading: {reading}.")
+    say(f"Reading: {told}.")
     _print(bounds, front, cluster)
     for line in facts_of(workload, cluster):
         say(line)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     CHECK_FAILED,
     INTERRUPTED,
@@ -16,7 +16,6 @@ from fedsched.cli.shared import (
     check_output,
     chosen_executor,
     file_labels,
-    load_federation,
     load_workload,
     print_json,
     progress_bar,
@@ -24,10 +23,11 @@ from fedsched.cli.shared import (
     say,
     written,
 )
+from fedsched.reading import CLAIRVOYANT
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from fedsched.comparison.instances import Comparable
     from fedsched.comparison.record import Blocks, Comparison
@@ -36,12 +36,9 @@ if TYPE_CHECKING:
 
 def command(
     *traces: options.Traces,
-    from_: options.From = None,
-    federation: options.Federations = (),
-    nodes: options.Nodes = None,
-    uplink: options.Uplink = (),
-    communication: options.Communication = None,
-    head: options.Head = None,
+    scenario: options.Scenario = None,
+    log: groups.Log = groups.LOG,
+    machine: groups.Machines = groups.MACHINES,
     package: int | None = None,
     method: tuple[str, ...] = ("memetic", "ga", "easy", "fcfs"),
     objective: options.Objectives = ("makespan",),
@@ -50,9 +47,7 @@ def command(
     seconds: options.Seconds = None,
     baseline: tuple[str, ...] = (),
     submits: options.Submits = "now",
-    knowledge: options.Knowledge = "runtime",
-    saturation: options.Saturation = "dynamic",
-    kill_at_estimate: options.KillAtEstimate = False,
+    reading: groups.Reading = groups.READING,
     workers: options.Workers = 1,
     executor: options.Executor = None,
     against: str | None = None,
@@ -107,7 +102,7 @@ def command(
 
     check_output(out, (".jsonl",), what="a list of runs")
     check_output(report, (".html",), what="a report")
-    check_apart((*traces, *federation), {"--out": out, "--report": report})
+    check_apart((*traces, scenario, *machine.federation), {"--out": out, "--report": report})
     check_names(method)
     check_alpha(alpha)
     if seeds < 1:
@@ -118,21 +113,7 @@ def command(
     if evaluations is None and seconds is None and not simulated:
         raise ValueError("compare: a search needs a budget; give --evaluations, --seconds or both.")
     budget = Budget(1 if simulated else evaluations, seconds)
-    reading = {
-        "submits": submits, "knowledge": knowledge, "saturation": saturation, "kill_at_estimate": kill_at_estimate,
-    }  # fmt: skip
-    instances = instances_of(
-        traces,
-        federation,
-        nodes,
-        head,
-        package,
-        objective,
-        reading,
-        kind=from_,
-        uplink=uplink,
-        communication=communication,
-    )
+    instances = instances_of(traces, scenario, log, machine, reading, package, objective, submits)
     total = len(instances) * len(method) * seeds
     done = 0
     with progress_bar("compare", unit="runs") as bar, chosen_executor(executor, workers) as chosen:
@@ -178,50 +159,51 @@ def command(
 
 def instances_of(
     traces: Sequence[Path],
-    federations: Sequence[Path],
-    nodes: int | None,
-    head: int | None,
+    scenario: Path | None,
+    log: groups.Log,
+    machines: groups.Machines,
+    reading: groups.Reading,
     package: int | None,
     objectives: tuple[str, ...],
-    reading: Mapping[str, Any],
-    *,
-    kind: str | None = None,
-    uplink: Sequence[str] = (),
-    communication: str | None = None,
+    submits: str,
 ) -> list[Comparable]:
     """Return an instance for every log, or package of it, and federation; and those of other simulators."""
     from fedsched.compare import GangInstance, Instance, MarketInstance
     from fedsched.search.objectives import Objectives
 
-    if not traces:
-        raise ValueError("compare: name at least one log, e.g. sample.")
+    if not traces and scenario is None:
+        raise ValueError("compare: name at least one log, e.g. sample, or give --scenario FILE.")
     if package is not None and package < 1:
         raise ValueError(f"--package={package} must be at least 1.")
     others = {"gang": GangInstance, "market": MarketInstance}
     found: list[Comparable] = [others[str(trace)](str(trace), objectives) for trace in traces if str(trace) in others]
-    traces = [trace for trace in traces if str(trace) not in others]
-    if not traces:
-        usual = Instance.__dataclass_fields__
-        given = [option for option, value in reading.items() if value != usual[option].default]
+    logs = [trace for trace in traces if str(trace) not in others]
+    if traces and not logs:
+        given = [option for option, value in reading.given().items() if value != getattr(CLAIRVOYANT, option)]
+        given += ["submits"] * (submits != "now")
         if given:
             name = given[0].replace("_", "-")
             raise NotTakenError(given, f"--{name} says how a log's jobs are read; gang and market draw their own.")
-    if traces:
-        Objectives.of(objectives)
-    labels = file_labels(traces)
-    one = [(federations[0] if federations else None, "")]
-    for trace, label in zip(traces, labels, strict=True):
-        workload = load_workload(trace, head, kind=kind, communication=communication)
+        return found
+    Objectives.of(objectives)
+    wanted: list[Path | None] = [*logs] or [None]
+    asked = [groups.scenario_of(scenario, one, log=log, reading=reading, usual=CLAIRVOYANT) for one in wanted]
+    groups.say_unused(scenario, asked[0], "compare")
+    labels = file_labels(logs) if logs else [asked[0].name or Path(scenario or "").stem]
+    places = machines.each()
+    where_labels = file_labels(machines.federation) if len(places) > 1 else [""]
+    for one, label in zip(asked, labels, strict=True):
+        workload = load_workload(one.jobs, one.seed)
         size = len(workload) if package is None else package
         if len(workload) < size:
-            raise ValueError(f"{trace}: its {len(workload)} jobs do not fill one package of {package}.")
+            raise ValueError(f"{label}: its {len(workload)} jobs do not fill one package of {package}.")
         parts = [workload.take(range(begin, begin + size)) for begin in range(0, len(workload) - size + 1, size)]
-        for where, where_label in zip(federations, file_labels(federations), strict=True) if federations[1:] else one:
-            machine = load_federation(where, nodes, workload, uplink=uplink)
+        for where, where_label in zip(places, where_labels, strict=True):
+            cluster = where.over(one.machine).cluster(workload)
             base = f"{label} on {where_label}" if where_label else label
             for k, part in enumerate(parts, 1):
                 name = f"{base} {size} #{k}" if len(parts) > 1 else f"{base} {size}"
-                found.append(Instance(name, part, machine, tuple(objectives), **reading))
+                found.append(Instance(name, part, cluster, tuple(objectives), submits=submits, reading=one.reading))
     return found
 
 

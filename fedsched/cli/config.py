@@ -31,6 +31,12 @@ INSTEAD = {
     "initial": {"package"},
     "package": {"initial"},
 }
+# A scenario on the command line is not altered by what the file has for calls without one.
+OF_SCENARIOS = (
+    "from", "sites", "unit", "over-request", "on-error", "head", "sample", "communication", "federation", "nodes",
+    "uplink", "policy", "order", "dispatch", "backfill-order", "placement", "knowledge", "saturation",
+    "kill-at-estimate", "same-time", "seed",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ class Settings:
 
         given = {name.removeprefix("--") for argument in arguments if argument.tokens for name in argument.names}
         table = self.tables.get(commands[0], {}) if commands else {}
-        wanted = {key: value for key, value in table.items() if not {key, *INSTEAD.get(key, ())} & given}
+        wanted = {key: value for key, value in table.items() if not {key, *_instead_of(key)} & given}
         used = {key: value for key, value in wanted.items() if key not in self.left_out}
         if not self.left_out:
             self._say("", used)
@@ -137,6 +143,11 @@ def options_of(app: App, command: str, path: Path) -> list[str]:
 
 def _unknown(path: Path, kind: str, name: str, known: list[str]) -> UnknownNameError:
     return UnknownNameError(f"{path}: {unknown_name(kind, name, known)}")
+
+
+def _instead_of(option: str) -> set[str]:
+    """Return the options that put another one of a file's out of force."""
+    return INSTEAD.get(option, set()) | ({"scenario"} if option in OF_SCENARIOS else set())
 
 
 def _toml(value: object) -> str:

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from fedsched.assumed import assumptions
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     NotTakenError,
     check_apart,
-    load_federation_file,
-    names_shipped,
     print_json,
     reading_of,
     refuse,
@@ -31,7 +29,7 @@ from fedsched.io import (
     write_federation,
 )
 from fedsched.io.atomic import check_writable, is_stdout
-from fedsched.io.examples import example_file
+from fedsched.io.examples import example_file, federation_file, names_shipped
 from fedsched.io.files import STDIN
 from fedsched.text import counted, one_line
 
@@ -43,9 +41,9 @@ ALL_FORMATS = {*FORMATS.values(), *FEDERATION_FORMATS.values()}
 # What tells how a workload is read, and how a federation.
 READINGS = {
     "csv": ("federation",),
-    "swf": ("federation", "over_request", "on_error"),
-    "sacct": ("federation", "over_request", "on_error", "unit"),
-    "batsim": ("federation", "over_request", "on_error"),
+    "swf": ("federation", "sites", "over_request", "on_error"),
+    "sacct": ("federation", "sites", "over_request", "on_error", "unit"),
+    "batsim": ("federation", "sites", "over_request", "on_error"),
 }
 OF_FEDERATIONS = {"sacct": ("unit",)}
 
@@ -66,9 +64,10 @@ def command(
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     to: str | None = None,
     federation: Path | None = None,
-    unit: Literal["cpus", "nodes"] | None = None,
-    over_request: Literal["raise", "cap", "keep"] | None = None,
-    on_error: Literal["raise", "skip"] | None = None,
+    sites: options.Sites = None,
+    unit: options.Unit = None,
+    over_request: options.OverRequest = None,
+    on_error: options.OnError = None,
     lossy: bool = False,
     json: options.Json = False,
 ) -> int:
@@ -86,12 +85,6 @@ def command(
         The target's format where its name does not tell: swf, csv, batsim; toml.
     federation
         The machine the jobs are for (.toml, .xml): wider jobs are dropped; SimGrid's says what a flop takes.
-    unit
-        Whether tasks are the cpus (when not given) or the nodes of Slurm's jobs.
-    over_request
-        What a log's job that ran past its request gets: the request raised (when not given), the run cut, or both kept.
-    on_error
-        Whether a log's malformed line is an error (when not given), or skipped and counted.
     lossy
         Write what the target has a place for; without it a loss of what the model knows is an error.
 
@@ -113,13 +106,14 @@ def command(
     came_from = from_ or _guess(source)
     if came_from not in ALL_FORMATS:
         raise unknown_name("format", came_from, ALL_FORMATS)
-    given = {"federation": federation, "unit": unit, "over_request": over_request, "on_error": on_error}
+    given = {"federation": federation, "sites": sites, "unit": unit, "over_request": over_request, "on_error": on_error}
     readings = OF_FEDERATIONS if into == "toml" else READINGS
     refuse(f"{source} ({came_from}) to {into}", given, readings.get(came_from, ()))
     if into == "toml":
         return _federation(source, target, came_from, unit or "cpus", as_json=json)
     machine = _machine(federation)
-    workload = _workload(source, came_from, machine, unit or "cpus", over_request or "raise", on_error or "raise")
+    how = groups.HowRead(sites=sites, unit=unit, over_request=over_request, on_error=on_error)
+    workload = _workload(source, came_from, machine, how)
     kept, lost = _losses(workload, into)
     if kept is not workload and not lossy:
         raise OutputError(
@@ -180,7 +174,7 @@ def _machine(federation: Path | None) -> _Machine:
     from fedsched.io.simgrid import node_speed
 
     speed = node_speed(federation) if plain_suffix(federation) == ".xml" else None
-    return _Machine(load_federation_file(str(federation)).nodes, speed)
+    return _Machine(federation_file(str(federation)).nodes, speed)
 
 
 def _federation(source: Path, target: Path, kind: str, unit: Literal["cpus", "nodes"], *, as_json: bool) -> int:
@@ -207,31 +201,19 @@ def _workload(
     source: Path,
     kind: str,
     machine: _Machine,
-    unit: Literal["cpus", "nodes"],
-    over_request: Literal["raise", "cap", "keep"],
-    on_error: Literal["raise", "skip"],
+    how: groups.HowRead,
 ) -> Workload:
-    from fedsched.io import batsim, sacct
+    from fedsched.io import batsim
 
+    if kind not in FORMATS.values():
+        raise TraceError(f"{source}: {kind} holds a federation, not jobs; write it to a .toml file.")
     source = example_file("workload", str(source)) if names_shipped(source) else source
-    match kind:
-        case "csv":
-            return _within(read(source, kind, nodes=machine.nodes), machine.nodes)
-        case "swf":
-            return read(source, kind, nodes=machine.nodes, over_request=over_request, on_error=on_error)
-        case "sacct":
-            return sacct.read_sacct(
-                source, nodes=machine.nodes, over_request=over_request, on_error=on_error, unit=unit
-            )
-        case "batsim":
-            return batsim.read_batsim(
-                source,
-                nodes=machine.nodes,
-                over_request=over_request,
-                on_error=on_error,
-                node_speed=machine.node_speed,
-            )
-    raise TraceError(f"{source}: {kind} holds a federation, not jobs; write it to a .toml file.")
+    options = how.log(source).options
+    if kind == "csv":
+        return _within(read(source, kind, nodes=machine.nodes), machine.nodes)
+    if kind == "batsim":
+        return batsim.read_batsim(source, nodes=machine.nodes, node_speed=machine.node_speed, **options)
+    return read(source, kind, nodes=machine.nodes, **options)
 
 
 def _within(workload: Workload, nodes: int | None) -> Workload:

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     CHART_FORMATS,
     check_apart,
@@ -36,7 +36,7 @@ def command(
     what: str = "dimitriadou-karatza-1",
     /,
     *,
-    from_: options.From = None,
+    log: groups.HowRead = groups.HOW_READ,
     scheduler: str | None = None,
     approach: int | None = None,
     local_rate: float | None = None,
@@ -61,7 +61,7 @@ def command(
     head: options.Head = None,
     warmup: float = 0.0,
     replications: int = 10,
-    seed: options.Seed = 0,
+    seed: options.Seed = None,
     gantt: options.Gantt = None,
     json: options.Json = False,
 ) -> int:
@@ -125,6 +125,7 @@ def command(
     """
     from fedsched.gang import GangSystem, presets, simulate
 
+    seed = seed or 0
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_apart((what, arrivals), {"--gantt": gantt})
     of_experiment: dict[str, Any] = {
@@ -141,7 +142,7 @@ def command(
     what = str(Path(what))
     if _is_log(what):
         refuse(what, of_experiment, (*of_system, "completions"))
-        workload = load_workload(what, head, kind=from_)
+        workload = load_workload(replace(log.log(what), head=head))
         defaults: dict[str, Any] = {"grid": "load", "dispatch": "jseq", "routing": "fastest"}
         chosen = defaults | {name: value for name, value in of_system.items() if value is not None}
         if chosen["grid"] == "multi_site" and dispatch is None:
@@ -158,7 +159,7 @@ def command(
     names = [field.name for field in fields(preset)]  # type: ignore[arg-type]
     refuse(what, of_system | of_experiment | of_log, names)
     if arrivals is not None:
-        of_experiment["arrivals"] = load_workload(arrivals, kind=from_).submit
+        of_experiment["arrivals"] = load_workload(log.log(arrivals)).submit
     preset = replace(preset, **{name: value for name, value in of_experiment.items() if value is not None})  # type: ignore[type-var]
     if gantt is not None:
         _draw(preset.run(seed), gantt)

@@ -24,7 +24,7 @@ def command(
     federation: Path | None = None,
     makespan: float | None = None,
     estimates: Literal["exact", "tsafrir"] = "exact",
-    seed: options.Seed = 0,
+    seed: options.Seed = None,
     json: options.Json = False,
 ) -> int:
     """Write a made workload.
@@ -54,9 +54,11 @@ def command(
     fedsched generate lublin --jobs 5000 --nodes 256 --load 0.8 --estimates tsafrir --out made.swf.gz
     """
     from fedsched import generate
-    from fedsched.cli.shared import check_apart, check_output, load_federation, print_json, refuse, say
+    from fedsched.cli.shared import check_apart, check_output, print_json, refuse, say
     from fedsched.io import write
+    from fedsched.scenario import Machine
 
+    seed = seed or 0
     check_output(out, (".swf", ".csv"), what="a workload")
     check_apart((federation,), {"--out": out})
     given = {"nodes": nodes, "load": load, "federation": federation, "makespan": makespan}
@@ -69,7 +71,7 @@ def command(
     elif model == "poisson":
         workload = generate.poisson(jobs, size, load=0.7 if load is None else load, seed=seed)
     else:
-        cluster = load_federation(federation or "example", None)
+        cluster = Machine(federation=str(federation or "example")).cluster()
         optimum = 3600.0 if makespan is None else makespan
         workload, optimum = generate.planted(cluster, jobs=jobs, makespan=optimum, seed=seed)
     if estimates == "tsafrir":

@@ -9,24 +9,33 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import groups, options
 from fedsched.cli.shared import (
-    load_federation_file,
     load_workload,
     print_json,
     print_table,
     reading_of,
+    refuse,
     say,
 )
 
 if TYPE_CHECKING:
     from fedsched.federation import Federation
+    from fedsched.scenario import Log
 
 OF_FEDERATIONS = ("toml", "simgrid")  # a dump of Slurm's, of which both can be read, is a log first
 
 
 def command(
-    source: Path, /, *, from_: Annotated[str | None, Parameter(name="--from")] = None, json: options.Json = False
+    source: Path,
+    /,
+    *,
+    from_: Annotated[str | None, Parameter(name="--from")] = None,
+    sites: options.Sites = None,
+    unit: options.Unit = None,
+    over_request: options.OverRequest = None,
+    on_error: options.OnError = None,
+    json: options.Json = False,
 ) -> int:
     """Say what is in a log or a federation.
 
@@ -43,14 +52,18 @@ def command(
     fedsched info example --json
     """
     from fedsched.federation import Federation
-    from fedsched.io.examples import example_names
+    from fedsched.io.examples import example_names, federation_file
 
+    how = {"sites": sites, "unit": unit, "over_request": over_request, "on_error": on_error}
     if from_ in OF_FEDERATIONS or (from_ is None and _is_file_of_federation(source)):
-        _federation(load_federation_file(source, from_), as_json=json)
+        refuse(f"{source}, a federation,", how, ())
+        _federation(federation_file(source, from_), as_json=json)
     elif from_ is None and (not source.exists() and str(source) in example_names("federation")):
+        refuse(f"{source}, a federation,", how, ())
         _federation(Federation.example(str(source)), as_json=json)
     else:
-        _workload(source, from_, as_json=json)
+        read_so = groups.HowRead(from_=from_, sites=sites, unit=unit, over_request=over_request, on_error=on_error)
+        _workload(read_so.log(source), as_json=json)
     return 0
 
 
@@ -98,8 +111,8 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         say(sentence(facts))
 
 
-def _workload(source: Path, kind: str | None, *, as_json: bool) -> None:
-    workload = load_workload(source, kind=kind, announced=False)
+def _workload(log: Log, *, as_json: bool) -> None:
+    workload = load_workload(log, announced=False)
     if as_json:
         print_json(
             {

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     CHART_FORMATS,
     NotTakenError,
     check_apart,
     check_output,
-    load_federation,
     load_workload,
     number_text,
     print_json,
@@ -68,14 +67,14 @@ def command(
     price_demand: float | None = None,
     file: Path | None = None,
     trace: Path | None = None,
-    from_: options.From = None,
+    log: groups.HowRead = groups.HOW_READ,
     federation: options.Federation = None,
     begin: float = 0.0,
     interval: float = 600.0,
     out: Path | None = None,
     show: bool = False,
     gantt: Path | None = None,
-    seed: options.Seed = 0,
+    seed: options.Seed = None,
     json: options.Json = False,
 ) -> int:
     """Give a batch of jobs priced slots on nodes that their owners use too.
@@ -146,6 +145,7 @@ def command(
 
     if cycles < 1:
         raise ValueError(f"cycles={cycles} must be at least 1.")
+    seed = seed or 0
     check_output(out, (".csv",), what="a table of windows")
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_apart((file, trace, federation), {"--out": out, "--gantt": gantt})
@@ -161,12 +161,12 @@ def command(
     if flow and (file is not None or trace is not None or out is not None or gantt is not None):
         raise ValueError("--flow is of made domains: leave --file, --trace, --out and --gantt out.")
     prices = _prices(price_from, price_demand)
-    own, idle, log, domain = None, None, None, Domain(nodes=nodes, interval=interval, prices=prices)
+    own, idle, traced, domain = None, None, None, Domain(nodes=nodes, interval=interval, prices=prices)
     if file is not None:
         own, idle = read_market(file)
     elif trace is not None:
-        log = load_workload(trace, kind=from_)
-        idle, domain = _idle_time(log, federation, begin, interval)
+        traced = load_workload(log.log(trace))
+        idle, domain = _idle_time(traced, federation, begin, interval)
     if idle is not None and prices is not None:
         idle = idle.priced(prices)
     made = Jobs(jobs=jobs, nodes=tasks, length=length, budget=budget)
@@ -208,7 +208,7 @@ def command(
         write_windows(next(iter(last.values())), out)
     if json:
         plans = {name: _plan(plan) for name, plan in last.items()}
-        about = ({"cleaning": None} if log is None else reading_of(log)) | {"written": written(out, gantt)}
+        about = ({"cleaning": None} if traced is None else reading_of(traced)) | {"written": written(out, gantt)}
         print_json({"cycles": cycles, "means": means, "last": plans} | about)
         return 0
     say(next(iter(last.values())).environment if cycles == 1 else f"{cycles} cycles of {counted(jobs, 'job')}")
@@ -272,9 +272,10 @@ def _idle_time(
     import numpy as np
 
     from fedsched.market import Domain, Environment, Pricing
+    from fedsched.scenario import Machine
     from fedsched.simulate import simulate
 
-    cluster = load_federation(federation, None, workload)
+    cluster = Machine(federation=None if federation is None else str(federation)).cluster(workload)
     plan = simulate(workload, cluster, "easy")
     speed = np.array([group.speed for group in cluster.groups])
     pricing = Pricing(middle=float(np.average(speed, weights=[group.count for group in cluster.groups])))

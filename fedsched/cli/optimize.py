@@ -6,7 +6,7 @@ import sys
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     CHART_FORMATS,
     INTERRUPTED,
@@ -17,7 +17,6 @@ from fedsched.cli.shared import (
     check_output,
     chosen_executor,
     chosen_plan,
-    load_federation,
     load_workload,
     print_json,
     reading_of,
@@ -25,6 +24,7 @@ from fedsched.cli.shared import (
     write_schedule,
     written,
 )
+from fedsched.reading import CLAIRVOYANT
 
 if TYPE_CHECKING:
     from fedsched.result import Result
@@ -32,30 +32,25 @@ if TYPE_CHECKING:
 
 
 def command(
-    trace: options.Trace,
+    trace: options.Trace = None,
     /,
     *,
-    from_: options.From = None,
-    federation: options.Federation = None,
-    nodes: options.Nodes = None,
-    uplink: options.Uplink = (),
-    communication: options.Communication = None,
-    head: options.Head = None,
+    scenario: options.Scenario = None,
+    log: groups.Log = groups.LOG,
+    machine: groups.Machine = groups.MACHINE,
     objective: options.Objectives = (),
     method: str = "auto",
     seconds: options.Seconds = None,
     evaluations: options.Evaluations = None,
     target: float | None = None,
-    seed: options.Seed = 0,
+    seed: options.Seed = None,
     threads: int = 1,
     islands: int | None = None,
     workers: options.Workers = 1,
     executor: options.Executor = None,
     package: int | None = None,
     submits: options.Submits = "now",
-    knowledge: options.Knowledge = "runtime",
-    saturation: options.Saturation = "dynamic",
-    kill_at_estimate: options.KillAtEstimate = False,
+    reading: groups.Reading = groups.READING,
     choose: options.Choose = "knee",
     initial: tuple[Path, ...] = (),
     checkpoint: Path | None = None,
@@ -99,15 +94,18 @@ def command(
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_output(save, (".json",), what="a result")
-    read = (trace, federation, *initial)
-    check_apart(read, {"--out": out, "--gantt": gantt, "--save": save, "--checkpoint": checkpoint})
+    files = {"--out": out, "--gantt": gantt, "--save": save, "--checkpoint": checkpoint}
+    check_apart((trace, scenario, machine.federation, *initial), files)
+    asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, seed=seed, usual=CLAIRVOYANT)
+    check_apart((*groups.files_read(scenario, asked), *initial), files)
     check_choice(choose, objective or method_named(method).objectives)
     for path in initial:
         check_input(path)
     if checkpoint is not None and checkpoint.exists():
         check_input(checkpoint)
-    workload = load_workload(trace, head, kind=from_, communication=communication)
-    cluster = load_federation(federation, nodes, workload, uplink=uplink)
+    groups.say_unused(scenario, asked, "optimize")
+    workload = load_workload(asked.jobs, asked.seed)
+    cluster = asked.cluster(workload)
     former = [Result.load(path, baselines=False) for path in initial]
     with chosen_executor(executor, workers) as chosen:
         result = optimize(
@@ -118,15 +116,13 @@ def command(
             seconds=seconds,
             evaluations=evaluations,
             target=target,
-            seed=seed,
+            seed=asked.seed,
             threads=threads,
             islands=islands,
             executor=chosen,
             package=package,
             submits=submits,
-            knowledge=knowledge,
-            saturation=saturation,
-            kill_at_estimate=kill_at_estimate,
+            reading=asked.reading,
             initial=former,
             checkpoint=checkpoint,
             progress=sys.stderr.isatty(),

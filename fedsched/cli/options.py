@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from fedsched import reading
+
 LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or `sample`."
 FEDERATION_NAMES = "A federation file (.toml, .xml or .sacct), or the name of a shipped one (example, figure-1-5, …)"
 CHOICE = "knee, or an objective's name for the best by it."
@@ -18,7 +20,7 @@ From = Annotated[
 ]
 
 # What to work on. A path, so that a shell completes the names of files; a shipped name goes through as it is.
-Trace = Annotated[Path, Parameter(help=f"A workload file {LOG_FILES} {STDIN}")]
+Trace = Annotated[Path | None, Parameter(help=f"A workload file {LOG_FILES} {STDIN}")]
 MoreTraces = Annotated[Path, Parameter(name="MORE")]
 Traces = Annotated[
     Path,
@@ -26,10 +28,13 @@ Traces = Annotated[
         help=f"Workload files {LOG_FILES} {STDIN} `gang`: that command's scenarios are compared; `market`: its methods."
     ),
 ]
-Federation = Annotated[Path | None, Parameter(help=f"{FEDERATION_NAMES}.")]
-Federations = Annotated[
-    tuple[Path, ...], Parameter(help=f"{FEDERATION_NAMES}; several: one instance of each with each log.")
+Scenario = Annotated[
+    Path | None,
+    Parameter(
+        help="A file that says which jobs, on what machine, under which policy and reading; options overrule it."
+    ),
 ]
+Federation = Annotated[Path | None, Parameter(help=f"{FEDERATION_NAMES}.")]
 Nodes = Annotated[
     int | None,
     Parameter(help="Instead of a federation: one cluster of so many equal nodes. Default: the log's machine."),
@@ -43,20 +48,46 @@ Communication = Annotated[
     Parameter(help="Draw what jobs send, which logs do not tell: a task's median bytes a second, e.g. 10M."),
 ]
 Head = Annotated[int | None, Parameter(help="Only the first so many jobs of each log.")]
+Sample = Annotated[int | None, Parameter(help="Only so many jobs of each log, drawn at random.")]
+Sites = Annotated[
+    Literal["auto", "partition", "none"] | None,
+    Parameter(help="What a log's sites are: its partitions or clusters as it has them (auto), partitions, or none."),
+]
+Unit = Annotated[
+    Literal["cpus", "nodes"] | None,
+    Parameter(help="Whether tasks are the cpus (when not given) or the nodes of Slurm's jobs."),
+]
+OverRequest = Annotated[
+    Literal["raise", "cap", "keep"] | None,
+    Parameter(
+        help="What a log's job that ran past its request gets: the request raised (when not given), the run cut, or "
+        "both kept."
+    ),
+]
+OnError = Annotated[
+    Literal["raise", "skip"] | None,
+    Parameter(help="Whether a log's malformed line is an error (when not given), or skipped and counted."),
+]
 Submits = Annotated[
-    Literal["now", "keep"],
+    reading.Submits,
     Parameter(help="Whether all jobs wait already when the first is submitted, or keep their submit times."),
 ]
 
 # What is known and how the machine behaves.
+SameTime = Annotated[
+    reading.SameTime | None, Parameter(help="How events of one instant are read: batch when not given.")
+]
 Knowledge = Annotated[
-    Literal["estimate", "runtime"], Parameter(help="Whether plans see the users' estimates or the true run times.")
+    reading.Knowledge | None,
+    Parameter(
+        help="Whether plans see the users' estimates (simulate, report, when not given) or the true run times (else)."
+    ),
 ]
 Saturation = Annotated[
-    Literal["dynamic", "static"],
-    Parameter(help="Whether rates follow the uplinks' load or stay as at the start."),
+    reading.Saturation | None,
+    Parameter(help="Whether rates follow the uplinks' load (when not given) or stay as at the start."),
 ]
-KillAtEstimate = Annotated[bool, Parameter(help="Jobs end at their estimate.")]
+KillAtEstimate = Annotated[bool | None, Parameter(help="Jobs end at their estimate.")]
 
 # How long, and by which random numbers.
 Objectives = Annotated[
@@ -72,7 +103,10 @@ Executor = Annotated[
     str | None, Parameter(help="Where they work: threads, processes, dask:ADDRESS (a scheduler or its file) or mpi.")
 ]
 Seed = Annotated[
-    int, Parameter(help="Same seed, same answer: on any number of threads, and where no --seconds are given.")
+    int | None,
+    Parameter(
+        help="0 when not given. Same seed, same answer: on any number of threads, and where no --seconds are given."
+    ),
 ]
 Choose = Annotated[str, Parameter(help=f"Which plan of a front is written or drawn: {CHOICE}")]
 

@@ -7,41 +7,39 @@ import shlex
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     NotTakenError,
     check_apart,
     check_input,
     check_output,
     facts_of,
-    load_federation,
     load_workload,
     print_json,
     progress_bar,
     reading_of,
     say,
 )
+from fedsched.reading import USUAL
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from fedsched.federation import Federation
     from fedsched.report import Material
+    from fedsched.scenario import PolicyChoice, Scenario
     from fedsched.workload import Workload
 
 
 def command(
-    source: Path,
+    source: Path | None = None,
     /,
     *,
-    from_: options.From = None,
     out: Path,
-    federation: options.Federation = None,
-    nodes: options.Nodes = None,
-    uplink: options.Uplink = (),
-    communication: options.Communication = None,
-    head: options.Head = None,
+    scenario: options.Scenario = None,
+    log: groups.Log = groups.LOG,
+    machine: groups.Machine = groups.MACHINE,
+    reading: groups.WholeReading = groups.WHOLE_READING,
     policy: tuple[str, ...] = (),
     title: str = "",
     price: float | None = None,
@@ -57,7 +55,7 @@ def command(
     out
         The page: .html.
     policy
-        For a log: a policy to simulate; several are shown side by side. Default: easy.
+        For a log: a policy to simulate; several are shown side by side. Default: easy, or the scenario's.
     title
         The page's heading.
     price
@@ -75,36 +73,30 @@ def command(
     from fedsched.result.faces import from_file
 
     check_output(out, (".html", ".htm"), what="a report")
-    check_apart((source, federation), {"--out": out})
+    check_apart((source, scenario, machine.federation), {"--out": out})
     repeat = ""
-    if _is_result(source):
-        if (federation, nodes, uplink, communication, head, policy) != (None, None, (), None, None, ()):
-            raise NotTakenError(
-                ("federation", "nodes", "uplink", "communication", "head", "policy"),
-                f"{source}: a saved result has its jobs and nodes; leave out what is for logs.",
-            )
+    given = [*log.given(), *machine.given(), *reading.given()]
+    given += ["policy"] * bool(policy) + ["scenario"] * (scenario is not None)
+    if source is not None and _is_result(source):
+        if given and given != ["from"]:
+            raise NotTakenError(given, f"{source}: a saved result has its jobs and nodes; leave out what is for logs.")
         check_input(source)
         material = of_result(Result.load(source))
     else:
-        workload = load_workload(source, head, kind=from_, communication=communication)
-        cluster = load_federation(federation, nodes, workload, uplink=uplink)
-        material = _simulated(workload, cluster, policy or ("easy",))
-        given = {
-            "--from": from_,
-            "--federation": federation,
-            "--nodes": nodes,
-            "--head": head,
-            "--communication": communication,
-        }
-        several = {"--uplink": uplink, "--policy": policy or ("easy",)}
-        repeat = _words(source, given, several, out)
+        asked = groups.scenario_of(scenario, source, log=log, machine=machine, reading=reading, usual=USUAL)
+        workload = load_workload(asked.jobs, asked.seed)
+        policies = policy or ((asked.policy,) if scenario is not None else ("easy",))
+        material = _simulated(workload, asked, policies)
+        words = {"scenario": scenario} | machine.given() | log.given() | reading.given()
+        words["policy"] = policy or (() if scenario is not None else ("easy",))
+        repeat = _words(source, words, out)
     with progress_bar("page") as progress:
         write(material, out, title=title, repeat=repeat, price_per_kwh=price, co2_per_kwh=co2, progress=progress)
     if json:
         plans = [{"label": entry.label, "kind": entry.kind, "drawn": entry.drawn} for entry in material.entries]
         written = {"report": str(out), "written": [str(out)]}
-        reading = reading_of(material.workload, material.federation)
-        about = {"jobs": len(material.workload), **reading, "plans": plans}
+        facts = reading_of(material.workload, material.federation)
+        about = {"jobs": len(material.workload), **facts, "plans": plans}
         unverified = {} if material.result is None else {"unverified": list(material.result.unverified)}
         print_json(written | {"bytes": out.stat().st_size} | about | unverified)
     else:
@@ -129,24 +121,28 @@ def _is_result(source: Path) -> bool:
     return not all(re.search(rf'"{key}"\s*:', text) for key in ("jobs", "profiles"))
 
 
-def _simulated(workload: Workload, cluster: Federation, policies: tuple[str, ...]) -> Material:
+def _simulated(workload: Workload, asked: Scenario, policies: Sequence[str | PolicyChoice]) -> Material:
     from fedsched.report import of_schedules
     from fedsched.simulate import simulate
 
+    cluster = asked.cluster(workload)
     schedules = []
     for policy in policies:
-        with progress_bar(policy) as progress:
-            schedule = simulate(workload, cluster, policy, progress=progress)
+        label, rules = (policy, policy) if isinstance(policy, str) else (policy.name, policy.policy(seed=asked.seed))
+        with progress_bar(label) as progress:
+            schedule = simulate(workload, cluster, rules, reading=asked.reading, progress=progress)
         if not schedule.complete:
             raise KeyboardInterrupt  # a report on part of a run would mislead
         schedules.append(schedule)
     return of_schedules(schedules)
 
 
-def _words(source: Path, given: Mapping[str, object], several: Mapping[str, tuple[str, ...]], out: Path) -> str:
-    words = ["fedsched", "report", str(source)]
-    for option, value in given.items():
-        words += [option, str(value)] if value is not None else []
-    for option, values in several.items():
-        words += [word for value in values for word in (option, value)]
+def _words(source: Path | None, given: Mapping[str, object], out: Path) -> str:
+    words = ["fedsched", "report", *([] if source is None else [str(source)])]
+    for name, value in given.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else option.replace("--", "--no-", 1))
+        elif value is not None:
+            words += [word for one in (value if isinstance(value, tuple) else (value,)) for word in (option, str(one))]
     return shlex.join([*words, "--out", out.name])

@@ -8,11 +8,11 @@ import math
 import re
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fedsched.errors import FederationError, OutputError, TraceError, unknown_name
+from fedsched.errors import OutputError, TraceError, unknown_name
 from fedsched.io.atomic import is_stdout
 from fedsched.io.files import STDIN
 from fedsched.text import one_line, terminal
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from fedsched.federation import Federation
     from fedsched.result import Result
+    from fedsched.scenario import Log, Made
     from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
@@ -71,43 +72,22 @@ def file_labels(paths: Sequence[Path]) -> list[str]:
     return names if len(set(names)) == len(names) else [str(path) for path in paths]
 
 
-def names_shipped(trace: Path | str) -> bool:
-    """Return whether this is the name of a shipped log, not a file's."""
-    return str(trace) != STDIN and not Path(trace).suffix and not Path(trace).exists()
-
-
-def load_workload(
-    trace: Path | str,
-    head: int | None = None,
-    *,
-    kind: str | None = None,
-    communication: str | None = None,
-    announced: bool = True,
-) -> Workload:
-    """Return the workload in a file, or one that ships with the package, by name; what jobs send is drawn if asked for.
+def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) -> Workload:
+    """Return the workload in a file, or one that ships with the package, by name; or the jobs that a model makes.
 
     What reading left out or altered, and what the log holds beyond the model, is said on stderr, unless the caller says
     it.
     """
-    from fedsched.io import read
-    from fedsched.io.examples import example_file
+    from fedsched.scenario import Log
     from fedsched.unmodelled import sentence
 
-    if not names_shipped(trace):
-        if str(trace) != STDIN and not Path(trace).exists():
-            raise TraceError(f"{trace}: there is no such file; check the path, or name a shipped workload: sample.")
-        check_input(trace)
-        workload = read(trace, kind)
-    else:
-        workload = read(example_file("workload", str(trace)), kind)
+    workload = jobs.workload(seed)
+    source = jobs.file if isinstance(jobs, Log) else jobs.model
     if announced and workload.cleaning is not None and workload.cleaning.altered:
-        say(f"fedsched: {trace}: {workload.cleaning}.", err=True)
-    workload = workload if head is None else workload.head(head)
+        say(f"fedsched: {source}: {workload.cleaning}.", err=True)
     if announced and (facts := workload.unmodelled):
-        say(f"fedsched: {trace}: {sentence(facts)}.", err=True)
-    if communication is None:
-        return workload
-    return workload.with_communication(bandwidth=bytes_a_second(communication, "--communication"))
+        say(f"fedsched: {source}: {sentence(facts)}.", err=True)
+    return workload
 
 
 def reading_of(workload: Workload, federation: Federation | None = None) -> dict[str, object]:
@@ -118,70 +98,6 @@ def reading_of(workload: Workload, federation: Federation | None = None) -> dict
     cleaning = None if workload.cleaning is None else asdict(workload.cleaning)
     said: dict[str, object] = {"cleaning": cleaning, "not_modelled": list(unmodelled(workload, federation))}
     return said if federation is None else said | {"assumed": list(assumptions(federation, workload))}
-
-
-def load_federation_file(path: Path | str, kind: str | None = None) -> Federation:
-    """Return the federation in a file; where there is none, the error names the shipped ones."""
-    from fedsched.io import read_federation
-    from fedsched.io.examples import example_names
-
-    if str(path) != STDIN and not Path(path).exists():
-        names = ", ".join(example_names("federation"))
-        raise FederationError(f"{path}: there is no such file; check the path, or name a shipped federation: {names}.")
-    return read_federation(path, kind)
-
-
-def bytes_a_second(text: str, option: str) -> float:
-    """Return the number that a text like 1.25G gives an option: bytes a second, k, M, G, T for thousands of them."""
-    found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?|inf)([kMGT]?)", text.strip(), re.ASCII)
-    if found is None:
-        raise ValueError(f"{option}={text!r} must be bytes a second, e.g. 125M or 1.25G (k, M, G, T).")
-    return float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
-
-
-def _with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
-    """Return the federation with these uplinks: bytes a second of all clusters, or name=bytes of one."""
-    names = [cluster.name for cluster in federation.clusters]
-    given = dict.fromkeys(names, "") | {name: one for one in uplink if "=" not in one for name in names}
-    for one in uplink:
-        name, sign, value = one.rpartition("=")
-        if sign and name not in names:
-            raise unknown_name("cluster of --uplink", name, names)
-        given |= {name: value} if sign else {}
-    clusters = [
-        replace(cluster, uplink=bytes_a_second(given[cluster.name], "--uplink")) if given[cluster.name] else cluster
-        for cluster in federation.clusters
-    ]
-    return replace(federation, clusters=tuple(clusters))
-
-
-def load_federation(
-    federation: Path | str | None,
-    nodes: int | None,
-    workload: Workload | None = None,
-    *,
-    uplink: Sequence[str] = (),
-) -> Federation:
-    """Return the federation in a file or by name; or one cluster of `nodes` nodes, by default the log's machine.
-
-    `uplink` has what is given in place of its own uplinks.
-    """
-    from fedsched.federation import MOST_NODES, Federation
-    from fedsched.io import FEDERATION_FORMATS, plain_suffix
-
-    if federation is not None and nodes is not None:
-        raise FederationError("Give --federation or --nodes, not both.")
-    if federation is not None:
-        is_file = plain_suffix(federation) in FEDERATION_FORMATS or Path(federation).exists()
-        found = load_federation_file(federation) if is_file else Federation.example(str(federation))
-        return _with_uplinks(found, uplink)
-    if nodes is not None and not 1 <= nodes <= MOST_NODES:
-        raise FederationError(f"--nodes={nodes} must be at least 1 and at most {MOST_NODES}.")
-    size = nodes if nodes is not None else workload.nodes if workload is not None else 0
-    if not size and nodes is None:
-        name = "The log" if workload is None else f"{workload.name}: the log"
-        raise FederationError(f"{name} does not say how many nodes its machine has; give --nodes or --federation.")
-    return _with_uplinks(Federation.homogeneous(size), uplink)
 
 
 def facts_of(workload: Workload, federation: Federation) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, print_json, print_table, progress_bar, say
@@ -49,12 +49,12 @@ def command(
     interrupted = False
     try:
         for check in plan_checks(read_raw(str(trace), from_), nodes=nodes or 0):
-            with progress_bar(f"{check.reading.label}, {check.reading.same_time}") as progress:
+            with progress_bar(f"{check.recipe.label}, {check.recipe.reading.same_time}") as progress:
                 outcomes.append(run_check(check, progress=progress))
     except KeyboardInterrupt:
         interrupted = True
     if json:
-        print_json([asdict(outcome) | {"verdict": outcome.verdict, "passed": outcome.passed} for outcome in outcomes])
+        print_json([_told(asdict(one)) | {"verdict": one.verdict, "passed": one.passed} for one in outcomes])
     elif outcomes:
         _print_outcomes(outcomes)
     if interrupted:
@@ -63,14 +63,20 @@ def command(
     return 0 if all(outcome.passed for outcome in outcomes) else CHECK_FAILED
 
 
+def _told(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with its recipe as --json says it: policy and reading side by side."""
+    recipe = found.pop("recipe")
+    return found | {"reading": recipe | recipe.pop("reading")}
+
+
 def _print_outcomes(outcomes: Sequence[Outcome]) -> None:
     columns = ("log", "policy", "reading", "our hash", "known hash", "who gets it too", "mean wait s",
                "bounded slowdown", "verdict")  # fmt: skip
     rows = [
         (
             outcome.name,
-            outcome.reading.label,
-            outcome.reading.same_time,
+            outcome.recipe.label,
+            str(outcome.recipe.reading.same_time),
             outcome.start_hash,
             outcome.known_hash or "—",
             outcome.also or "—",
@@ -87,10 +93,12 @@ def _print_known(*, as_json: bool) -> None:
     from fedsched.known import KNOWN_LOGS
 
     if as_json:
-        print_json([asdict(log) for log in KNOWN_LOGS])
+        print_json(
+            [asdict(log) | {"schedules": [_told(asdict(known)) for known in log.schedules]} for log in KNOWN_LOGS]
+        )
         return
     rows = [
-        (log.name, known.reading.label, known.reading.same_time, known.start_hash, known.also, log.source)
+        (log.name, known.recipe.label, str(known.recipe.reading.same_time), known.start_hash, known.also, log.source)
         for log in KNOWN_LOGS
         for known in log.schedules
     ]

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from fedsched.baselines import baseline_schedules, bounds_of, values_of
 from fedsched.comparison.instances import Instance
 from fedsched.errors import InfeasibleError, unknown_name
-from fedsched.optimize import optimize, versions
+from fedsched.optimize import optimize
 from fedsched.policies import POLICIES
 from fedsched.search.driver import INTERRUPTED
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
+from fedsched.searching import versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,9 +104,7 @@ class SearchEntrant:
             seconds=budget.seconds,
             baselines=self.baselines,
             submits=instance.submits,
-            knowledge=instance.knowledge,
-            saturation=instance.saturation,
-            kill_at_estimate=instance.kill_at_estimate,
+            reading=instance.reading,
             progress=False,  # the comparison's own is enough
         )
         if result.stop_reason == INTERRUPTED:
@@ -139,9 +138,7 @@ class PolicyEntrant:
             instance.federation,
             Objectives.of(instance.objectives),
             submits=instance.submits,
-            knowledge=instance.knowledge,
-            saturation=instance.saturation,
-            kill_at_estimate=instance.kill_at_estimate,
+            reading=instance.reading,
         )
         schedules = baseline_schedules(problem, (policy,))
         values = values_of(problem, schedules.values())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
 from fedsched import assumed, unmodelled
 from fedsched.errors import unknown_name
-from fedsched.reading import SUBMITS, Reading
+from fedsched.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Comparable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Read):
     """A problem to compare methods on.
 
     Parameters
@@ -58,8 +58,11 @@ class Instance:
     submits
         "now": all jobs wait already, as a package. "keep": they arrive at their submit times, as in `simulate`; a
         search knows them in advance nevertheless, and is marked clairvoyant.
+    reading
+        How the model's open choices are made; its words may be given alone.
     knowledge
-        "runtime": plans see true run times. "estimate": what users asked for, as in `simulate`.
+        "runtime" unless the reading says otherwise: plans see true run times. "estimate": what users asked for, as in
+        `simulate`.
     saturation, kill_at_estimate
         As in `simulate`.
     """
@@ -67,28 +70,35 @@ class Instance:
     name: str
     workload: Workload
     federation: Federation
-    objectives: tuple[str, ...] = ("makespan",)
-    optimum: float | None = None
-    submits: str = field(default="now", kw_only=True)
-    knowledge: str = field(default="runtime", kw_only=True)
-    saturation: str = field(default="dynamic", kw_only=True)
-    kill_at_estimate: bool = field(default=False, kw_only=True)
+    objectives: tuple[str, ...]
+    optimum: float | None
+    submits: str
+    reading: Reading
 
-    def __post_init__(self) -> None:
-        named = not isinstance(self.objectives, str) and all(isinstance(name, str) for name in self.objectives)
-        if not named or not self.objectives:
-            raise ValueError(f"Instance {self.name!r}: objectives={self.objectives!r} must be a tuple of names.")
-        object.__setattr__(self, "objectives", tuple(self.objectives))
-        if self.submits not in SUBMITS:
-            raise unknown_name("submits", self.submits, SUBMITS)
-        _ = self.reading  # which checks the others
-
-    @property
-    def reading(self) -> Reading:
-        """Return how the model's open choices are made in it."""
-        return Reading(
-            knowledge=self.knowledge, saturation=self.saturation, kill_at_estimate=bool(self.kill_at_estimate)
-        )
+    def __init__(
+        self,
+        name: str,
+        workload: Workload,
+        federation: Federation,
+        objectives: tuple[str, ...] = ("makespan",),
+        optimum: float | None = None,
+        *,
+        submits: str = "now",
+        reading: Reading = CLAIRVOYANT,
+        knowledge: str | None = None,
+        saturation: str | None = None,
+        kill_at_estimate: bool | None = None,
+    ) -> None:
+        named = not isinstance(objectives, str) and all(isinstance(name, str) for name in objectives)
+        if not named or not objectives:
+            raise ValueError(f"Instance {name!r}: objectives={objectives!r} must be a tuple of names.")
+        if submits not in SUBMITS:
+            raise unknown_name("submits", submits, SUBMITS)
+        words = reading.but(knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate)
+        words = words.settled(f"Instance {name!r}", whole_instants=True)
+        given = (name, workload, federation, tuple(objectives), optimum, submits, words)
+        for field, value in zip(Instance.__slots__, given, strict=True):
+            object.__setattr__(self, field, value)
 
     @property
     def facts(self) -> tuple[str, ...]:

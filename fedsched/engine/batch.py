@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Plan, State
-from fedsched.engine.codes import Dispatch, QueueKey, Status
+from fedsched.engine.codes import Dispatch, Status
 from fedsched.engine.loop import evaluate
 from fedsched.engine.pack import new_state
+from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.engine.arrays import Floats, Problem
+    from fedsched.engine.arrays import Floats, Problem, State
 
 SLICE = 20_000  # job placements between two looks at Ctrl-C: some ten milliseconds
 
@@ -37,17 +37,7 @@ class Evaluator:
         self._users = int(problem.user.max()) + 1 if users else 0
         self._spaces: dict[int, list[tuple[State, Floats]]] = {}
         shared = np.arange(jobs)
-        self._common = Plan(
-            order=shared,
-            order_key=int(QueueKey.FIXED),
-            backfill_order=shared,
-            backfill_key=int(QueueKey.FIXED),
-            separate_backfill=False,
-            caps=np.zeros((1, problem.groups.nodes.size), dtype=np.int64),
-            cap_row=shared,
-            dispatch=int(Dispatch.GREEDY),
-            placement=0,
-        )
+        self._common = plan_in_order(shared, np.zeros((1, problem.groups.nodes.size), dtype=np.int64), cap_row=shared)
 
     def _workspaces(self, dispatch: int) -> list[tuple[State, Floats]]:
         # A workspace for a planning rule serves the simpler ones too, but slower: it keeps more up to date.

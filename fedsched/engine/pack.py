@@ -20,9 +20,10 @@ from fedsched.engine.arrays import (
     Scratch,
     State,
 )
-from fedsched.engine.codes import LOOKAHEAD, Dispatch
+from fedsched.engine.codes import LOOKAHEAD, Dispatch, SameTime, Saturation
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.federation import MOST_NODES
+from fedsched.metrics import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.arrays import Floats, Ints
-    from fedsched.engine.codes import SameTime, Saturation
     from fedsched.federation import Federation
+    from fedsched.reading import Reading
     from fedsched.workload import Workload
 
 
@@ -82,10 +83,7 @@ def pack(
     workload: Workload,
     federation: Federation,
     *,
-    same_time: SameTime,
-    saturation: Saturation,
-    knowledge: str,
-    kill_at_estimate: bool,
+    reading: Reading,
     t0: float | None = None,
     running: Sequence[int] = (),
 ) -> Problem:
@@ -99,8 +97,6 @@ def pack(
     nodes = np.array([group.count for group in groups], dtype=np.int64)
     price = (busy - idle) / speed
 
-    runtime = np.minimum(workload.runtime, workload.estimate) if kill_at_estimate else workload.runtime
-    estimate = runtime if knowledge == "runtime" else workload.estimate
     by_arrival = np.lexsort((workload.id, workload.submit))
     rank = np.empty(len(workload), dtype=np.int64)
     rank[by_arrival] = np.arange(len(workload))
@@ -111,8 +107,8 @@ def pack(
     return Problem(
         submit=_floats(workload.submit),
         tasks=_ints(workload.tasks),
-        runtime=_floats(runtime),
-        estimate=_floats(estimate),
+        runtime=_floats(reading.runtime(workload)),
+        estimate=_floats(reading.planned(workload)),
         sigma=_floats(workload.compute_fraction),
         bandwidth=_floats(workload.task_bandwidth),
         origin=_ints(site_cluster[workload.origin]),
@@ -137,9 +133,31 @@ def pack(
         t0=float(workload.submit.min() if t0 is None else t0),
         nodes=int(nodes.sum()),
         idle_total=float((idle * nodes).sum()),
-        same_time=int(same_time),
-        saturation=int(saturation),
+        same_time=int(SameTime[str(reading.same_time).upper()]),
+        saturation=int(Saturation[reading.saturation.upper()]),
     )
+
+
+def measured_of(problem: Problem) -> Measured:
+    """Return what the metric kernel reads of a problem."""
+    groups = problem.groups
+    return Measured(
+        submit=problem.submit,
+        tasks=problem.tasks,
+        user=problem.user,
+        group_nodes=groups.nodes,
+        group_cluster=groups.cluster,
+        busy_watts=groups.busy_watts,
+        idle_watts=groups.idle_watts,
+    )
+
+
+def frozen(problem: Problem) -> Problem:
+    """Return the problem, none of whose arrays can be written: the kernels know one type."""
+    for array in (*problem, *problem.groups):
+        if isinstance(array, np.ndarray):
+            array.setflags(write=False)
+    return problem
 
 
 def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:

@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fedsched.engine.arrays import Clock, Counter, Plan
+from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, loss_of_capacity, run
-from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import caps_table, checked_caps, clusters_of_sites, new_state
+from fedsched.engine.pack import clusters_of_sites, new_state
 from fedsched.engine.requeue import requeue
 from fedsched.errors import InfeasibleError, ScheduleError
+from fedsched.schedule import Schedule
+from fedsched.text import counted
 from fedsched.values import origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
     from fedsched.federation import Federation
-    from fedsched.policies import Rules
+    from fedsched.reading import Reading
+    from fedsched.search.genome import Running
     from fedsched.workload import Workload
 
+OF_STATE = ("start", "finish", "planned_end", "counts")  # what a running job has in a State, and
+OF_RATES = ("tc", "work_left", "estimate_left", "since")  # in its rates
 SLICE_SECONDS = 0.05  # how long the compiled loop runs between two looks at Ctrl-C and progress
 
 
@@ -43,10 +47,25 @@ class RunningJobs:
     since: Floats
     counts: Ints
 
+    @classmethod
+    def of(cls, time: float, rows: Ints, state: State) -> RunningJobs:
+        """Return these jobs as a run's state has them."""
+        columns = {name: getattr(state, name)[rows] for name in OF_STATE}
+        rates = {name: getattr(state.rates, name)[rows] for name in OF_RATES}
+        return cls(time=time, rows=rows, **columns, **rates)
+
     def renumbered(self, rows: Ints) -> RunningJobs:
         """Return the same jobs as rows of a workload that was taken as `rows` from this one."""
         place = {int(row): k for k, row in enumerate(rows)}
         return replace(self, rows=np.array([place[int(row)] for row in self.rows], dtype=np.int64))
+
+
+def set_running(state: State, rows: Ints, running: RunningJobs | Running) -> None:
+    """Let these rows of a state run already, before it begins."""
+    for name in OF_STATE:
+        getattr(state, name)[rows] = getattr(running, name)
+    for name in OF_RATES:
+        getattr(state.rates, name)[rows] = getattr(running, name)
 
 
 def start_of(noun: str, t0: float | None, running: RunningJobs | None) -> float | None:
@@ -69,33 +88,30 @@ class Planner(Protocol):
 
 
 class Simulation:
-    """A run of rules over a workload on a federation, resumable at any instant."""
+    """A run of a plan over a workload on a federation, resumable at any instant."""
 
     def __init__(
         self,
         workload: Workload,
         federation: Federation,
-        rules: Rules,
         problem: Problem,
+        plan: Plan,
         *,
-        caps: Ints | None = None,
+        reading: Reading,
+        description: str = "plan",
         running: RunningJobs | None = None,
     ) -> None:
         self.workload, self.federation = workload, federation
-        self.problem = problem
-        self.description = str(rules)
-        self.plan = make_plan(workload, federation, rules, problem, caps=caps)
-        _refuse_unplaceable(workload, federation, rules, problem, self.plan)
+        self.problem, self.plan = problem, plan
+        self.reading, self.description = reading, description
+        _refuse_unplaceable(workload, federation, problem, plan)
         self.state = new_state(
             problem,
             dispatch=self.plan.dispatch,
             separate_backfill=self.plan.separate_backfill,
         )
         if running is not None:
-            for name in ("start", "finish", "planned_end", "counts"):
-                getattr(self.state, name)[running.rows] = getattr(running, name)
-            for name in ("tc", "work_left", "estimate_left", "since"):
-                getattr(self.state.rates, name)[running.rows] = getattr(running, name)
+            set_running(self.state, running.rows, running)
         begin(problem, self.plan, self.state)
         self.planner: Planner | None = None
         self._own_row = self.plan.cap_row  # of each job, the row of caps that no plan narrows
@@ -191,18 +207,26 @@ class Simulation:
         size = int(self.state.counter[Counter.RUNNING])
         rows = np.sort(self.state.heap.job[:size])
         rows = rows[np.argsort(self.state.heap.sequence[rows])]
+        return RunningJobs.of(self.time, rows, self.state)
+
+    def schedule(self) -> Schedule:
+        """Return what has been started until now, and when it ended or, where all is done, what came of it."""
         state = self.state
-        return RunningJobs(
-            time=self.time,
-            rows=rows,
-            start=state.start[rows],
-            finish=state.finish[rows],
-            planned_end=state.planned_end[rows],
-            tc=state.rates.tc[rows],
-            work_left=state.rates.work_left[rows],
-            estimate_left=state.rates.estimate_left[rows],
-            since=state.rates.since[rows],
-            counts=state.counts[rows],
+        over = state.finish <= self.time
+        jobs = counted(over.size, "job")
+        notes = () if self.done else (f"interrupted at {self.time:g} s: {self.finished} of {jobs} finished",)
+        return Schedule(
+            workload=self.workload,
+            federation=self.federation,
+            start=state.start,
+            finish=state.finish if self.done else np.where(over, state.finish, np.nan),
+            counts=state.counts,
+            t0=self.problem.t0,
+            reading=self.reading,
+            policy=self.description,
+            loss_of_capacity=self.loss_of_capacity,
+            saturated_seconds=self.saturated_seconds,
+            notes=notes,
         )
 
     @property
@@ -230,34 +254,7 @@ def without_end(problem: Problem, row: int) -> str:
     )
 
 
-def make_plan(
-    workload: Workload, federation: Federation, rules: Rules, problem: Problem, *, caps: Ints | None = None
-) -> Plan:
-    """Return the rules as the arrays and numbers that the loop reads."""
-    order, order_key = queue_order(problem, rules.order)
-    backfill, backfill_key = order, order_key
-    if rules.backfill_order is not None:
-        backfill, backfill_key = queue_order(problem, rules.backfill_order)
-    separate = backfill_key != order_key or not np.array_equal(backfill, order)
-    shape = (problem.submit.size, problem.groups.nodes.size)
-    if rules.caps is not None:
-        own = checked_caps(rules.caps, *shape)
-        caps = own if caps is None else np.minimum(own, checked_caps(caps, *shape))
-    table, row_of = caps_table(workload, federation, caps)
-    return Plan(
-        order=order,
-        order_key=int(order_key),
-        backfill_order=backfill,
-        backfill_key=int(backfill_key),
-        separate_backfill=bool(separate),
-        caps=table,
-        cap_row=row_of,
-        dispatch=int(Dispatch[rules.dispatch.upper()]),
-        placement=int(Placement[rules.placement.upper()]),
-    )
-
-
-def _refuse_unplaceable(workload: Workload, federation: Federation, rules: Rules, problem: Problem, plan: Plan) -> None:
+def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Problem, plan: Plan) -> None:
     row = first_unplaceable(problem, plan, new_state(problem, dispatch=Dispatch.STRICT, separate_backfill=False))
     if row < 0:
         return
@@ -266,7 +263,8 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, rules: Rules
     job = f"Job {workload.id[row]}: tasks={tasks}"
     if tasks > federation.nodes:
         raise InfeasibleError(f"{job} exceeds the federation's {federation.nodes} nodes; drop it or use a larger one.")
-    if rules.placement == "home" and problem.origin[row] < 0:
+    placement = Placement(plan.placement).name.lower()
+    if plan.placement == Placement.HOME and problem.origin[row] < 0:
         clusters_of_sites(workload, federation)  # says so, where it is the site's name that no cluster has
         raise InfeasibleError(f"{job} has no origin, which placement='home' needs; give one or place it otherwise.")
     if usable.sum() < tasks:
@@ -276,6 +274,6 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, rules: Rules
         )
     per_cluster = np.bincount(problem.groups.cluster, weights=usable).astype(int).tolist()
     raise InfeasibleError(
-        f"{job} fits on no node set that placement={rules.placement!r} accepts, even on the empty federation "
+        f"{job} fits on no node set that placement={placement!r} accepts, even on the empty federation "
         f"(usable nodes per cluster: {per_cluster}); use another placement or drop it."
     )

@@ -1,4 +1,4 @@
-"""Compute fractions and task bandwidths, which logs do not tell; drawn, or calibrated to a share of saturation."""
+"""Compute fractions and task bandwidths, which logs do not tell, drawn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 from fedsched.values import seed_of
 
 if TYPE_CHECKING:
-    from fedsched.federation import Federation
-    from fedsched.schedule import Schedule
     from fedsched.workload import Workload
 
 
@@ -58,80 +56,3 @@ def communication(
         task_bandwidth=bandwidth * factor,
         history=(*workload.history, said),
     )
-
-
-def calibrate_bandwidth(
-    workload: Workload,
-    federation: Federation,
-    share: float,
-    *,
-    compute_fraction: float | tuple[float, float] = (0.5, 1.0),
-    spread: float = 4.0,
-    seed: int = 0,
-    rounds: int = 40,
-) -> Workload:
-    """Return the jobs with communication such that a share of the co-allocated ones meets saturation under FCFS.
-
-    The median bandwidth is found by bisection; what came out is the last line of the workload's history.
-
-    Parameters
-    ----------
-    workload, federation
-        The jobs, and a federation whose uplinks are finite.
-    share
-        The wanted share of co-allocated jobs that a saturated uplink slows, between 0 and 1.
-    compute_fraction, spread, seed
-        As for `communication`.
-    rounds
-        Steps of the bisection at most; it ends where no job more or less would bring the share nearer.
-    """
-    from fedsched.simulate import simulate
-
-    if not 0 < share < 1:
-        raise ValueError(f"share={share!r}: it must lie between 0 and 1.")
-    finite = [cluster.uplink for cluster in federation.clusters if math.isfinite(cluster.uplink)]
-    if not finite:
-        raise ValueError(f"Federation {federation.name!r} has no finite uplink: nothing can saturate it.")
-
-    def drawn(bandwidth: float) -> Workload:
-        return communication(workload, bandwidth=bandwidth, compute_fraction=compute_fraction, spread=spread, seed=seed)
-
-    def reached(bandwidth: float) -> tuple[float, float]:
-        schedule = simulate(drawn(bandwidth), federation, "fcfs")
-        if np.isnan(schedule.finish).any():  # simulate() ends early on Ctrl-C, and the search must end with it
-            raise KeyboardInterrupt
-        return saturated_share(schedule), 0.5 / max(1, int(schedule.coallocated.sum()))
-
-    low, high = min(finite) * 1e-9, max(finite) * spread * 1e3
-    best, half_a_job = reached(high)
-    if not best >= share:
-        raise ValueError(
-            f"Under FCFS {best:.1%} of the co-allocated jobs meet saturation at best, not {share:.1%}: "
-            "too few jobs cross clusters, or too few of those communicate."
-        )
-    found = high
-    for _ in range(rounds):
-        if abs(best - share) <= half_a_job:
-            break
-        middle = math.sqrt(low * high)
-        now, half_a_job_now = reached(middle)
-        low, high = (low, middle) if now >= share else (middle, high)
-        # The share need not rise evenly with the bandwidth (schedules change too), so the nearest one seen counts.
-        if abs(now - share) < abs(best - share):
-            best, half_a_job, found = now, half_a_job_now, middle
-    said = f"calibrated: {best:.4f} of the co-allocated jobs saturated under FCFS (wanted {share:g})"
-    calibrated = drawn(found)
-    return replace(calibrated, history=(*calibrated.history, said))
-
-
-def saturated_share(schedule: Schedule) -> float:
-    """Return the share of a schedule's co-allocated jobs that ran longer than without contention."""
-    crossing = schedule.coallocated
-    if not crossing.any():
-        return 0.0
-    slowdown = np.array([1.0 / group.speed for group in schedule.federation.groups])
-    processing = np.where(schedule.counts > 0, slowdown, 0.0).max(axis=1)
-    sigma = schedule.workload.compute_fraction
-    uncontended = schedule.workload.runtime * (sigma * processing + (1 - sigma))
-    slowed = schedule.run > uncontended * (1 + 1e-9) + 1e-9 * np.abs(schedule.finish)
-    return float(slowed[crossing].mean())

@@ -40,6 +40,7 @@ def read(
     renumber: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
     name: str | None = None,
+    unit: Literal["cpus", "nodes"] = "cpus",
 ) -> Workload:
     """Return the workload in a file; the suffix tells the format unless `format` does.
 
@@ -57,10 +58,14 @@ def read(
         The machine's size and the workload's name; default: what the file says.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
+    unit
+        Whether the tasks of Slurm's jobs are their "cpus" or their "nodes": see `fedsched.io.sacct.read_sacct`.
     """
     kind = _format(path, format)
     if format is None and kind in ("csv", "batsim"):
         kind = told_by_content(path, kind)
+    if unit != "cpus" and kind != "sacct":
+        raise ValueError(f"unit={unit!r}: it is for Slurm's dumps (sacct); {path} is {kind}.")
     if kind == "csv":
         for option, value, default in (
             ("clean", clean, "standard"),
@@ -84,7 +89,7 @@ def read(
         renumber=renumber,
         name=name,
     )
-    return workload_of_log(_read_log(path, kind, on_error), path, how)
+    return workload_of_log(_read_log(path, kind, on_error, unit), path, how)
 
 
 def told_by_content(path: str | PathLike[str], kind: str) -> str:
@@ -113,11 +118,13 @@ def told_by_content(path: str | PathLike[str], kind: str) -> str:
     return "sacct" if sacct.is_dump(header) else kind
 
 
-def _read_log(path: str | PathLike[str], kind: str, on_error: Literal["raise", "skip"]) -> RawLog:
+def _read_log(
+    path: str | PathLike[str], kind: str, on_error: Literal["raise", "skip"], unit: Literal["cpus", "nodes"]
+) -> RawLog:
     if kind == "sacct":
         from fedsched.io import sacct
 
-        return sacct.read_log(path, on_error=on_error)
+        return sacct.read_log(path, on_error=on_error, unit=unit)
     if kind == "batsim":
         from fedsched.io import batsim
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from fedsched.errors import unknown_name
+from fedsched.errors import FederationError, unknown_name
+from fedsched.io.files import STDIN
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.federation import Federation
 
 _SUFFIXES = {"federation": (".toml",), "workload": (".swf.gz", ".csv")}
 _FOLDERS = {"federation": "federations", "workload": "workloads"}
@@ -29,3 +35,25 @@ def example_file(kind: Literal["federation", "workload"], name: str) -> Path:
     if name not in known:
         raise unknown_name(f"example {kind}", name, known)
     return known[name]
+
+
+def names_shipped(name: str | PathLike[str]) -> bool:
+    """Return whether this is the name of a shipped log, not a file's."""
+    return str(name) != STDIN and not Path(name).suffix and not Path(name).exists()
+
+
+def federation_file(path: str | PathLike[str], kind: str | None = None) -> Federation:
+    """Return the federation in a file; where there is none, the error names the shipped ones."""
+    from fedsched.io import read_federation
+
+    if str(path) != STDIN and not Path(path).exists():
+        names = ", ".join(example_names("federation"))
+        raise FederationError(f"{path}: there is no such file; check the path, or name a shipped federation: {names}.")
+    return read_federation(path, kind)
+
+
+def names_federation_file(name: str) -> bool:
+    """Return whether this is a federation's file, not the name of a shipped one."""
+    from fedsched.io import FEDERATION_FORMATS, plain_suffix
+
+    return plain_suffix(name) in FEDERATION_FORMATS or Path(name).exists()

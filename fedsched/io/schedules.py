@@ -12,6 +12,7 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf import write_swf
 from fedsched.log import LOG_COLUMNS, LogColumns
+from fedsched.reading import UNRECORDED
 from fedsched.schedule import Schedule
 from fedsched.workload import Workload
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.federation import Federation
+    from fedsched.reading import Reading
 
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
@@ -71,10 +73,11 @@ def read_csv(
     federation: Federation,
     *,
     t0: float | None = None,
-    saturation: str = "dynamic",
-    kill_at_estimate: bool = False,
+    reading: Reading = UNRECORDED,
     same_time: str | None = None,
     knowledge: str | None = None,
+    saturation: str | None = None,
+    kill_at_estimate: bool | None = None,
 ) -> Schedule:
     """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group.
 
@@ -117,10 +120,9 @@ def read_csv(
         finish=finish,
         counts=counts,
         t0=float(workload.submit.min()) if t0 is None else t0,
-        saturation=saturation,
-        kill_at_estimate=kill_at_estimate,
-        same_time=same_time,
-        knowledge=knowledge,
+        reading=reading.but(
+            same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate
+        ),
         policy=f"read from {path}",
     )
 

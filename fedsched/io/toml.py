@@ -169,17 +169,18 @@ def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
         out.write(federation_text(federation))
 
 
-def federation_text(federation: Federation) -> str:
-    """Return a federation as TOML."""
-    lines = [f"name = {_quoted(federation.name)}"]
+def federation_text(federation: Federation, *, table: str = "") -> str:
+    """Return a federation as TOML, its clusters' tables below the one that is named."""
+    cluster_table = f"{table}.cluster".lstrip(".")
+    lines = [f"name = {quoted(federation.name)}"]
     if federation.description:
         lines.append(f"description = {_paragraph(federation.description)}")
     for cluster in federation.clusters:
-        lines += ["", "[[cluster]]", f"name = {_quoted(cluster.name)}", f"uplink = {float(cluster.uplink)!r}"]
+        lines += ["", f"[[{cluster_table}]]", f"name = {quoted(cluster.name)}", f"uplink = {float(cluster.uplink)!r}"]
         lines += _assumed_line(cluster)
         for group in cluster.groups:
-            lines += ["", "[[cluster.group]]"]
-            lines += [f"name = {_quoted(group.name)}"] if group.name else []
+            lines += ["", f"[[{cluster_table}.group]]"]
+            lines += [f"name = {quoted(group.name)}"] if group.name else []
             lines += [f"count = {int(group.count)}"]
             lines += [f"{key} = {float(getattr(group, key))!r}" for key in ("speed", "busy_watts", "idle_watts")]
             lines += _assumed_line(group)
@@ -187,11 +188,11 @@ def federation_text(federation: Federation) -> str:
 
 
 def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:
-    named = [_quoted(key) for key in _ASSUMABLE[type(noun)] if are_assumed(getattr(noun, key))]
+    named = [quoted(key) for key in _ASSUMABLE[type(noun)] if are_assumed(getattr(noun, key))]
     return [f"{_ASSUMED} = [{', '.join(named)}]"] if named else []
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """Return a text as a TOML string on one line."""
     named = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     text = text.encode("utf-8", "backslashreplace").decode()  # no halves of surrogate pairs in TOML
@@ -201,8 +202,8 @@ def _quoted(text: str) -> str:
 def _paragraph(text: str) -> str:
     """Return a text as a TOML string that keeps its lines, where it has several."""
     if "\n" not in text:
-        return _quoted(text)
-    return '"""\n' + "\n".join(_quoted(line)[1:-1] for line in text.split("\n")) + '"""'
+        return quoted(text)
+    return '"""\n' + "\n".join(quoted(line)[1:-1] for line in text.split("\n")) + '"""'
 
 
 def _control(character: str) -> bool:

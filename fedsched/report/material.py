@@ -71,7 +71,7 @@ def of_result(result: Result) -> Material:
     ]
     again = made_again(result)
     for baseline in result.baselines:
-        schedule = baseline_schedule(result, baseline.policy) if baseline.policy in again else None
+        schedule = result.problem.simulated(baseline.policy) if baseline.policy in again else None
         if schedule is not None:
             check(claim_of(baseline, schedule), result.objectives)
         about = "a policy" if schedule is not None else f"a policy{result.mark}"
@@ -126,23 +126,6 @@ def _labels(schedules: Sequence[Schedule]) -> list[str]:
     names = [schedule.policy or "schedule" for schedule in schedules]
     placements = {name.partition(" on ")[2] for name in names}
     return [name.partition(" on ")[0] for name in names] if len(names) > 1 and len(placements) == 1 else names
-
-
-def baseline_schedule(result: Result, policy: str) -> Schedule:
-    """Return what a policy makes of a result's problem, with the search's own knowledge."""
-    from fedsched.simulate import simulate
-
-    settings = result.settings
-    return simulate(
-        result.workload,
-        result.federation,
-        policy,
-        knowledge=settings.knowledge,
-        saturation=settings.saturation,
-        kill_at_estimate=settings.kill_at_estimate,
-        t0=settings.t0,
-        running=result.running,
-    )
 
 
 def made_again(result: Result) -> set[str]:

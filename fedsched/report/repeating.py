@@ -13,7 +13,7 @@ from fedsched.errors import InfeasibleError
 from fedsched.federation import Federation
 from fedsched.metrics import NAMES
 from fedsched.policies import POLICIES
-from fedsched.report.material import baseline_schedule
+from fedsched.reading import CLAIRVOYANT, Reading
 from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ def python_of(material: Material) -> str:
     for schedule in material.schedules:
         policy, _, placement = schedule.policy.partition(" on ")
         options = [f"placement={placement!r}"] if placement else []
-        options += ["saturation='static'"] if schedule.saturation == "static" else []
-        options += ["kill_at_estimate=True"] if schedule.kill_at_estimate else []
-        options += ["same_time='sequential'"] if schedule.same_time == "sequential" else []
-        options += ["knowledge='runtime'"] if schedule.knowledge == "runtime" else []
+        options += [f"{word}={value!r}" for word, value in schedule.reading.beside(Reading()).items()]
         lines.append(f"schedule = fs.simulate({', '.join(['workload', 'cluster', repr(policy), *options])})")
     return "\n".join([*lines, 'schedule.report("report.html")'])
 
@@ -141,11 +138,9 @@ def _options(result: Result) -> dict[str, object]:
         "islands": (result.islands, 1),
         "package": (settings.package, 0),
         "submits": (settings.submits, "now"),
-        "knowledge": (settings.knowledge, "runtime"),
-        "saturation": (settings.saturation, "dynamic"),
-        "kill_at_estimate": (settings.kill_at_estimate, False),
     }
     given |= {name: value for name, (value, usual) in optional.items() if value != usual}
+    given |= settings.reading.beside(CLAIRVOYANT)
     if set(result.objectives) <= set(NAMES) and result.weights != Objectives(result.objectives).weights:
         given["weights"] = result.weights
     policies = tuple(baseline.policy for baseline in result.baselines)
@@ -162,7 +157,7 @@ def _options(result: Result) -> dict[str, object]:
 def _impossible(result: Result, policy: str) -> bool:
     # Whether a policy is not among the baselines because its placement cannot hold some job.
     try:
-        baseline_schedule(result, policy)
+        result.problem.simulated(policy)
     except InfeasibleError:
         return True
     return False

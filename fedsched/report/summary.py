@@ -174,25 +174,18 @@ def facts(material: Material) -> str:
     if facts := assumptions(material.federation, workload):
         rows.append(("assumed", "; ".join(facts)))
     if result is not None:
-        settings = result.settings
         islands = f", {result.islands} islands" if result.islands > 1 else ""
         rows += [
             ("method", f"{result.method}{islands}, seed {result.seed}"),
             ("objectives", ", ".join(title(name) for name in result.objectives)),
-            ("submits", "all wait at the start" if settings.submits == "now" else "kept: the plans know the future"),
-            ("knowledge", "true run times" if settings.knowledge == "runtime" else "the users' estimates"),
-            ("uplinks", _uplinks(settings.saturation)),
+            ("reading", result.reading),
         ]
     else:
         placements = sorted({schedule.policy.partition(" on ")[2] for schedule in material.schedules} - {""})
         rows += [("placement", ", ".join(placements))] if placements else []
         readings = sorted({str(schedule.reading) for schedule in material.schedules})
-        rows += [("reading", "; or ".join(readings)), ("uplinks", _uplinks(material.schedules[0].saturation))]
+        rows += [("reading", "; or ".join(readings))]
     return table("What was scheduled", ("", ""), rows, numbers=False)
-
-
-def _uplinks(saturation: str) -> str:
-    return "rates follow their load" if saturation == "dynamic" else "a job's rate stays as at its start"
 
 
 def machine(material: Material) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from fedsched.errors import FedschedError, TraceError, shortened
 from fedsched.log import UNKNOWN, CleaningReport, LogColumns
+from fedsched.reading import CLAIRVOYANT
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
 from fedsched.workload import Workload
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from fedsched.simulate import RunningJobs
 
 FORMAT = "fedsched result 2"
+WORDS = ("knowledge", "saturation", "kill_at_estimate")  # of the reading; a search's instants are whole
 WITHOUT_RUNNING = "fedsched result 1"
 COLUMNS = (
     "submit", "tasks", "runtime", "estimate", "id", "compute_fraction", "task_bandwidth", "origin", "user",
@@ -56,7 +58,7 @@ def read_result(path: str | PathLike[str], *, baselines: bool | None = None) -> 
         raise TraceError(f"{path}: not a saved result: its format is neither {FORMAT!r} nor {WITHOUT_RUNNING!r}.")
     try:
         result = of_data(data)
-        return replace(result, unverified=verified(result, baselines=baselines))
+        return replace(result, unverified=verified(result, baselines=baselines)).keep(result.problem)
     except DeniedError as error:
         raise TraceError(f"{path}: a saved result, but not a true one: {error}{_why(data)}; search again.") from None
     except (FedschedError, KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
@@ -96,7 +98,7 @@ def as_data(result: Result) -> dict[str, Any]:
             "log": None if w.log is None else _log_data(w.log),
         },
         "federation": federation_text(result.federation),
-        "settings": asdict(result.settings),
+        "settings": _settings_data(result.settings),
         "method": result.method,
         "seed": result.seed,
         "objectives": list(result.objectives),
@@ -143,7 +145,7 @@ def of_data(data: dict[str, Any]) -> Result:
     return Result(
         workload=workload,
         federation=federation,
-        settings=Settings(**data["settings"]),
+        settings=_settings_of(data["settings"]),
         method=data["method"],
         seed=data["seed"],
         objectives=objectives,
@@ -167,6 +169,16 @@ def of_data(data: dict[str, Any]) -> Result:
         left_out=tuple(str(name) for name in data.get("left_out", ())),  # neither is in files of version 1
         warm_up=float(data.get("warm_up", 0.0)),
     )
+
+
+def _settings_data(settings: Settings) -> dict[str, Any]:
+    data = asdict(settings)
+    return data | {word: value for word, value in data.pop("reading").items() if word in WORDS}
+
+
+def _settings_of(data: dict[str, Any]) -> Settings:
+    words = {word: data[word] for word in WORDS if word in data}
+    return Settings(reading=CLAIRVOYANT.but(**words), **{name: data[name] for name in data if name not in WORDS})
 
 
 def _running_data(running: RunningJobs) -> dict[str, Any]:
@@ -197,8 +209,7 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
         s = plan.schedule
         return {
             "start": s.start.tolist(), "finish": s.finish.tolist(), "counts": s.counts.tolist(), "t0": s.t0,
-            "saturation": s.saturation, "policy": s.policy, "kill_at_estimate": s.kill_at_estimate,
-            "same_time": s.same_time, "knowledge": s.knowledge,
+            "policy": s.policy, **asdict(s.reading),
             "saturated_seconds": _or_none(s.saturated_seconds), "loss_of_capacity": _or_none(s.loss_of_capacity),
             "notes": list(s.notes),
         }  # fmt: skip

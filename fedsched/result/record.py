@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.assumed import assumptions
 from fedsched.bounds.trivial import is_telling
+from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import unknown_name
+from fedsched.reading import CLAIRVOYANT, Read, Reading, in_words
 from fedsched.search.objectives import signs_of
 from fedsched.text import one_line
 from fedsched.unmodelled import unmodelled
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from fedsched.federation import Federation
     from fedsched.schedule import Schedule
+    from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
     from fedsched.simulate import RunningJobs
     from fedsched.workload import Workload
@@ -40,6 +43,11 @@ class PlannedQueue:
     policy: str = ""
     schedule: Schedule | None = None
 
+    @property
+    def rules(self) -> tuple[int, int]:
+        """Return dispatch and placement as the rows of a search hold them."""
+        return int(Dispatch[self.dispatch.upper()]), int(Placement[self.placement.upper()])
+
     def __str__(self) -> str:
         if self.schedule is not None:
             return "a plan of packages"
@@ -47,13 +55,11 @@ class PlannedQueue:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Read):
     """How the search read the problem, and what it was asked for: what a repetition needs."""
 
     submits: str = "now"
-    knowledge: str = "runtime"
-    saturation: str = "dynamic"
-    kill_at_estimate: bool = False
+    reading: Reading = CLAIRVOYANT
     t0: float | None = None
     seconds: float | None = None
     evaluations: int | None = None
@@ -133,31 +139,43 @@ class Result:
     left_out: tuple[str, ...] = ()  # baselines, and whether bounds, for which a budget in seconds had no time
     warm_up: float = 0.0  # seconds of compiling and loading before, which no budget counts
     unverified: tuple[str, ...] = ()  # what is as a file says, where the result is from one
+    _packed: SearchProblem | None = field(default=None, init=False, repr=False)
 
     # ---- plans --------------------------------------------------------------------------------------------------
 
     def schedule(self, index: int) -> Schedule:
         """Return the schedule of one plan of the front."""
-        from fedsched.policies import Rules
-        from fedsched.simulate import simulate
-
         plan = self.front.plans[index]
         if plan.schedule is not None:
             return plan.schedule
-        policy: str | Rules = plan.policy
-        if plan.order is not None:
-            policy = Rules(order=plan.order, dispatch=plan.dispatch, placement=plan.placement, name=self.method)
-        return simulate(
-            self.workload,
-            self.federation,
-            policy,
-            caps=plan.caps,
-            knowledge=self.settings.knowledge,
-            saturation=self.settings.saturation,
-            kill_at_estimate=self.settings.kill_at_estimate,
-            t0=self.settings.t0,
-            running=self.running,
-        )
+        if plan.order is None:
+            return self.problem.simulated(plan.policy)
+        return self.problem.schedule(self.problem.row(plan.order, plan.caps, plan.rules), policy=self.method)
+
+    @property
+    def problem(self) -> SearchProblem:
+        """Return what was searched, packed; where the result is from a file, when it is first asked for."""
+        packed = self._packed
+        if packed is None:
+            from fedsched.search.objectives import Objectives
+            from fedsched.search.problem import SearchProblem
+
+            packed = SearchProblem(
+                self.workload,
+                self.federation,
+                Objectives(("makespan",)),  # those that were searched for may be functions
+                submits="keep",  # the workload is as it was planned
+                reading=self.settings.reading,
+                t0=self.settings.t0,
+                running=self.running,
+            )
+            self.keep(packed)
+        return packed
+
+    def keep(self, problem: SearchProblem) -> Result:
+        """Return itself, with what was searched: schedules of plans need not pack it again."""
+        object.__setattr__(self, "_packed", problem)
+        return self
 
     def best(self, objective: str | None = None) -> Schedule:
         """Return the schedule that is best by an objective, by default the first."""
@@ -210,13 +228,7 @@ class Result:
     @property
     def reading(self) -> str:
         """Return in words under what plans and baselines were made: which jobs waited, and what was known."""
-        from fedsched.reading import Reading, in_words
-
-        settings = self.settings
-        how = Reading(
-            knowledge=settings.knowledge, saturation=settings.saturation, kill_at_estimate=settings.kill_at_estimate
-        )
-        return in_words(settings.submits, how, "plans know")
+        return in_words(self.settings.submits, self.settings.reading, "plans know")
 
     # ---- faces --------------------------------------------------------------------------------------------------
 

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import FedschedError
 from fedsched.metrics import NAMES
 from fedsched.policies import POLICIES
 from fedsched.result.record import BASELINES, Baseline
-from fedsched.search.objectives import Objectives, signs_of
-from fedsched.search.problem import SearchProblem
+from fedsched.search.objectives import signs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from fedsched.federation import Federation
     from fedsched.result.record import PlannedQueue, Result
     from fedsched.schedule import Schedule
+    from fedsched.search.problem import SearchProblem
     from fedsched.simulate import RunningJobs
     from fedsched.workload import Workload
 
@@ -42,7 +41,7 @@ def verified(result: Result, *, baselines: bool | None = None) -> tuple[str, ...
         baselines = len(result.workload) <= FEW
     if result.running is not None:
         check_running(result.running, result.workload, result.federation)
-    problem = _problem_of(result)
+    problem = result.problem
     for claim in (*_plans(result, problem), *_baselines(result, problem, made=baselines)):
         check(claim, result.objectives)
     _check_front(result)
@@ -71,21 +70,6 @@ def check(claim: Claim, objectives: Sequence[str]) -> None:
 def claim_of(baseline: Baseline, schedule: Schedule) -> Claim:
     """Return a baseline's values beside those of its schedule."""
     return Claim(f"the baseline {baseline.policy!r}", baseline.values, _row(schedule))
-
-
-def _problem_of(result: Result) -> SearchProblem:
-    settings = result.settings
-    return SearchProblem(
-        result.workload,
-        result.federation,
-        Objectives(("makespan",)),
-        submits="keep",  # the workload is as it was planned
-        knowledge=settings.knowledge,
-        saturation=settings.saturation,
-        kill_at_estimate=settings.kill_at_estimate,
-        t0=settings.t0,
-        running=result.running,
-    )
 
 
 def _plans(result: Result, problem: SearchProblem) -> Iterator[Claim]:
@@ -118,7 +102,7 @@ def _named(place: int) -> str:
 
 def _row_of(plan: PlannedQueue, problem: SearchProblem, place: int) -> Ints:
     layout, limits = problem.layout, problem.space.limits
-    rules = np.array([[int(Dispatch[plan.dispatch.upper()]), int(Placement[plan.placement.upper()])]])
+    rules = np.array([plan.rules])
     caps = limits if plan.caps is None else plan.caps
     if plan.order is None or plan.order.shape != (layout.jobs,) or caps.shape != limits.shape:
         raise DeniedError(f"{_named(place)} is none of these jobs on these nodes")

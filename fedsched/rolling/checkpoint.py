@@ -13,7 +13,7 @@ from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Placement
 from fedsched.io.sealed import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
-from fedsched.search.problem import PLAN_DISPATCH
+from fedsched.search.packed import PLAN_DISPATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

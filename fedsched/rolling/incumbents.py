@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Plan
-from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.engine.codes import Dispatch
 from fedsched.engine.loop import begin, run
+from fedsched.engine.plans import plan_in_order
+from fedsched.engine.simulation import set_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,21 +77,9 @@ def _easy(instant: Instant, spaces: Workspaces, order: Ints, backfill: Ints, pla
     # EASY as the simulator knows it: the head by one order, backfilling by another.
     problem, running = instant.problem, instant.space.running
     state = spaces.of(problem, separate_backfill=True)
-    rows = problem.running
-    for name in ("start", "finish", "planned_end", "counts"):
-        getattr(state, name)[rows] = getattr(running, name)
-    for name in ("tc", "work_left", "estimate_left", "since"):
-        getattr(state.rates, name)[rows] = getattr(running, name)
-    plan = Plan(
-        order=order,
-        order_key=int(QueueKey.FIXED),
-        backfill_order=backfill,
-        backfill_key=int(QueueKey.FIXED),
-        separate_backfill=True,
-        caps=instant.space.limits,
-        cap_row=instant.space.shared.cap_row,
-        dispatch=int(Dispatch.EASY),
-        placement=placement,
+    set_running(state, problem.running, running)
+    plan = plan_in_order(
+        order, instant.space.limits, dispatch=Dispatch.EASY, placement=placement, backfill_order=backfill
     )
     begin(problem, plan, state)
     run(problem, plan, state, FOREVER, np.inf)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Plan
-from fedsched.engine.codes import Dispatch, Placement, QueueKey
-from fedsched.engine.loop import first_unplaceable
-from fedsched.engine.pack import new_state
-from fedsched.metrics import Measured
-from fedsched.search.genome import Layout, Running, Space
-from fedsched.search.problem import SearchProblem
+from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.pack import frozen, new_state
+from fedsched.search.packed import PackedProblem, usable_placements
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
     from fedsched.engine.simulation import Simulation
     from fedsched.search.objectives import Objectives
 
-A = TypeVar("A", bound=np.ndarray[Any, Any])
+PER_JOB = ("submit", "tasks", "estimate", "sigma", "bandwidth", "origin", "user")  # what a problem has of each job
 KEPT = 64  # workspaces: long queues come in thousands of sizes
 OVERRUN_SECONDS = 60.0  # what a job that has outrun its estimate is at least expected to need yet
 
@@ -42,7 +39,7 @@ class Workspaces:
         return state
 
 
-class Instant(SearchProblem):
+class Instant(PackedProblem):
     """A run at this instant as its planner sees it: nothing here depends on a true run time.
 
     The waiting jobs come first, in the order of their arrival, and rows plan them alone; the running ones follow.
@@ -61,69 +58,29 @@ class Instant(SearchProblem):
         now, whole = run.time, run.problem
         running = run.running()
         self.jobs = np.concatenate([waiting, running.rows])
-        self.workload, self.federation = run.workload, run.federation
-        self.objectives = objectives
-        self.submits, self.knowledge = "keep", "estimate"
-        self.threads = 1
-        self.no_users = np.zeros((0, 2))
         count, jobs = waiting.size, self.jobs.size
-        self.problem = whole._replace(
-            submit=_frozen(whole.submit[self.jobs]),
-            tasks=_frozen(whole.tasks[self.jobs]),
-            runtime=_frozen(whole.estimate[self.jobs]),
-            estimate=_frozen(whole.estimate[self.jobs]),
-            sigma=_frozen(whole.sigma[self.jobs]),
-            bandwidth=_frozen(whole.bandwidth[self.jobs]),
-            origin=_frozen(whole.origin[self.jobs]),
-            user=_frozen(whole.user[self.jobs]),
-            arrival=_frozen(np.arange(count)),
-            arrival_rank=_frozen(np.arange(jobs)),
-            running=_frozen(np.arange(count, jobs)),
-            t0=now,
+        of_jobs = {name: getattr(whole, name)[self.jobs] for name in PER_JOB}
+        problem = frozen(
+            whole._replace(
+                **of_jobs,
+                runtime=of_jobs["estimate"],
+                arrival=np.arange(count),
+                arrival_rank=np.arange(jobs),
+                running=np.arange(count, jobs),
+                t0=now,
+            )
         )
         end = _expected_end(now, running.start, running.planned_end)
         left = running.estimate_left + (end - running.planned_end) / running.tc
-        self.layout = Layout(count, whole.groups.nodes.size)
-        self.states = [spaces.of(self.problem)]
-        limits = run.limits(waiting)
-        alone = np.arange(count)
-        shared = Plan(
-            order=alone,
-            order_key=int(QueueKey.FIXED),
-            backfill_order=alone,
-            backfill_key=int(QueueKey.FIXED),
-            separate_backfill=False,
-            caps=limits,
-            cap_row=alone,
-            dispatch=int(Dispatch.EASY),
-            placement=int(Placement.FASTEST),
-        )
-        self.space = Space(
-            shared=shared,
-            running=Running(
-                start=running.start,
-                finish=end,
-                planned_end=end,
-                tc=running.tc,
-                work_left=left,
-                estimate_left=left,
-                since=running.since,
-                counts=running.counts,
-            ),
-            limits=limits,
-            nodes=np.array(whole.groups.nodes),
-            no_load=np.zeros(whole.groups.uplink.size),
+        super().__init__(
+            problem,
+            limits=run.limits(waiting),
             placements=placements,
-            dispatches=np.array([Dispatch.EASY], dtype=np.int64),
-            measured=Measured(
-                self.problem.submit,
-                self.problem.tasks,
-                self.problem.user,
-                whole.groups.nodes,
-                whole.groups.cluster,
-                whole.groups.busy_watts,
-                whole.groups.idle_watts,
-            ),
+            dispatches=(Dispatch.EASY,),
+            objectives=objectives,
+            ids=run.workload.id[self.jobs],
+            running=replace(running, finish=end, planned_end=end, work_left=left, estimate_left=left),
+            states=[spaces.of(problem)],
         )
 
     def default_rules(self) -> tuple[int, int]:
@@ -139,21 +96,10 @@ def placements_for_all(run: Simulation) -> Ints:
     groups = run.problem.groups
     if groups.nodes.size == 1:
         return np.array([Placement.FASTEST], dtype=np.int64)  # all are the same
-    state = new_state(run.problem, dispatch=int(Dispatch.STRICT), separate_backfill=False)
-    plan = run.unplanned()
-    usable = [
-        int(rule) for rule in Placement if first_unplaceable(run.problem, plan._replace(placement=int(rule)), state) < 0
-    ]
-    return np.array(usable, dtype=np.int64)
+    return usable_placements(run.problem, run.unplanned())
 
 
 def _expected_end(now: float, start: Floats, planned_end: Floats) -> Floats:
     # A job past its estimate is expected to go on for as long again as it has outrun it.
     late = now - planned_end
     return np.where(late >= 0.0, now + np.maximum(late, OVERRUN_SECONDS), planned_end)
-
-
-def _frozen(array: A) -> A:
-    # As in every Problem: the kernels know one type.
-    array.setflags(write=False)
-    return array

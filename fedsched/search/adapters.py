@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pymoo.core.problem import Problem
 
     from fedsched.engine.arrays import Floats, Ints
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
 
 
-def pymoo_problem(problem: SearchProblem) -> Problem:
+def pymoo_problem(problem: PackedProblem) -> Problem:
     """Return the problem for pymoo: real vectors in [0, 1] (n keys, n·G weights), all objectives at once.
 
     `problem.rows_of_keys(result.X)` are the plans of a pymoo result, `problem.schedule(row)` a plan's schedule.
@@ -45,7 +45,7 @@ def pymoo_problem(problem: SearchProblem) -> Problem:
 
 
 def deap_toolbox(
-    problem: SearchProblem,
+    problem: PackedProblem,
     *,
     seed: int = 0,
     generation: int = 0,
@@ -72,7 +72,7 @@ def deap_toolbox(
     return toolbox
 
 
-def deap_individual_toolbox(problem: SearchProblem, *, seed: int = 0) -> base.Toolbox:
+def deap_individual_toolbox(problem: PackedProblem, *, seed: int = 0) -> base.Toolbox:
     """Return a Toolbox for DEAP's own algorithms (`eaSimple`, `eaMuPlusLambda`, …): one individual at a time.
 
     An individual is a row with a `fitness` over all objectives. Choosing is left to you: register `select`, for

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain, Saved
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Archive:
             "changes": self.changes,
         }
 
-    def restore(self, saved: Saved, problem: SearchProblem) -> None:
+    def restore(self, saved: Saved, problem: PackedProblem) -> None:
         """Keep what was kept."""
         policies = saved.words("policies")
         values = saved_values(saved, "values", problem, len(policies))

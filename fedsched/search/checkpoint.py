@@ -73,7 +73,7 @@ class Checkpoint:
                 raise
             raise self._file.refusal(f"not a checkpoint as a search leaves it ({error})") from None
 
-    def resume(self, run: Run, method: Method) -> None:
+    def resume(self, run: Run, method: Method, problem: SearchProblem) -> None:
         """Set run and method to what was saved; where nothing has been saved of this search, let them be."""
         saved, self._saved = self._saved, None
         if saved is None:
@@ -86,7 +86,7 @@ class Checkpoint:
             method.restore(its_state, run)
         archive = run.archive
         kept = least_crowded(archive.values, max(LEAST_AGAIN, AGAIN // run.problem.layout.jobs))
-        values = [_value_of(archive.entries[k], run.problem) for k in kept.tolist()]
+        values = [_value_of(archive.entries[k], problem) for k in kept.tolist()]
         if values:
             self.check(run.problem.objectives, archive.values[kept], np.array(values))
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain, Saved
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
 
 POPULATION = 100
@@ -31,7 +31,7 @@ class Genetic:
     """A generational genetic algorithm: tournament of two, order crossover, mutation, two elites."""
 
     def __init__(
-        self, run: Run, *, redraw: Callable[[SearchProblem, Ints, np.random.Generator], None] | None = None
+        self, run: Run, *, redraw: Callable[[PackedProblem, Ints, np.random.Generator], None] | None = None
     ) -> None:
         from deap import tools
 
@@ -105,7 +105,7 @@ class Genetic:
         self._values = np.concatenate([self._values[elite], values])
 
 
-def favour_fast_groups(problem: SearchProblem, rows: Ints, rng: np.random.Generator) -> None:
+def favour_fast_groups(problem: PackedProblem, rows: Ints, rng: np.random.Generator) -> None:
     """Redraw the caps of some jobs in place: a group stays open with probability ∝ 1/its predicted time cost."""
     packed = problem.problem
     sigma = packed.sigma[: problem.layout.jobs, None]  # of the jobs to plan: running ones may follow

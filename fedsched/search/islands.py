@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain
     from fedsched.search.methods import Method, MethodInfo
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
     from fedsched.search.stopping import StoppingRule
 
 EPOCHS = 20  # of a budget: how often the islands exchange plans
@@ -52,7 +52,7 @@ class Island:
 class Epoch:
     """What a worker is asked to do with an island; what is heavy travels packed."""
 
-    problem: SearchProblem
+    problem: PackedProblem
     info: MethodInfo
     island: Island
     reference: Floats
@@ -288,7 +288,7 @@ def _as_arrays(length: int, rows: list[Ints], values: Floats) -> dict[str, Plain
     return {"rows": np.array(rows, dtype=np.int64).reshape(-1, length), "values": values}
 
 
-def _plans(saved: Saved, problem: SearchProblem) -> tuple[list[Ints], Floats]:
+def _plans(saved: Saved, problem: PackedProblem) -> tuple[list[Ints], Floats]:
     rows = saved_plans(saved, "rows", problem)
     return list(rows), saved_values(saved, "values", problem, len(rows))
 

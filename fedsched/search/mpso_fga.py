@@ -17,7 +17,7 @@ from fedsched.search.swarm import Particles
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain, Saved
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
 
 SWARM = 20
@@ -130,7 +130,7 @@ class SwarmFuzzyGenetic:
         swarm.own[last], swarm.own_values[last] = children, values  # personal bests begin anew
 
 
-def crossed_keys(problem: SearchProblem, parents: Floats, mates: Ints, *, seed: int, generation: int) -> Floats:
+def crossed_keys(problem: PackedProblem, parents: Floats, mates: Ints, *, seed: int, generation: int) -> Floats:
     """Return a child of each parent and its mate, another row: order crossover of the ranking, blend of the weights."""
     jobs = problem.layout.jobs
     orders = np.argsort(parents[:, :jobs], axis=1, kind="stable")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain, Saved
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
 
 RANDOM = 0.2  # share of a first population that is random, however many seeds there are
@@ -34,7 +34,7 @@ class Population:
         return {"rows": self.rows, "values": self.values, "standing": self._standing}
 
     @classmethod
-    def of(cls, saved: Saved, problem: SearchProblem, size: int) -> Population:
+    def of(cls, saved: Saved, problem: PackedProblem, size: int) -> Population:
         """Return the population whose state this is."""
         population = cls.__new__(cls)
         population.rows = saved_plans(saved, "rows", problem, size)

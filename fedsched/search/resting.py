@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Saved
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
 
 
-def saved_plans(saved: Saved, name: str, problem: SearchProblem, count: int | None = None) -> Ints:
+def saved_plans(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Ints:
     """Return rows that are plans of the problem: kernels look at no limits, so that others are refused here."""
     rows = saved.ints(name, (count, problem.layout.length))
     if not problem.holds(rows):
@@ -18,11 +18,11 @@ def saved_plans(saved: Saved, name: str, problem: SearchProblem, count: int | No
     return rows
 
 
-def saved_keys(saved: Saved, name: str, problem: SearchProblem, count: int | None = None) -> Floats:
+def saved_keys(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Floats:
     """Return genomes of keys."""
     return saved.floats(name, (count, problem.layout.keys_length), 0.0, 1.0)
 
 
-def saved_values(saved: Saved, name: str, problem: SearchProblem, count: int | None = None) -> Floats:
+def saved_values(saved: Saved, name: str, problem: PackedProblem, count: int | None = None) -> Floats:
     """Return objective values."""
     return saved.floats(name, (count, len(problem.objectives.names)))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain, Saved
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
     from fedsched.search.stopping import StoppingRule
 
 
@@ -48,7 +48,7 @@ class Run:
     the archive. Everything in it but the problem, the rules and the callback goes into a checkpoint.
     """
 
-    problem: SearchProblem
+    problem: PackedProblem
     seed: int
     stop: Sequence[StoppingRule]
     reference: Floats  # FCFS on `fastest`: what weighted sums are relative to

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Ints
     from fedsched.search.clock import Clock
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
 
 UNTIL = 0.6  # of a budget in seconds, from the call on: what comes later is left out
 ORDERS = ("fcfs", "ljf", "laf", "largest", "sjf", "saf", "smallest", "f1")
 
 
-def structured_seeds(problem: SearchProblem, *, limit: int, clock: Clock | None = None) -> Ints:
+def structured_seeds(problem: PackedProblem, *, limit: int, clock: Clock | None = None) -> Ints:
     """Return at most `limit` plans, the simplest first and no two alike; fewer where a budget of time is small.
 
     First the orders under each placement rule; then jobs bound to the cluster where a list scheduler would end them
@@ -40,7 +40,7 @@ def structured_seeds(problem: SearchProblem, *, limit: int, clock: Clock | None 
     return np.array(rows, dtype=np.int64).reshape(len(rows), problem.layout.length)
 
 
-def _candidates(problem: SearchProblem) -> Iterator[Ints]:
+def _candidates(problem: PackedProblem) -> Iterator[Ints]:
     orders = {name: queue_order(problem.problem, name)[0] for name in ORDERS}
     limits = problem.space.limits
     dispatch, usual = problem.default_rules()
@@ -68,7 +68,7 @@ def _candidates(problem: SearchProblem) -> Iterator[Ints]:
                     yield plan(orders[name], caps, placement)
 
 
-def bound_to_earliest(problem: SearchProblem, order: Ints) -> tuple[Ints, Ints]:
+def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
     """Return an order and caps: each job, in the given order, on the cluster where it is predicted to end first.
 
     The prediction knows the nodes' availability and no contention. The order returned is that of predicted starts;

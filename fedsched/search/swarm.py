@@ -12,7 +12,7 @@ from fedsched.search.resting import saved_keys
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain, Saved
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
 
 SWARM = 40
@@ -37,7 +37,7 @@ class Particles:
         }
 
     @classmethod
-    def of(cls, saved: Saved, problem: SearchProblem, *values: int) -> Particles:
+    def of(cls, saved: Saved, problem: PackedProblem, *values: int) -> Particles:
         """Return the particles whose state this is; `values` is the shape of theirs, the swarm's size first."""
         particles = cls(saved_keys(saved, "positions", problem, values[0]), saved.floats("own_values", values))
         particles.velocities = saved.floats("velocities", particles.positions.shape, -FASTEST, FASTEST)

@@ -10,10 +10,10 @@ from fedsched.search.operators import cross_rows, mutate_rows
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
 
 
-def crossed(problem: SearchProblem, parents: Ints, pairs: Ints, *, seed: int, generation: int) -> Ints:
+def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, generation: int) -> Ints:
     """Return one child a pair of row numbers: order crossover, and each job's caps from either parent."""
     children = np.empty((len(pairs), problem.layout.length), dtype=np.int64)
     cross_rows(
@@ -31,7 +31,7 @@ def crossed(problem: SearchProblem, parents: Ints, pairs: Ints, *, seed: int, ge
     return children
 
 
-def mutated(problem: SearchProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
+def mutated(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
     """Return the rows, each changed in place by so many random moves."""
     mutate_rows(
         problem.problem,

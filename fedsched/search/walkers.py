@@ -18,7 +18,7 @@ from fedsched.search.resting import saved_plans
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.io.trees import Plain, Saved
-    from fedsched.search.problem import SearchProblem
+    from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
 
 LATE = 100  # how far back late acceptance looks
@@ -177,7 +177,7 @@ class Walkers:
         return trials
 
 
-def _nowhere(problem: SearchProblem) -> Walker:
+def _nowhere(problem: PackedProblem) -> Walker:
     """Return a walker that has not been set down yet."""
     length, objectives = problem.layout.length, len(problem.objectives.names)
     pocket = POCKET if objectives > 1 else 1

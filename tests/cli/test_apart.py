@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import typing
 from pathlib import Path
 from typing import Any
@@ -10,18 +9,20 @@ from typing import Any
 import pytest
 
 from fedsched import cli
+from fedsched.cli.app import arguments_of, build_app
 
 if typing.TYPE_CHECKING:
     from collections.abc import Callable
 
 # Of each command, the parameters that name files: those that it reads, and those that it writes with the suffix.
-READ = {"trace", "traces", "more", "source", "result", "initial", "federation", "file", "arrivals", "what"}
+READ = {"scenario", "trace", "traces", "more", "source", "result", "initial", "federation", "file", "arrivals", "what"}
 WRITTEN = {"out", "gantt", "save", "checkpoint", "report", "target"}
 # How a command is called with a file to read and one to write; what else it then needs.
 CALLS = {
     "simulate": [
         "simulate F --from swf --nodes 8 --out F",
         "simulate sample --federation F --out F",
+        "simulate --scenario F --out F",
         "simulate F --from swf --gantt F",
         "simulate F --from swf --policy rolling --checkpoint F",
     ],
@@ -29,15 +30,17 @@ CALLS = {
         "optimize F --from swf --nodes 8 --out F",
         "optimize sample --federation F --gantt F",
         "optimize sample --initial F --save F",
+        "optimize --scenario F --out F",
         "optimize F --from swf --checkpoint F",
     ],
     "compare": [
         "compare F --from swf --method easy --out F",
         "compare sample F --from swf --method easy --report F",
+        "compare --scenario F --method easy --report F",
         "compare sample --federation example --federation F --method easy --out F",
     ],
     "plot": ["plot F --out F"],
-    "report": ["report F --from swf --out F", "report sample --federation F --out F"],
+    "report": ["report F --from swf --out F", "report --scenario F --out F", "report sample --federation F --out F"],
     "market": ["market --file F --gantt F", "market --trace F --out F", "market --trace sample --federation F --out F"],
     "gang": ["gang F --from swf --gantt F", "gang --arrivals F --replications 2 --gantt F"],
     "generate": ["generate planted --federation F --out F"],
@@ -54,8 +57,9 @@ IN_A_FOLDER = {"fetch", "demo"}
 
 def files_of(command: str) -> set[str]:
     """Return the parameters of a command that name files."""
-    function = importlib.import_module(f"fedsched.cli.{command}").command
-    return {name for name, kind in typing.get_type_hints(function).items() if "Path" in str(kind)}
+    arguments = arguments_of(build_app(), command)
+    files = (argument.name for argument in arguments if "Path" in str(argument.hint))
+    return {name.removeprefix("--").replace("-", "_").lower() for name in files}
 
 
 @pytest.mark.parametrize("command", sorted(cli.COMMANDS))

@@ -160,7 +160,7 @@ def test_a_gantt_chart_is_drawn(name: str, magic: bytes, tmp_path: Path, call: C
     ("arguments", "said"),
     [
         (("simulat",), 'Did you mean "simulate"'),
-        (("simulate",), "requires an argument"),
+        (("simulate",), "name a log, e.g. sample, or give --scenario FILE"),
         (("simulate", "sample", "--plicy", "easy"), "--policy"),
         (("simulate", "sample", "--head", "many"), "many"),
         (("simulate", "sample", "--policy", "eazy"), "Did you mean 'easy'"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fedsched import cli
-from fedsched.cli.app import build_app, examples_of
+from fedsched.cli.app import arguments_of, build_app, examples_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def options_by_name() -> dict[str, dict[str, Argument]]:
     app = build_app()
     found: dict[str, dict[str, Argument]] = defaultdict(dict)
     for command in cli.COMMANDS:
-        for argument in app[command].assemble_argument_collection(parse_docstring=True):
+        for argument in arguments_of(app, command):
             if (command, argument.name) not in OWN_MEANING:
                 found[argument.name][command] = argument
     return found

@@ -63,7 +63,7 @@ MISTAKES = {
     f"simulate sample --nodes {2**64}": f"--nodes={2**64} must be at least 1 and at most",
     "simulate sample --nodes 8 --federation example": "not both",
     "simulate sample --policy eazy": "Did you mean 'easy'",
-    "simulate sample --head -1": "jobs=-1 must be at least 0",
+    "simulate sample --head -1": "head=-1 must be at least 0",
     "simulate sample --sample 5 --seed -1": "seed=-1 must be at least 0",
     f"simulate sample --sample 5 --seed {2**70}": f"seed={2**70} must be at most",
     "simulate sample --uplink nan": "--uplink='nan' must be bytes a second",

@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 from fedsched import cli
-from fedsched.cli.app import build_app
+from fedsched.cli.app import arguments_of, build_app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def test_every_command_and_option_is_there() -> None:
     for name in cli.COMMANDS:
         section = PAGE.partition(f"\n## fedsched {name}\n")[2].partition("\n## ")[0]
         assert f"fedsched {name}" in section
-        for argument in app[name].assemble_argument_collection():
+        for argument in arguments_of(app, name):
             assert f"| `{argument.name}" in section, (name, argument.name)
 
 

@@ -8,9 +8,10 @@ import strategies
 
 import fedsched as fs
 from fedsched.engine.batch import Evaluator
-from fedsched.engine.codes import Dispatch, Placement, SameTime, Saturation
+from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.pack import pack
 from fedsched.metrics import Column
+from fedsched.reading import Reading
 
 
 def instance(seed: int) -> tuple[fs.Workload, fs.Federation]:
@@ -23,14 +24,7 @@ def instance(seed: int) -> tuple[fs.Workload, fs.Federation]:
 
 def problem_of(workload: fs.Workload, federation: fs.Federation):
     """Return the packed problem."""
-    return pack(
-        workload,
-        federation,
-        same_time=SameTime.BATCH,
-        saturation=Saturation.DYNAMIC,
-        knowledge="estimate",
-        kill_at_estimate=False,
-    )
+    return pack(workload, federation, reading=Reading())
 
 
 @pytest.mark.parametrize("dispatch", list(Dispatch))

@@ -16,8 +16,9 @@ import pytest
 import fedsched
 import fedsched.engine
 from fedsched.engine.batch import Evaluator
-from fedsched.engine.codes import Dispatch, SameTime, Saturation
+from fedsched.engine.codes import Dispatch
 from fedsched.engine.pack import pack
+from fedsched.reading import Reading
 
 ENGINE = [f"fedsched.engine.{module.name}" for module in pkgutil.iter_modules(fedsched.engine.__path__)]
 
@@ -42,10 +43,7 @@ def test_each_kernel_has_one_signature() -> None:
     problem = pack(
         workload,
         federation,
-        same_time=SameTime.BATCH,
-        saturation=Saturation.STATIC,
-        knowledge="runtime",
-        kill_at_estimate=True,
+        reading=Reading(saturation="static", knowledge="runtime", kill_at_estimate=True),
     )
     Evaluator(problem, users=True)([[2, 1, 0]], dispatch=Dispatch.EASY)
     compiled = [kernel for kernel in kernels() if kernel.signatures]  # type: ignore[attr-defined]

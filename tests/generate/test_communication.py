@@ -9,7 +9,7 @@ import pytest
 
 import fedsched as fs
 from fedsched import generate
-from fedsched.generate.communication import saturated_share
+from fedsched.calibration import saturated_share
 
 PAIR = fs.Federation.of(16, 16, uplink=1e6, name="pair")
 

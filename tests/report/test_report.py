@@ -15,6 +15,7 @@ from report_cases import data_of, unpacked
 
 import fedsched as fs
 from fedsched import cli
+from fedsched.reading import UNRECORDED, Reading
 from fedsched.report import drawing, material, of_result, of_schedules, page, repeating, summary, words
 from fedsched.report.drawing import plan_of
 from fedsched.report.packing import NEVER, jobs_of, packed, tick_of
@@ -344,7 +345,7 @@ def test_a_schedule_s_reading_is_in_the_call_and_on_the_page() -> None:
     assert "same_time='sequential', knowledge='runtime'" in repeating.python_of(seen)
     assert not any("not recorded" in line for line in repeating.warnings_of(seen))
     assert "run times are known (clairvoyant); events of one instant" in summary.facts(seen)
-    foreign = of_schedules([replace(schedule, knowledge=None)])
+    foreign = of_schedules([replace(schedule, reading=UNRECORDED)])
     assert any("not recorded what a policy knew" in line for line in repeating.warnings_of(foreign))
 
 
@@ -356,7 +357,8 @@ def test_what_differs_from_the_defaults_is_in_the_call(result: Result) -> None:
     assert "weights" not in plain
     weighted = replace(result, weights=(0.9, 0.1))
     assert "weights=(0.9, 0.1)" in repeating.python_of(of_result(weighted))
-    kept = replace(result, settings=replace(result.settings, submits="keep", t0=-5.0, package=20, knowledge="estimate"))
+    settings = replace(result.settings, submits="keep", t0=-5.0, package=20, reading=Reading())
+    kept = replace(result, settings=settings)
     code = repeating.python_of(of_result(kept))
     assert all(part in code for part in ("submits='keep'", "t0=-5.0", "package=20", "knowledge='estimate'"))
     own = replace(

@@ -1,0 +1,66 @@
+"""From rules, or an order and caps, to the Plan that the event loop reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays import Plan
+from fedsched.engine.codes import Dispatch, Placement, QueueKey
+from fedsched.engine.orders import queue_order
+from fedsched.engine.pack import caps_table, checked_caps
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Ints, Problem
+    from fedsched.federation import Federation
+    from fedsched.policies import Rules
+    from fedsched.workload import Workload
+
+
+def plan_in_order(
+    order: Ints,
+    caps: Ints,
+    *,
+    dispatch: int = Dispatch.GREEDY,
+    placement: int = Placement.FASTEST,
+    backfill_order: Ints | None = None,
+    cap_row: Ints | None = None,
+) -> Plan:
+    """Return the plan that takes jobs in this order, each with a row of caps of its own unless `cap_row` says which."""
+    return Plan(
+        order=order,
+        order_key=int(QueueKey.FIXED),
+        backfill_order=order if backfill_order is None else backfill_order,
+        backfill_key=int(QueueKey.FIXED),
+        separate_backfill=backfill_order is not None,
+        caps=caps,
+        cap_row=np.arange(len(caps)) if cap_row is None else cap_row,
+        dispatch=int(dispatch),
+        placement=int(placement),
+    )
+
+
+def plan_of_rules(
+    workload: Workload, federation: Federation, rules: Rules, problem: Problem, *, caps: Ints | None = None
+) -> Plan:
+    """Return the plan that these rules make of the jobs; caps bind beside the rules' own."""
+    order, order_key = queue_order(problem, rules.order)
+    backfill, backfill_key = order, order_key
+    if rules.backfill_order is not None:
+        backfill, backfill_key = queue_order(problem, rules.backfill_order)
+    separate = backfill_key != order_key or not np.array_equal(backfill, order)
+    shape = (problem.submit.size, problem.groups.nodes.size)
+    if rules.caps is not None:
+        own = checked_caps(rules.caps, *shape)
+        caps = own if caps is None else np.minimum(own, checked_caps(caps, *shape))
+    table, row_of = caps_table(workload, federation, caps)
+    plan = plan_in_order(
+        order,
+        table,
+        dispatch=Dispatch[rules.dispatch.upper()],
+        placement=Placement[rules.placement.upper()],
+        backfill_order=backfill if separate else None,
+        cap_row=row_of,
+    )
+    return plan._replace(order_key=int(order_key), backfill_key=int(backfill_key), backfill_order=backfill)

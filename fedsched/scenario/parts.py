@@ -1,0 +1,334 @@
+"""The parts of a scenario: each says what to make of it, and makes the noun when it is asked to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from fedsched.errors import FederationError, TraceError, unknown_name
+from fedsched.io.examples import federation_file, names_federation_file, names_shipped
+from fedsched.io.files import STDIN
+from fedsched.policies import POLICIES, Rules
+from fedsched.values import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from fedsched.federation import Federation
+    from fedsched.policies import Policy
+    from fedsched.workload import Workload
+
+Unit = Literal["cpus", "nodes"]
+Sites = Literal["auto", "partition", "none"]
+OverRequest = Literal["raise", "cap", "keep"]
+OnError = Literal["raise", "skip"]
+Model = Literal["lublin", "poisson"]
+Estimates = Literal["exact", "tsafrir"]
+ROLLING = "rolling"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """Jobs out of a file: which, how it is read, and which of them are taken.
+
+    Parameters
+    ----------
+    file
+        A workload file, or the name of a shipped one.
+    format, sites, unit, over_request, on_error, statuses
+        As in `fedsched.read`, which knows what is usual where nothing is said; sites="none" takes none.
+    window, scale_load, head, sample
+        Of the jobs, taken in this order: those submitted from one second of the log to another, their submits closer
+        together by a factor, the first so many, and so many drawn by the scenario's seed.
+    communication
+        Draw what jobs send: a task's median bytes a second, as a number or with k, M, G, T ("10M").
+    """
+
+    file: str
+    format: str | None = None
+    sites: Sites | None = None
+    unit: Unit | None = None
+    over_request: OverRequest | None = None
+    on_error: OnError | None = None
+    statuses: tuple[int, ...] | None = None
+    window: tuple[float, float] | None = None
+    scale_load: float | None = None
+    head: int | None = None
+    sample: int | None = None
+    communication: str | float | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in (("sites", Sites), ("unit", Unit), ("over_request", OverRequest), ("on_error", OnError)):
+            _check_choice(name, getattr(self, name), get_args(known))
+        for name in ("head", "sample"):
+            if getattr(self, name) is not None:
+                whole("Log", name, getattr(self, name), least=0)
+        if self.communication is not None:
+            bytes_a_second(self.communication, "--communication")
+
+    @property
+    def ships(self) -> bool:
+        """Return whether this is the name of a shipped log, not a file's."""
+        return names_shipped(self.file)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the files that are read."""
+        return () if self.ships or self.file == STDIN else (self.file,)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return what `fedsched.read` is to be told beside file and format."""
+        said = {name: getattr(self, name) for name in ("unit", "over_request", "on_error", "statuses")}
+        said = {name: value for name, value in said.items() if value is not None}
+        return said if self.sites is None else said | {"sites": None if self.sites == "none" else self.sites}
+
+    def workload(self, seed: int = 0) -> Workload:
+        """Return the jobs."""
+        from fedsched.io import read
+        from fedsched.io.examples import example_file
+
+        path = example_file("workload", self.file) if self.ships else Path(self.file)
+        if not self.ships and self.file != STDIN:
+            if path.is_dir():
+                raise TraceError(f"{path}: it is a folder; give a file in it.")
+            if not path.exists():
+                raise TraceError(f"{path}: there is no such file; check the path, or name a shipped workload: sample.")
+        found = read(STDIN if self.file == STDIN else path, self.format, **self.options)
+        found = found if self.window is None else found.window(*self.window)
+        found = found if self.scale_load is None else found.scale_load(self.scale_load)
+        found = found if self.head is None else found.head(self.head)
+        found = found if self.sample is None else found.sample(self.sample, seed=seed)
+        if self.communication is None:
+            return found
+        return found.with_communication(bandwidth=bytes_a_second(self.communication, "--communication"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """Jobs that a model makes, drawn by the scenario's seed.
+
+    Parameters
+    ----------
+    model
+        "lublin" or "poisson", as in `fedsched.generate`.
+    jobs, nodes, load
+        How many, for a machine of how many nodes, at which offered load; as the model has it when not given.
+    estimates
+        Requested times: the run times ("exact"), or "tsafrir"'s few round values.
+    communication
+        As in `Log`.
+    """
+
+    model: Model
+    jobs: int = 1000
+    nodes: int = 128
+    load: float | None = None
+    estimates: Estimates = "exact"
+    communication: str | float | None = None
+
+    def __post_init__(self) -> None:
+        _check_choice("model", self.model, get_args(Model))
+        _check_choice("estimates", self.estimates, get_args(Estimates))
+        for name in ("jobs", "nodes"):
+            whole("Made", name, getattr(self, name), least=1)
+        if self.communication is not None:
+            bytes_a_second(self.communication, "--communication")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the files that are read: none."""
+        return ()
+
+    def workload(self, seed: int = 0) -> Workload:
+        """Return the jobs."""
+        from fedsched import generate
+
+        if self.model == "lublin":
+            made = generate.lublin(self.jobs, self.nodes, load=self.load, seed=seed)
+        else:
+            made = generate.poisson(self.jobs, self.nodes, load=0.7 if self.load is None else self.load, seed=seed)
+        made = made.with_estimates("tsafrir", seed=seed) if self.estimates == "tsafrir" else made
+        if self.communication is None:
+            return made
+        return made.with_communication(bandwidth=bytes_a_second(self.communication, "--communication"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """What the jobs run on: a federation, its file or name, or one cluster; by default the log's own machine.
+
+    Parameters
+    ----------
+    federation
+        A federation, a file with one, or the name of a shipped one.
+    nodes
+        In its place: one cluster of so many equal nodes.
+    uplink
+        In place of its own uplinks: bytes a second of every cluster ("1.25G"), or of one ("north=1.25G").
+    """
+
+    federation: Federation | str | None = None
+    nodes: int | None = None
+    uplink: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        from fedsched.federation import MOST_NODES
+
+        if self.federation is not None and self.nodes is not None:
+            raise FederationError("Give --federation or --nodes, not both.")
+        if self.nodes is not None:
+            nodes = whole("Machine", "nodes", self.nodes)
+            if not 1 <= nodes <= MOST_NODES:
+                raise FederationError(f"--nodes={nodes} must be at least 1 and at most {MOST_NODES}.")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the files that are read."""
+        own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
+        return (str(self.federation),) if own else ()
+
+    def cluster(self, workload: Workload | None = None) -> Federation:
+        """Return the federation; where nothing is said of it, that of the workload's log."""
+        from fedsched.federation import Federation
+
+        if isinstance(self.federation, Federation):
+            return with_uplinks(self.federation, self.uplink)
+        if self.federation is not None:
+            return with_uplinks(_federation_called(self.federation), self.uplink)
+        size = self.nodes if self.nodes is not None else workload.nodes if workload is not None else 0
+        if not size:
+            name = "The log" if workload is None else f"{workload.name}: the log"
+            raise FederationError(f"{name} does not say how many nodes its machine has; give --nodes or --federation.")
+        return with_uplinks(Federation.homogeneous(size), self.uplink)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChoice:
+    """A policy by name, with those of its rules or of its search's settings that are to be others.
+
+    Parameters
+    ----------
+    name
+        A name of `fedsched.simulate.POLICIES`, or "rolling".
+    order, dispatch, backfill_order, placement
+        In place of the named policy's own rules.
+    method, window, evaluations, every, objective
+        For "rolling", as in `fedsched.Rolling`.
+    """
+
+    name: str = "easy"
+    order: str | None = None
+    dispatch: str | None = None
+    backfill_order: str | None = None
+    placement: str | None = None
+    method: str | None = None
+    window: int | None = None
+    evaluations: int | None = None
+    every: str | float | None = None
+    objective: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.name.lower() != ROLLING and self.name.lower() not in POLICIES:
+            raise unknown_name("policy", self.name, [*POLICIES, ROLLING])
+
+    def given(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return those of these fields that say something."""
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy:
+        """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""
+        if self.name.lower() == ROLLING:
+            from fedsched.rolling import Rolling
+
+            self._refuse(OF_RULES, "is found by the search")
+            settings = self.given((*OF_SEARCH, "placement"))
+            if isinstance(self.every, str):
+                settings["every"] = _seconds(self.every)
+            return Rolling(**settings, seed=seed, checkpoint=checkpoint)
+        self._refuse(OF_SEARCH, f"goes with --policy {ROLLING}")
+        if checkpoint is not None:
+            raise NotOfPolicyError("checkpoint", checkpoint, f"goes with --policy {ROLLING}")
+        known = POLICIES[self.name.lower()]
+        if not isinstance(known, Rules):
+            self._refuse(
+                ("order", "backfill_order", "placement"), f"is what policy {self.name.lower()!r} chooses itself"
+            )
+            return replace(known, dispatch=self.dispatch or known.dispatch)
+        changed = self.given(OF_RULES)
+        return replace(
+            known,
+            **changed,
+            placement=self.placement or known.placement,
+            name="" if changed else self.name.lower(),
+        )
+
+    def _refuse(self, names: Sequence[str], why: str) -> None:
+        for name, value in self.given(names).items():
+            raise NotOfPolicyError(name, value, why)
+
+
+OF_RULES = ("order", "dispatch", "backfill_order")
+OF_SEARCH = ("method", "window", "evaluations", "every", "objective")
+
+
+class NotOfPolicyError(ValueError):
+    """A setting was given that does not go with the policy; `option` names it."""
+
+    def __init__(self, option: str, value: object, why: str) -> None:
+        super().__init__(f"--{option.replace('_', '-')} {value} {why}; leave it out.")
+        self.option = option
+
+
+def bytes_a_second(given: str | float, option: str) -> float:
+    """Return the number that a text like 1.25G gives an option: bytes a second, k, M, G, T for thousands of them."""
+    text = str(given)
+    found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?|inf)([kMGT]?)", text.strip(), re.ASCII)
+    if found is None:
+        raise ValueError(f"{option}={text!r} must be bytes a second, e.g. 125M or 1.25G (k, M, G, T).")
+    return float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
+
+
+def with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
+    """Return the federation with these uplinks: bytes a second of all clusters, or name=bytes of one."""
+    if not uplink:
+        return federation
+    names = [cluster.name for cluster in federation.clusters]
+    given = dict.fromkeys(names, "") | {name: one for one in uplink if "=" not in one for name in names}
+    for one in uplink:
+        name, sign, value = one.rpartition("=")
+        if sign and name not in names:
+            raise unknown_name("cluster of --uplink", name, names)
+        given |= {name: value} if sign else {}
+    clusters = [
+        replace(cluster, uplink=bytes_a_second(given[cluster.name], "--uplink")) if given[cluster.name] else cluster
+        for cluster in federation.clusters
+    ]
+    return replace(federation, clusters=tuple(clusters))
+
+
+def _federation_called(name: str) -> Federation:
+    from fedsched.federation import Federation
+
+    return federation_file(name) if names_federation_file(name) else Federation.example(name)
+
+
+def _seconds(every: str) -> str | float:
+    try:
+        return float(every)
+    except ValueError:
+        return every  # a word: the policy says which it knows
+
+
+def _check_choice(name: str, value: object, known: Sequence[str]) -> None:
+    if value is not None and value not in known:
+        raise unknown_name(name, value, known)
+
+
+def words_of(part: object) -> dict[str, Any]:
+    """Return what a part says beside what is usual, by field."""
+    usual = {field.name: field.default for field in fields(part)}  # type: ignore[arg-type]
+    return {name: getattr(part, name) for name in usual if getattr(part, name) != usual[name]}

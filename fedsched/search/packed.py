@@ -1,0 +1,218 @@
+"""PackedProblem: the arrays that searches plan in, with the batch evaluation and the rows that all of them use."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.engine.batch import in_slices
+from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.loop import first_unplaceable
+from fedsched.engine.pack import frozen, measured_of, new_state
+from fedsched.engine.plans import plan_in_order
+from fedsched.engine.simulation import running_without_end, without_end
+from fedsched.errors import InfeasibleError
+from fedsched.metrics import Column
+from fedsched.search.genome import Layout, Running, Space, decode_weights, evaluate_rows, repair
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
+    from fedsched.engine.simulation import RunningJobs
+    from fedsched.search.objectives import Objectives
+
+PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
+
+
+class PackedProblem:
+    """Jobs to plan on nodes, as arrays: rows in, objective values out.
+
+    Parameters
+    ----------
+    problem
+        The jobs, those to plan first, and what they run on.
+    limits
+        Jobs to plan × groups: the caps that forbid nothing.
+    placements, dispatches
+        The rules that plans may have: under each placement every job fits on the empty federation.
+    objectives
+        What is minimised.
+    ids
+        What errors call the jobs.
+    running
+        The jobs of `problem.running`, as they run at its t0.
+    threads
+        How many threads evaluate; results do not depend on it.
+    states
+        Their workspaces, where the caller has some.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        limits: Ints,
+        placements: Ints,
+        dispatches: Sequence[Dispatch],
+        objectives: Objectives,
+        ids: Ints,
+        running: RunningJobs | None,
+        threads: int = 1,
+        states: Sequence[State] = (),
+    ) -> None:
+        self.problem = problem
+        self.objectives = objectives
+        self.ids = ids
+        self.layout = Layout(*limits.shape)
+        self.space = Space(
+            shared=plan_in_order(np.arange(len(limits)), limits, dispatch=dispatches[0]),
+            running=_running_rows(running, self.layout.groups),
+            limits=limits,
+            nodes=np.array(problem.groups.nodes),
+            no_load=np.zeros(problem.groups.uplink.size),
+            placements=placements,
+            dispatches=np.array(dispatches, dtype=np.int64),
+            measured=measured_of(problem),
+        )
+        self.threads = threads
+        self._states = list(states)
+        self.no_users = np.zeros((0, 2))
+
+    @property
+    def states(self) -> list[State]:
+        """Return the workspaces, one a thread, made when they are first asked for."""
+        if not self._states:
+            room = int(max(PLAN_DISPATCH))
+            self._states = [
+                new_state(self.problem, dispatch=room, separate_backfill=False) for _ in range(self.threads)
+            ]
+        return self._states
+
+    def anew(self, threads: int = 1) -> Self:
+        """Return the same problem with workspaces of its own, for another thread or process."""
+        other = copy(self)
+        other.threads = threads
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_states": []}  # workspaces do not travel
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Arrays that have travelled can be written, and kernels know one type.
+        self.problem = frozen(self.problem)
+        self.space = self.space._replace(measured=measured_of(self.problem))
+
+    # ---- evaluation ---------------------------------------------------------------------------------------------
+
+    def metrics(self, rows: Ints) -> Floats:
+        """Return the metric rows of feasible plans, evaluated on all threads."""
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        metrics = np.full((len(rows), len(Column)), np.nan)
+        states = self.states
+
+        def work(thread: int, first: int, last: int) -> None:
+            failed = evaluate_rows(self.problem, self.space, rows, states[thread], self.no_users, metrics, first, last)
+            if failed >= 0:
+                if (endless := running_without_end(self.problem, states[thread])) >= 0:
+                    raise InfeasibleError(f"Job {self.ids[endless]}: {without_end(self.problem, endless)}")
+                raise InfeasibleError(f"Plan {failed} has a job that its caps and placement never let start.")
+
+        in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
+        return metrics
+
+    def values(self, rows: Ints) -> Floats:
+        """Return what is minimised, plans × objectives."""
+        return self.objectives.values(self.metrics(rows))
+
+    # ---- rows ---------------------------------------------------------------------------------------------------
+
+    def repaired(self, rows: Ints) -> Ints:
+        """Return the rows, made feasible in place: caps within limits, every job placeable on the empty federation."""
+        repair(self.problem, self.space, rows, self.states[0])
+        return rows
+
+    def holds(self, rows: Ints) -> bool:
+        """Return whether the rows are plans that `repaired` would leave as they are."""
+        layout, space = self.layout, self.space
+        caps, rules = layout.caps(rows), layout.rules(rows)
+        return bool(
+            (np.sort(layout.orders(rows), axis=1) == np.arange(layout.jobs)).all()
+            and (caps >= 0).all()
+            and (caps <= space.limits).all()
+            and np.isin(rules[:, 0], space.dispatches).all()
+            and np.isin(rules[:, 1], space.placements).all()
+            and np.array_equal(self.repaired(rows.copy()), rows)
+        )
+
+    def rows_of_keys(self, keys: Floats) -> Ints:
+        """Return the plans of genomes of keys, and write the repaired weights back into the genomes.
+
+        A genome is n random keys (the queue order is their ascending rank) and n·G weights.
+        """
+        jobs = self.layout.jobs
+        rows = np.zeros((len(keys), self.layout.length), dtype=np.int64)
+        rows[:, :jobs] = np.argsort(keys[:, :jobs], axis=1, kind="stable")
+        rows[:, -2:] = self.default_rules()
+        weights = np.ascontiguousarray(keys[:, jobs:])
+        decode_weights(self.problem, self.space, weights, rows, self.states[0])
+        keys[:, jobs:] = weights
+        return rows
+
+    def keys_of_rows(self, rows: Ints) -> Floats:
+        """Return genomes of keys that decode to these orders and caps (dispatch and placement are left behind)."""
+        jobs = self.layout.jobs
+        keys = np.empty((len(rows), self.layout.keys_length))
+        np.put_along_axis(keys[:, :jobs], rows[:, :jobs], (np.arange(jobs) + 0.5) / jobs, axis=1)
+        caps = self.layout.caps(rows)
+        keys[:, jobs:] = ((self.space.nodes - caps) / self.space.nodes).reshape(len(rows), -1)
+        return keys
+
+    def default_rules(self) -> tuple[int, int]:
+        """Return greedy dispatch and `fastest` placement, or the first rule under which every job fits."""
+        placements = self.space.placements.tolist()
+        fastest = int(Placement.FASTEST)
+        return int(Dispatch.GREEDY), fastest if fastest in placements else placements[0]
+
+    def row(self, order: Sequence[int] | Ints, caps: Ints | None = None, rules: tuple[int, int] | None = None) -> Ints:
+        """Return one feasible plan of its parts; by default nothing is forbidden and the rules are the default ones."""
+        jobs = self.layout.jobs
+        permutation = np.asarray(order, dtype=np.int64)
+        if permutation.shape != (jobs,) or not np.array_equal(np.sort(permutation), np.arange(jobs)):
+            raise ValueError(f"order: it must hold each of the rows 0..{jobs - 1} exactly once.")
+        if caps is not None and np.shape(caps) != self.space.limits.shape:
+            raise ValueError(f"caps: shape {np.shape(caps)} must be (jobs, groups) = {self.space.limits.shape}.")
+        limits = self.space.limits if caps is None else np.asarray(caps, dtype=np.int64)
+        chosen = np.array(self.default_rules() if rules is None else rules, dtype=np.int64)
+        if chosen[0] not in PLAN_DISPATCH:  # the workspaces have no room for what other rules keep
+            known = ", ".join(rule.name.lower() for rule in PLAN_DISPATCH)
+            raise ValueError(f"rules: a plan's dispatch must be {known}, not {Dispatch(chosen[0]).name.lower()}.")
+        return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None]))[0]
+
+    def random_rows(self, count: int, rng: np.random.Generator) -> Ints:
+        """Return random plans: any order, and whole groups forbidden at random to about half of the jobs."""
+        jobs, groups = self.space.limits.shape
+        orders = rng.permuted(np.tile(np.arange(jobs), (count, 1)), axis=1)
+        forbidden = (rng.random((count, jobs, 1)) < 0.5) & (rng.random((count, jobs, groups)) < 0.5)
+        caps = np.where(forbidden, 0, self.space.limits)
+        rules = np.tile(np.array(self.default_rules(), dtype=np.int64), (count, 1))
+        return self.repaired(self.layout.pack(orders, caps, rules))
+
+
+def usable_placements(problem: Problem, plan: Plan) -> Ints:
+    """Return the rules under which, with the plan's caps, every job fits somewhere on the empty federation."""
+    state = new_state(problem, dispatch=int(Dispatch.STRICT), separate_backfill=False)
+    rules = [int(rule) for rule in Placement]
+    fits = [rule for rule in rules if first_unplaceable(problem, plan._replace(placement=rule), state) < 0]
+    return np.array(fits, dtype=np.int64)
+
+
+def _running_rows(running: RunningJobs | None, groups: int) -> Running:
+    if running is None:
+        none = np.zeros(0)
+        return Running(none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
+    return Running(*(np.array(getattr(running, name)) for name in Running._fields))

@@ -1,0 +1,240 @@
+"""One search, from its problem to what it found: what `optimize` and its packages share."""
+
+from __future__ import annotations
+
+import platform
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+import fedsched
+from fedsched.baselines import bound_on, first_plans, reference_of, yardsticks
+from fedsched.engine.codes import Dispatch, Placement
+from fedsched.federation import Federation
+from fedsched.metrics import NAMES
+from fedsched.result import Baseline, Front, PlannedQueue, Result
+from fedsched.search.clock import Clock
+from fedsched.search.driver import INTERRUPTED, drive
+from fedsched.search.genome import unpacked
+from fedsched.search.islands import Archipelago
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
+from fedsched.search.run import Run
+from fedsched.search.seeds import structured_seeds
+from fedsched.search.stopping import MaxEvaluations
+from fedsched.workload import Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Executor
+
+    from _typeshed import DataclassInstance
+
+    from fedsched.baselines import Yardsticks
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.result import Settings
+    from fedsched.search.checkpoint import Checkpoint
+    from fedsched.search.methods import Method, MethodInfo
+    from fedsched.search.stopping import StoppingRule
+    from fedsched.simulate import RunningJobs
+
+R = TypeVar("R", bound="DataclassInstance")
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What stays the same from package to package: the method, its budget, and how the problem is read."""
+
+    info: MethodInfo
+    objectives: Objectives
+    settings: Settings
+    seed: int
+    stop: tuple[StoppingRule, ...]
+    seeds: str
+    threads: int
+    callback: Callable[[Run], None] | None
+    baselines: tuple[str, ...]
+    islands: int
+    executor: Executor | None
+    say: Callable[[str], None] = lambda doing: None  # what is being done, before the search
+
+    @property
+    def alone(self) -> bool:
+        """Return whether it is one search, here; else islands live on an executor, were it a single one."""
+        return self.islands == 1 and self.executor is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """A search that has ended: its run, why it ended, and what its plans are measured by."""
+
+    problem: SearchProblem
+    run: Run
+    reason: str
+    measures: Yardsticks
+
+
+# ---- before the search ----------------------------------------------------------------------------------------------
+
+
+def problem_of(
+    search: Search, workload: Workload, cluster: Federation, *, running: RunningJobs | None = None
+) -> SearchProblem:
+    """Return the workload on the federation, as the search's settings have it read."""
+    settings = search.settings
+    return SearchProblem(
+        workload,
+        cluster,
+        search.objectives,
+        submits=settings.submits,
+        reading=settings.reading,
+        t0=settings.t0,
+        running=running,
+        threads=search.threads,
+    )
+
+
+def tiny_problem(search: Search) -> SearchProblem:
+    """Return three jobs on four nodes; making it loads what every problem needs."""
+    workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
+    wanted = len(search.objectives.names)  # so many metrics stand for the user's functions, which are not to see this
+    objectives = Objectives(NAMES[:wanted]) if search.objectives.functions else search.objectives
+    return SearchProblem(workload, Federation.of(2, 2), objectives)
+
+
+def warm_up(search: Search) -> None:
+    """Compile and import what the method needs, on three jobs: no clock is to count it."""
+    problem = tiny_problem(search)
+    if search.settings.seconds is not None:
+        yardsticks(problem, ("fcfs",), Clock(None))
+    reference = np.ones(len(search.objectives.names))
+    run = Run(problem, 0, [MaxEvaluations(400)], reference, structured_seeds(problem, limit=2), 0.0 * reference)
+    drive(run, search.info.make(run))
+
+
+# ---- the search -----------------------------------------------------------------------------------------------------
+
+
+def search_once(
+    search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, *, initial: Iterable[object] = ()
+) -> Found:
+    """Return what one search over the whole problem finds, from where it was saved."""
+    measures = yardsticks(problem, search.baselines, clock, search.say)
+    search.say("first plans")
+    bounds = [bound_on(measures.bounds, name) for name in search.objectives.names]
+    run = Run(
+        problem=problem,
+        seed=search.seed,
+        stop=search.stop,
+        reference=reference_of(problem, measures.names, measures.values),
+        seeds=first_plans(problem, search.seeds, initial, measures.schedules.values(), clock),
+        bounds=np.array(bounds) * search.objectives.signs,
+        callback=search.callback,
+    )
+    run.archive.add(measures.values, policies=measures.names)
+    reason = INTERRUPTED
+    with suppress(KeyboardInterrupt), _living_on(search) as executor:  # from here on Ctrl-C costs nothing found
+        method = _method(run, search)
+        saved.resume(run, method, problem)
+        if isinstance(method, Archipelago):
+            method.executor = executor
+        if clock.seconds is None:
+            run.begin_clock()
+        else:
+            run.begin_clock(clock.elapsed)
+            run.cut_at = clock.seconds
+        reason = drive(run, method, after_step=saved.save_sometimes)
+    return Found(problem, run, reason, measures)
+
+
+def undisturbed(make: Callable[[], R]) -> R:
+    """Return what a short function makes, as if interrupted by the search's end where Ctrl-C strikes within it."""
+    try:
+        return make()
+    except KeyboardInterrupt:
+        return replace(make(), stop_reason=INTERRUPTED)
+
+
+def _method(run: Run, search: Search) -> Method:
+    return search.info.make(run) if search.alone else Archipelago(run, search.info, search.islands)
+
+
+@contextmanager
+def _living_on(search: Search) -> Iterator[Executor | None]:
+    # The user's executor, or threads of our own where islands need some.
+    if search.executor is not None or search.islands == 1:
+        yield search.executor
+    else:
+        with ThreadPoolExecutor(search.threads) as threads:
+            yield threads
+
+
+# ---- after the search -----------------------------------------------------------------------------------------------
+
+
+def result_of(found: Found, search: Search, clock: Clock) -> Result:
+    """Return what a search found, with everything that tells how good it is and how it was made."""
+    problem, run, measures = found.problem, found.run, found.measures
+    signs = problem.objectives.signs
+    order = np.argsort(run.archive.values[:, 0], kind="stable")
+    result = Result(
+        workload=problem.workload,
+        federation=problem.federation,
+        settings=replace(search.settings, t0=problem.problem.t0),
+        method=search.info.name,
+        seed=search.seed,
+        objectives=problem.objectives.names,
+        weights=problem.objectives.weights,
+        front=Front(
+            problem.objectives.names,
+            run.archive.values[order] * signs,
+            tuple(_plan(run, run.archive.entries[k].row, run.archive.entries[k].policy) for k in order.tolist()),
+        ),
+        baselines=baselines_of(measures, signs),
+        lower_bounds={name: bound_on(measures.bounds, name) for name in problem.objectives.names},
+        bound_front=measures.bound_front,
+        energy_penalty=measures.energy_penalty,
+        history=tuple(run.history),
+        evaluations=run.evaluations,
+        seconds=run.seconds,
+        stop_reason=found.reason,
+        versions=versions(),
+        islands=search.islands,
+        running=problem.running,
+        left_out=measures.left_out,
+        warm_up=clock.apart,
+    )
+    return result.keep(problem)
+
+
+def baselines_of(measures: Yardsticks, signs: Floats) -> tuple[Baseline, ...]:
+    """Return the baselines as a result holds them."""
+    rows = (measures.values * signs).tolist()
+    return tuple(Baseline(name, tuple(row)) for name, row in zip(measures.names, rows, strict=True))
+
+
+def _plan(run: Run, row: Ints | None, policy: str) -> PlannedQueue:
+    if row is None:
+        return PlannedQueue(policy=policy)
+    order, caps, dispatch, placement = unpacked(run.problem.layout, row)
+    return PlannedQueue(
+        order=order,
+        caps=caps,
+        dispatch=Dispatch(dispatch).name.lower(),
+        placement=Placement(placement).name.lower(),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a repetition needs."""
+    import numba
+
+    return {
+        "fedsched": fedsched.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+    }
