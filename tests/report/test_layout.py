@@ -41,7 +41,8 @@ SCROLLED = """() => [...document.querySelectorAll(".scroll, nav")]
 BROKEN = """() => [...document.querySelectorAll(".scroll tbody th")].filter((one) => {
   const range = document.createRange();
   range.selectNodeContents(one);
-  return /^\\w{1,12}$/.test(one.innerText) && range.getClientRects().length > 1;
+  const tops = [...range.getClientRects()].map((box) => box.top);
+  return /^\\w{1,12}$/.test(one.innerText) && Math.max(...tops) - Math.min(...tops) > 8;
 }).map((one) => one.innerText)"""
 
 
