@@ -14,7 +14,8 @@ from numba.core import config
 import fedsched
 from fedsched.engine.codes import SameTime, Saturation
 from fedsched.engine.pack import new_state, pack
-from fedsched.engine.simulation import make_plan
+from fedsched.engine.plans import plan_of_rules
+from fedsched.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,17 +86,9 @@ def begun(
     **rules: object,
 ) -> tuple[Problem, Plan, State]:
     """Return problem, plan and state of a run that has just begun: nothing queued yet."""
-    problem = pack(
-        workload,
-        federation,
-        same_time=same_time,
-        saturation=saturation,
-        knowledge="estimate",
-        kill_at_estimate=False,
-        t0=t0,
-        running=running,
-    )
-    plan = make_plan(workload, federation, fedsched.Rules(**rules), problem, caps=caps)
+    reading = Reading(same_time=same_time.name.lower(), saturation=saturation.name.lower())
+    problem = pack(workload, federation, reading=reading, t0=t0, running=running)
+    plan = plan_of_rules(workload, federation, fedsched.Rules(**rules), problem, caps=caps)
     state = new_state(problem, dispatch=plan.dispatch, separate_backfill=plan.separate_backfill)
     plain("fedsched.engine.loop").begin(problem, plan, state)
     return problem, plan, state

@@ -9,8 +9,9 @@ import pytest
 from plain import begun, clusters, jobs
 
 from fedsched.engine.codes import LOOKAHEAD, Dispatch
-from fedsched.engine.pack import caps_table, checked_caps, new_state
+from fedsched.engine.pack import caps_table, checked_caps, new_state, pack
 from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
     import fedsched as fs
@@ -47,25 +48,17 @@ def test_arrivals_by_submit_then_id() -> None:
 
 def test_running_jobs_do_not_arrive() -> None:
     """Who runs already is in the list of the running ones, in start order, and not in that of the arrivals."""
-    from fedsched.engine.codes import SameTime, Saturation
-    from fedsched.engine.pack import pack
-
-    problem = pack(jobs([1, 1, 1], [1.0] * 3), PAIR, same_time=SameTime.BATCH, saturation=Saturation.DYNAMIC,
-                   knowledge="runtime", kill_at_estimate=False, running=(2, 0))  # fmt: skip
+    problem = pack(jobs([1, 1, 1], [1.0] * 3), PAIR, reading=CLAIRVOYANT, running=(2, 0))
     assert (problem.running.tolist(), problem.arrival.tolist()) == ([2, 0], [1])
 
 
 def test_what_plans_believe() -> None:
     """Run times where they are known, estimates where not; a job that is killed at its estimate runs no longer."""
-    from fedsched.engine.codes import SameTime, Saturation
-    from fedsched.engine.pack import pack
-
     workload = jobs([1, 1], [10.0, 20.0], estimate=[15.0, 5.0])
     found = {}
     for knowledge in ("runtime", "estimate"):
         for kill in (False, True):
-            problem = pack(workload, PAIR, same_time=SameTime.BATCH, saturation=Saturation.DYNAMIC, knowledge=knowledge,
-                           kill_at_estimate=kill)  # fmt: skip
+            problem = pack(workload, PAIR, reading=Reading(knowledge=knowledge, kill_at_estimate=kill))
             found[knowledge, kill] = problem.runtime.tolist(), problem.estimate.tolist()
     assert found == {
         ("runtime", False): ([10.0, 20.0], [10.0, 20.0]),

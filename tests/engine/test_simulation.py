@@ -48,13 +48,14 @@ def test_running_jobs_are_renumbered_as_rows_of_a_part() -> None:
 
 
 def test_where_time_begins() -> None:
-    """The origin given, else that of the running jobs, else the earliest submit; none before running jobs."""
+    """The origin given, else the earliest submit; where jobs run, their own time and no other."""
     none = np.zeros(0)
     running = RunningJobs(7.0, none, none, none, none, none, none, none, none, none)
     assert (start_of("x", None, None), start_of("x", 3.0, None), start_of("x", None, running)) == (None, 3.0, 7.0)
-    assert start_of("x", 8.0, running) == 8.0
-    with pytest.raises(ValueError, match=r"t0=6.0 lies before the running jobs' time, 7.0"):
-        start_of("x", 6.0, running)
+    assert start_of("x", 7.0, running) == 7.0
+    for other in (6.0, 8.0):
+        with pytest.raises(ValueError, match=rf"t0={other} is not the running jobs' time, 7.0"):
+            start_of("x", other, running)
 
 
 @pytest.mark.parametrize(

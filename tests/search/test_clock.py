@@ -233,7 +233,7 @@ def test_ctrl_c_between_packages_keeps_those_that_ended(monkeypatch: pytest.Monk
     import fedsched.packages
 
     calls = []
-    usual = fedsched.packages._state_at
+    usual = fedsched.packages._running_at
 
     def strike(*given: Any) -> Any:
         calls.append(1)
@@ -241,7 +241,7 @@ def test_ctrl_c_between_packages_keeps_those_that_ended(monkeypatch: pytest.Monk
             raise KeyboardInterrupt
         return usual(*given)
 
-    monkeypatch.setattr(fedsched.packages, "_state_at", strike)
+    monkeypatch.setattr(fedsched.packages, "_running_at", strike)
     found = fs.optimize(
         JOBS, MACHINE, objectives="makespan", evaluations=130, package=8, baselines=("fcfs",), method="ga"
     )
