@@ -195,3 +195,15 @@ def test_only_a_stuck_hill_climber_starts_anew(monkeypatch: pytest.MonkeyPatch) 
     """After more than so many trials without a better plan it is set down on a random one, and only then."""
     assert steps_of(local.hill_climbing, monkeypatch, stale=local.STALE)["placed"] == [30]
     assert steps_of(local.hill_climbing, monkeypatch, stale=local.STALE + 1)["placed"] == [30, 1000]
+
+
+def test_random_plans_come_in_batches_of_their_own() -> None:
+    """Each step draws and evaluates another batch, each from a generator of its own."""
+    run, evaluated = a_run(1), list[tuple[int, int]]()
+    run.generator = lambda number: number
+    run.problem.random_rows = lambda count, rng: (count, rng)
+    run.evaluate = evaluated.append
+    plans = local.RandomPlans(run)
+    assert plans.step(run)
+    assert plans.step(run)
+    assert evaluated == [(local.BATCH, 1), (local.BATCH, 2)]
