@@ -24,7 +24,7 @@ def main() -> None:
         path = Path(folder) / "report.html"
         result.report(path, price_per_kwh=0.25, co2_per_kwh=0.35)
         browser = driver.chromium.launch(executable_path=sys.argv[1], args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport=SIZE)
+        page = browser.new_page(viewport=SIZE, reduced_motion="reduce")  # no picture of a page on its way
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-shown]")
         page.uncheck("#front-only")
