@@ -83,7 +83,8 @@ class Profile(NamedTuple):
     """Nodes (and link load) planned to be free from each breakpoint on."""
 
     time: Floats
-    free: Ints  # breakpoint x group
+    total: Ints  # per breakpoint, over all groups
+    free: Ints  # group x breakpoint; of one group the total says it
     load: Floats  # breakpoint x cluster, for link-aware placement
     reserved: Floats  # per job: planned start
     low: Ints  # scratch: least free nodes over a window

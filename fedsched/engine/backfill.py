@@ -11,6 +11,7 @@ from fedsched.engine.dispatch import (
     LASTING,
     REFUSED,
     ROUNDING,
+    free_beside_reservation,
     place_beside_reservation,
     reserve_for_head,
     start_from_head,
@@ -35,8 +36,8 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
     if plan.dispatch == Dispatch.LOOKAHEAD:
         start_packed(problem, plan, state, head, shadow, window)
-    extra_total = extra.sum()
-    position = next_candidate(queue, FIRST, state.counter[Counter.FREE], window, extra_total)
+    beside = free_beside_reservation(state)
+    position = next_candidate(queue, FIRST, state.counter[Counter.FREE], window, beside)
     while position >= 0:
         j = queue.order[position]
         if j != head:
@@ -46,5 +47,5 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
                     extra[g] -= state.scratch.chosen[g]
             if fit != REFUSED:
                 start_job(problem, plan, state, j)
-                extra_total = extra.sum()
-        position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, extra_total)
+                beside = free_beside_reservation(state)
+        position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, beside)

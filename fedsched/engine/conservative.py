@@ -20,29 +20,34 @@ from fedsched.engine.queue import ANY, FIRST, next_candidate, next_small
 from fedsched.engine.running import end_after
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Plan, Problem, Profile, State
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Profile, State
 
 NOW = constant(0)  # the breakpoint of now
+NOBODY = constant(-1)
 
 
 @part
 def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None:
     profile = state.profile
+    groups = profile.free.shape[0]
     now = state.clock[Clock.NOW]
-    profile.time[0] = now
-    for g in range(state.free.size):
-        profile.free[0, g] = state.free[g]
+    profile.time[NOW] = now
+    profile.total[NOW] = state.counter[Counter.FREE]
+    for g in range(groups):
+        profile.free[g, NOW] = state.free[g]
     row = 0
     for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
         time = end_after(state.ends.time[i], now)
         if time != profile.time[row]:
             row += 1
             profile.time[row] = time
-            for g in range(state.free.size):
-                profile.free[row, g] = profile.free[row - 1, g]
+            profile.total[row] = profile.total[row - 1]
+            for g in range(groups):
+                profile.free[g, row] = profile.free[g, row - 1]
         j = state.ends.job[i]
-        for g in range(state.free.size):
-            profile.free[row, g] += state.counts[j, g]
+        profile.total[row] += problem.tasks[j]
+        for g in range(groups):
+            profile.free[g, row] += state.counts[j, g]
     state.counter[Counter.BREAKPOINTS] = row + 1
     if plan.placement == Placement.LINK_AWARE:
         # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
@@ -51,47 +56,78 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
             planned_load(problem, state, profile.time[b], profile.load[b])
 
 
-@part
-def _break_at(state: State, time: float, first: int) -> int:
-    # The breakpoint at `time`, made if there is none; `first` is a breakpoint at or before it.
-    profile = state.profile
-    rows = state.counter[Counter.BREAKPOINTS]
+@inlined
+def _first_at(profile: Profile, time: float, first: int, rows: int) -> int:
+    # The first breakpoint from `first` on that is not before `time`, or `rows`.
     low, high = first, rows
     while low < high:
-        middle = (low + high) // 2
+        middle = (low + high) >> 1
         if profile.time[middle] < time:
             low = middle + 1
         else:
             high = middle
-    if low < rows and profile.time[low] == time:
-        return low
-    for b in range(rows, low, -1):
-        profile.time[b] = profile.time[b - 1]
-        for g in range(state.free.size):
-            profile.free[b, g] = profile.free[b - 1, g]
-    profile.time[low] = time
-    for g in range(state.free.size):
-        profile.free[low, g] = profile.free[low - 1, g]
-    if profile.load.shape[0] > 0:
-        for b in range(rows, low, -1):
+    return low
+
+
+@inlined
+def _repeat_at(values: Ints | Floats, place: int, size: int) -> None:
+    # Inserts at `place` what stands before it.
+    tail = values[place - 1 : size + 1]
+    carried = tail[0]
+    for i in range(1, tail.size):
+        here = tail[i]
+        tail[i] = carried
+        carried = here
+
+
+@part
+def _break_at(state: State, time: float, first: int, with_loads: bool) -> int:
+    # The breakpoint at `time`, made if there is none; `first` is a breakpoint before it.
+    profile = state.profile
+    rows = state.counter[Counter.BREAKPOINTS]
+    place = _first_at(profile, time, first, rows)
+    if place < rows and profile.time[place] == time:
+        return place
+    _repeat_at(profile.time, place, rows)
+    profile.time[place] = time
+    _repeat_at(profile.total, place, rows)
+    for g in range(profile.free.shape[0]):
+        _repeat_at(profile.free[g], place, rows)
+    if with_loads:
+        for b in range(rows, place - 1, -1):
             for k in range(state.load.size):
                 profile.load[b, k] = profile.load[b - 1, k]
-        for k in range(state.load.size):
-            profile.load[low, k] = profile.load[low - 1, k]
     state.counter[Counter.BREAKPOINTS] = rows + 1
-    return low
+    return place
+
+
+@inlined
+def _take(values: Ints, begin: int, end: int, nodes: int) -> None:
+    span = values[begin:end]
+    for i in range(span.size):
+        span[i] -= nodes
+
+
+@inlined
+def _least(values: Ints, begin: int, end: int, least: int) -> int:
+    span = values[begin:end]
+    for i in range(span.size):
+        least = min(least, span[i])
+    return least
 
 
 @inlined
 def _reserve(problem: Problem, plan: Plan, state: State, j: int, begin: int, end_time: float) -> None:
     # Takes the nodes in `state.scratch.chosen` from breakpoint `begin` up to `end_time`.
-    profile = state.profile
-    end = _break_at(state, end_time, begin)
-    for b in range(begin, end):
-        for g in range(state.free.size):
-            profile.free[b, g] -= state.scratch.chosen[g]
-    if plan.placement == Placement.LINK_AWARE and fill_demand(
-        problem.groups, problem.tasks[j], problem.bandwidth[j], state.scratch.chosen, state.scratch.demand
+    profile, chosen = state.profile, state.scratch.chosen
+    link_aware = plan.placement == Placement.LINK_AWARE
+    end = _break_at(state, end_time, begin, link_aware)
+    _take(profile.total, begin, end, problem.tasks[j])
+    for g in range(profile.free.shape[0]):
+        if chosen[g] > 0:
+            _take(profile.free[g], begin, end, chosen[g])
+    if link_aware and fill_demand(
+        problem.groups, problem.tasks[j], problem.bandwidth[j], chosen, state.scratch.demand
     ):
         for b in range(begin, end):
             for k in range(state.load.size):
@@ -99,16 +135,8 @@ def _reserve(problem: Problem, plan: Plan, state: State, j: int, begin: int, end
 
 
 @inlined
-def _free_in(profile: Profile, b: int) -> int:
-    total = 0
-    for g in range(profile.free.shape[1]):
-        total += profile.free[b, g]
-    return total
-
-
-@inlined
 def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -> bool:
-    # Whether the job fits from breakpoint `begin` on; fills `state.scratch.chosen`.
+    # Whether the job fits on several groups from breakpoint `begin` on; fills `state.scratch.chosen`.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
     low, peak = profile.low, profile.peak
@@ -116,22 +144,22 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
     time = profile.time[begin]
     end = end_after(time + state.shortest[j], time)
     for g in range(low.size):
-        low[g] = profile.free[begin, g]
+        low[g] = profile.free[g, begin]
     if link_aware:
         for k in range(peak.size):
-            peak[k] = state.load[k] if begin == 0 else profile.load[begin, k]
-    b = begin + 1
+            peak[k] = state.load[k] if begin == NOW else profile.load[begin, k]
+    seen = begin + 1
     while True:
+        past = _first_at(profile, end, seen, rows)
         total = 0
-        while b < rows and profile.time[b] < end:
-            for g in range(low.size):
-                low[g] = min(low[g], profile.free[b, g])
-            if link_aware:
+        for g in range(low.size):
+            low[g] = _least(profile.free[g], seen, past, low[g])
+            total += low[g]
+        if link_aware:
+            for b in range(seen, past):
                 for k in range(peak.size):
                     peak[k] = max(peak[k], profile.load[b, k])
-            b += 1
-        for g in range(low.size):
-            total += low[g]
+        seen = past
         if total < problem.tasks[j] or not place(problem, plan, j, low, peak, state):
             return False
         planned = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
@@ -140,58 +168,73 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
         end = planned
 
 
+@inlined
+def _first_with(totals: Ints, first: int, rows: int, tasks: int) -> int:
+    # The first breakpoint from `first` on with so many free nodes in all, or `rows`.
+    rest = totals[first:rows]
+    for i in range(rest.size):
+        if rest[i] >= tasks:
+            return first + i
+    return rows
+
+
+@inlined
+def _first_without(profile: Profile, first: int, rows: int, tasks: int, end: float) -> int:
+    # The first breakpoint from `first` on, but before `end`, with fewer free nodes in all; or `rows`.
+    times, totals = profile.time[first:rows], profile.total[first:rows]
+    for i in range(times.size):
+        if times[i] >= end:
+            return rows
+        if totals[i] < tasks:
+            return first + i
+    return rows
+
+
 @part
 def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
-    # The breakpoint from which the job can run, its nodes in `state.scratch.chosen`.
+    # The breakpoint from which the job can run, its nodes in `state.scratch.chosen`. A breakpoint with too few free
+    # nodes rules out every window that holds it; on one group nothing else does.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
     tasks = problem.tasks[j]
-    if state.free.size > 1:
-        for b in range(rows):
-            if _free_in(profile, b) >= tasks and _fits_from(problem, plan, state, j, b):
-                return b
-        return -1
-    # One group: a job fits over a window iff its tasks fit everywhere in it, so failed windows are skipped whole.
-    state.scratch.chosen[0] = tasks
-    begin = 0
     duration = state.shortest[j]
+    several = profile.free.shape[0] > 0
+    state.scratch.chosen[0] = tasks
+    begin = _first_with(profile.total, NOW, rows, tasks)
     while begin < rows:
-        if profile.free[begin, 0] < tasks:
-            begin += 1
-            continue
-        end = profile.time[begin] + duration  # were it too near for the clock: a window holds its begin [0]
-        b = begin + 1
-        while b < rows and profile.time[b] < end and profile.free[b, 0] >= tasks:
-            b += 1
-        if b == rows or profile.time[b] >= end:
+        # A window holds its begin, even where its end is too near for the clock [0].
+        lacking = _first_without(profile, begin + 1, rows, tasks, profile.time[begin] + duration)
+        if lacking == rows and (not several or _fits_from(problem, plan, state, j, begin)):
             return begin
-        begin = b + 1
+        begin = _first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
     return -1
 
 
+@inlined
+def _could_start(problem: Problem, state: State, j: int, first: int) -> bool:
+    # Whether from breakpoint `first` on enough nodes are free for a job that starts now, as long as it surely lasts.
+    profile = state.profile
+    end = profile.time[NOW] + state.shortest[j] * (1.0 - ROUNDING)
+    rows = state.counter[Counter.BREAKPOINTS]
+    return _first_without(profile, first, rows, problem.tasks[j], end) == rows
+
+
 @part
-def _next_starter(state: State, position: int) -> int:
+def _next_starter(problem: Problem, state: State, position: int) -> int:
     # The first position from `position` on whose job could start now if nothing before it were planned, or -1.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
-    now = profile.time[0]
-    free_now = _free_in(profile, NOW)
-    less = NOW + 1
-    while less < rows and _free_in(profile, less) >= free_now:
-        less += 1
+    now = profile.time[NOW]
+    free_now = profile.total[NOW]
+    less = _first_without(profile, NOW + 1, rows, free_now, np.inf)
     window = np.inf
     free_after = free_now
     if less < rows:
         window = (profile.time[less] - now) + ROUNDING * (abs(profile.time[less]) + abs(now))
-        free_after = _free_in(profile, less)
+        free_after = profile.total[less]
     position = next_candidate(state.queue, position, free_now, window, free_after)
     while position >= 0:
-        leaf = state.queue.tasks.size // 2 + position
-        end = now + state.queue.shortest[leaf] * (1.0 - ROUNDING)
-        b = less
-        while b < rows and profile.time[b] < end and _free_in(profile, b) >= state.queue.tasks[leaf]:
-            b += 1
-        if b >= rows or profile.time[b] >= end:
+        if _could_start(problem, state, state.queue.order[position], less):
             return position
         position = next_candidate(state.queue, position + 1, free_now, window, free_after)
     return -1
@@ -217,7 +260,7 @@ def _forget_the_past(state: State) -> None:
     if past > 0:
         for b in range(past, rows):
             profile.time[b - past] = profile.time[b]
-            profile.free[b - past, 0] = profile.free[b, 0]
+            profile.total[b - past] = profile.total[b]
         state.counter[Counter.BREAKPOINTS] = rows - past
     profile.time[0] = now
 
@@ -254,25 +297,22 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         _profile_of_running_jobs(problem, plan, state)
         state.counter[Counter.PLANNED_TO] = 0
         state.clock[Clock.NEXT_DUE] = np.inf
-    starter = -1
     position = next_small(queue, state.counter[Counter.PLANNED_TO], ANY)
-    while position >= 0:
-        if starter < position or problem.tasks[queue.order[starter]] > _free_in(profile, NOW):
-            starter = _next_starter(state, position)
-            if starter < 0:
-                break
+    starter = NOBODY if position < 0 else _next_starter(problem, state, position)
+    while 0 <= position <= starter:
         j = queue.order[position]
         begin = _first_fit(problem, plan, state, j)
-        if begin < 0:  # it waits only for the load of jobs whose finish is pending: the next pass sees it
-            position = next_small(queue, position + 1, ANY)
-            continue
-        duration = planned_duration(problem, j, state.scratch.chosen)
-        profile.reserved[j] = profile.time[begin]
-        _reserve(problem, plan, state, j, begin, end_after(profile.time[begin] + duration, profile.time[begin]))
-        if begin == 0:
-            start_job(problem, plan, state, j)
-        else:
-            state.clock[Clock.NEXT_DUE] = min(state.clock[Clock.NEXT_DUE], profile.reserved[j])
+        if begin >= 0:  # else it waits only for the load of jobs whose finish is pending: the next pass sees it
+            time = profile.time[begin]
+            profile.reserved[j] = time
+            end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+            _reserve(problem, plan, state, j, begin, end)
+            if begin == NOW:
+                start_job(problem, plan, state, j)
+            else:
+                state.clock[Clock.NEXT_DUE] = min(state.clock[Clock.NEXT_DUE], time)
+        if position == starter or not _could_start(problem, state, queue.order[starter], max(begin, NOW)):
+            starter = _next_starter(problem, state, starter + 1)
         position = next_small(queue, position + 1, ANY)
     state.counter[Counter.PLANNED_TO] = position if position >= 0 else queue.position.size
     state.counter[Counter.PLAN_HOLDS] = 1

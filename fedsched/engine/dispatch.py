@@ -152,6 +152,15 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
 
 
 @inlined
+def free_beside_reservation(state: State) -> int:
+    """Return how many nodes are free now and stay free when the head starts: a job that runs on takes no more."""
+    total = 0
+    for g in range(state.free.size):
+        total += min(state.free[g], state.scratch.extra[g])
+    return total
+
+
+@inlined
 def _within(chosen: Ints, limit: Ints) -> bool:
     within = True
     for g in range(chosen.size):

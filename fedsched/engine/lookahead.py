@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import LOOKAHEAD
-from fedsched.engine.dispatch import LASTING, REFUSED, place_beside_reservation, start_apart
+from fedsched.engine.dispatch import LASTING, REFUSED, free_beside_reservation, place_beside_reservation, start_apart
 from fedsched.engine.queue import FIRST, next_candidate
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def _place_beside(problem: Problem, plan: Plan, state: State, j: int, shadow: fl
 def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> int:
     # The first jobs that could start beside the reservation if they were alone; returns how many.
     queue = state.backfill if plan.separate_backfill else state.queue
-    packing, free, extra = state.packing, state.counter[Counter.FREE], state.scratch.extra.sum()
+    packing, free, beside = state.packing, state.counter[Counter.FREE], free_beside_reservation(state)
     found = 0
-    position = next_candidate(queue, FIRST, free, window, extra)
+    position = next_candidate(queue, FIRST, free, window, beside)
     while position >= 0 and found < packing.job.size:
         j = queue.order[position]
         if j != head:
@@ -44,7 +44,7 @@ def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: floa
                 packing.lasts[found] = 1 if fit == LASTING else 0
                 packing.chosen[found] = 0
                 found += 1
-        position = next_candidate(queue, position + 1, free, window, extra)
+        position = next_candidate(queue, position + 1, free, window, beside)
     return found
 
 

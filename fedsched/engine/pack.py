@@ -242,7 +242,8 @@ def new_state(problem: Problem, *, dispatch: int, separate_backfill: bool) -> St
         backfill=_new_queue(jobs, with_durations=with_durations) if separate_backfill else queue,
         profile=Profile(
             time=np.empty(breakpoints),
-            free=np.empty((breakpoints, groups), dtype=np.int64),
+            total=np.empty(breakpoints, dtype=np.int64),
+            free=np.empty((groups if groups > 1 else 0, breakpoints), dtype=np.int64),
             load=np.empty((breakpoints, clusters)),
             reserved=np.zeros(jobs if planning else 0),
             low=np.zeros(groups, dtype=np.int64),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched rolling checkpoint 3\n"
+MARK = b"fedsched rolling checkpoint 4\n"
 WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
 SCRATCH = ("backfill", "packing", "scratch")  # no planner's run has another order to backfill by; room, not state
 UNKNOWN = ("state.start", "state.finish")  # NaN until they are known

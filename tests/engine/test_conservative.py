@@ -38,7 +38,8 @@ def planned(
 def profile_of(state) -> list[tuple[float, list[int]]]:
     """Return the breakpoints: from when on how many nodes of each group are free."""
     rows = int(state.counter[Counter.BREAKPOINTS])
-    return [(float(state.profile.time[b]), state.profile.free[b].tolist()) for b in range(rows)]
+    free = state.profile.free if len(state.profile.free) else state.profile.total[None]
+    return [(float(state.profile.time[b]), free[:, b].tolist()) for b in range(rows)]
 
 
 def busy(*ends: tuple[int, float], waiting: tuple[int, float] = (1, 1.0)):
@@ -61,12 +62,12 @@ def test_the_profile_of_running_jobs() -> None:
 def test_a_breakpoint_is_made_once() -> None:
     """[12] A new one has what was free before it; where there is one already it is found."""
     _, _, state = busy((3, 20.0), (2, 10.0))
-    assert conservative._break_at(state, 10.0, 0) == 1
-    assert conservative._break_at(state, 15.0, 0) == 2
+    assert conservative._break_at(state, 10.0, 0, False) == 1
+    assert conservative._break_at(state, 15.0, 0, False) == 2
     assert profile_of(state) == [(0.0, [5]), (10.0, [7]), (15.0, [7]), (20.0, [10])]
-    assert conservative._break_at(state, 25.0, 2) == 4
+    assert conservative._break_at(state, 25.0, 2, False) == 4
     assert profile_of(state)[-1] == (25.0, [10])
-    assert conservative._break_at(state, 20.0, 3) == 3
+    assert conservative._break_at(state, 20.0, 3, False) == 3
 
 
 @pytest.mark.parametrize(
@@ -84,8 +85,8 @@ def test_the_first_window_that_is_long_enough(waiting: tuple[int, float], begin:
     """[12] 5 nodes are free now, 2 from 10 s, 7 from 20 s, 10 from 30 s: a window is half open."""
     problem, plan, state = busy((3, 30.0), (2, 20.0), waiting=waiting)
     state.scratch.chosen[:] = 3
-    conservative._break_at(state, 10.0, 0)
-    state.profile.free[1] = 2
+    conservative._break_at(state, 10.0, 0, False)
+    state.profile.total[1] = 2
     assert [free for _, (free,) in profile_of(state)] == [5, 2, 7, 10]
     assert conservative._first_fit(problem, plan, state, 2) == begin
     assert state.scratch.chosen.tolist() == [waiting[0]]
@@ -130,7 +131,7 @@ def test_a_standing_plan_starts_what_is_due() -> None:
     assert state.counter[Counter.PLAN_HOLDS] == 1
     conservative.plan_the_queue(problem, plan, state)
     assert state.start[1] == 10.0
-    assert state.clock[Clock.NEXT_DUE] == 15.0
+    assert state.clock[Clock.NEXT_DUE] == np.inf  # no other job could start yet, so none is planned
     assert profile_of(state)[0] == (10.0, [2])
 
 
