@@ -28,13 +28,7 @@ def draw_result(result: Result, schedule: Schedule | None = None) -> Any:
         _draw_front(result, panels["front"])
     else:
         _draw_values(result, panels["front"])
-    name = result.objectives[0]
-    sign = result.front.signs[0]
-    runs = [([m.evaluations for m in result.history], [sign * m.best[0] for m in result.history])]
-    bound = result.bound(name)
-    convergence.draw({result.method: runs}, value=name, bound=bound if bound == bound else None, maximised=sign < 0,
-                     ax=panels["progress"])  # fmt: skip
-    style.measured(panels["progress"], "y", name, result.federation)
+    _draw_progress(result, panels["progress"])
     gantt.draw(result.knee() if schedule is None else schedule, panels["gantt"])
     return figure
 
@@ -46,6 +40,20 @@ def draw_front(result: Result) -> Any:
     figure = Figure(figsize=(6, 4.5), layout="constrained")
     (_draw_front if len(result.objectives) == 2 else _draw_values)(result, figure.subplots())
     return figure
+
+
+def _draw_progress(result: Result, ax: Any) -> None:
+    if not result.history:
+        ax.text(0.5, 0.5, "the time was over before the search began", ha="center", va="center")
+        ax.set_axis_off()
+        return
+    name = result.objectives[0]
+    sign = result.front.signs[0]
+    runs = [([m.evaluations for m in result.history], [sign * m.best[0] for m in result.history])]
+    bound = result.bound(name)
+    convergence.draw({result.method: runs}, value=name, bound=bound if bound == bound else None, maximised=sign < 0,
+                     ax=ax)  # fmt: skip
+    style.measured(ax, "y", name, result.federation)
 
 
 def _draw_front(result: Result, ax: Any) -> None:

@@ -110,7 +110,7 @@ def test_the_cache_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setattr("fedsched.compiled._FOLDER", tmp_path)
     assert ", writable, 0.0 MiB, empty" in health.cache().found
     (tmp_path / "kernel.nbi").write_bytes(bytes(3 << 20))
-    assert f"{tmp_path}, writable, 3.0 MiB, 1 functions" in health.cache().found
+    assert f"{tmp_path}, writable, 3.0 MiB, 1 function:" in health.cache().found
     monkeypatch.setattr("fedsched.compiled._FOLDER", None)
     check = health.cache()
     assert check.verdict == "note"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,6 +40,12 @@ def test_a_result_draws_itself(results: list[fs.Result]) -> None:
     assert "energy" in front.get_ylabel()
     drawn = {line.get_label() for line in front.lines}
     assert "memetic" in drawn
+
+
+def test_a_search_that_never_began_says_so(results: list[fs.Result]) -> None:
+    """Tests that a result whose time was over before the first evaluation is drawn, with a word in place of a curve."""
+    progress = replace(results[0], history=()).plot().axes[1]
+    assert [text.get_text() for text in progress.texts] == ["the time was over before the search began"]
 
 
 def test_what_is_maximised_rises() -> None:

@@ -299,7 +299,7 @@ def test_a_schedule_without_a_finished_job(open_page: Open, tmp_path: Path) -> N
     page = open_page(tmp_path / "nothing.html")
     page.click("#time-in")
     page.click("#jobs summary")
-    assert "0 of 1 jobs" in page.inner_text(".lede")
+    assert "0 of 1 job" in page.inner_text(".lede")
 
 
 def test_one_objective_is_drawn_as_bars(open_page: Open, result: Result, tmp_path: Path) -> None:
