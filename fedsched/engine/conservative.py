@@ -20,7 +20,7 @@ from fedsched.engine.queue import ANY, FIRST, next_candidate, next_small
 from fedsched.engine.running import end_after
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Profile, State
+    from fedsched.engine.arrays import Ints, Plan, Problem, Profile, State
 
 NOW = constant(0)  # the breakpoint of now
 NOBODY = constant(-1)
@@ -70,7 +70,7 @@ def _first_at(profile: Profile, time: float, first: int, rows: int) -> int:
 
 
 @inlined
-def _repeat_at(values: Ints | Floats, place: int, size: int) -> None:
+def _repeat_at(values: Ints, place: int, size: int) -> None:
     # Inserts at `place` what stands before it.
     tail = values[place - 1 : size + 1]
     carried = tail[0]
@@ -88,8 +88,11 @@ def _break_at(state: State, time: float, first: int, with_loads: bool) -> int:
     place = _first_at(profile, time, first, rows)
     if place < rows and profile.time[place] == time:
         return place
-    _repeat_at(profile.time, place, rows)
-    profile.time[place] = time
+    later, carried = profile.time[place : rows + 1], time
+    for i in range(later.size):
+        here = later[i]
+        later[i] = carried
+        carried = here
     _repeat_at(profile.total, place, rows)
     for g in range(profile.free.shape[0]):
         _repeat_at(profile.free[g], place, rows)
