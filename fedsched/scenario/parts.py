@@ -102,9 +102,7 @@ class Log:
         found = found if self.scale_load is None else found.scale_load(self.scale_load)
         found = found if self.head is None else found.head(self.head)
         found = found if self.sample is None else found.sample(self.sample, seed=seed)
-        if self.communication is None:
-            return found
-        return found.with_communication(bandwidth=bytes_a_second(self.communication, "--communication"))
+        return _sending(found, self.communication)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,9 +150,7 @@ class Made:
         else:
             made = generate.poisson(self.jobs, self.nodes, load=0.7 if self.load is None else self.load, seed=seed)
         made = made.with_estimates("tsafrir", seed=seed) if self.estimates == "tsafrir" else made
-        if self.communication is None:
-            return made
-        return made.with_communication(bandwidth=bytes_a_second(self.communication, "--communication"))
+        return _sending(made, self.communication)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,6 +286,13 @@ def bytes_a_second(given: str | float, option: str) -> float:
     if found is None:
         raise ValueError(f"{option}={text!r} must be bytes a second, e.g. 125M or 1.25G (k, M, G, T).")
     return float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
+
+
+def _sending(jobs: Workload, communication: str | float | None) -> Workload:
+    """Return the jobs, what they send drawn where a median is given."""
+    if communication is None:
+        return jobs
+    return jobs.with_communication(bandwidth=bytes_a_second(communication, "--communication"))
 
 
 def with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
