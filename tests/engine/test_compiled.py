@@ -1,10 +1,8 @@
-"""Compiled code: one signature a kernel, and no stale cache."""
+"""Compiled code: no more signatures than there may be, and no stale cache."""
 
 from __future__ import annotations
 
-import importlib
 import os
-import pkgutil
 import shutil
 import subprocess
 import sys
@@ -12,28 +10,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import signatures
 
 import fedsched
-import fedsched.engine
 from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.pack import pack
 from fedsched.reading import Reading
 
-ENGINE = [f"fedsched.engine.{module.name}" for module in pkgutil.iter_modules(fedsched.engine.__path__)]
+pytestmark = pytest.mark.compiled
 
 
-def kernels() -> list[object]:
-    """Return every compiled function of the package that has been imported."""
-    modules = [importlib.import_module(name) for name in [*ENGINE, "fedsched.metrics"]]
-    found = {id(value): value for module in modules for value in vars(module).values() if hasattr(value, "signatures")}
-    return list(found.values())
-
-
-@pytest.mark.compiled
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled in this pass")
-def test_each_kernel_has_one_signature() -> None:
-    """Whatever the workload, federation, rules and entry, no kernel is compiled a second time."""
+def test_kernels_have_no_more_signatures_than_they_may() -> None:
+    """Whatever the workload, federation, rules and entry, nothing is compiled more often than it may."""
     federation = fedsched.Federation.of(3, 2)
     workload = fedsched.Workload(submit=[0, 0, 5], tasks=[2, 4, 1], runtime=[5, 3, 2])
     for dispatch in ("strict", "greedy", "easy", "conservative"):
@@ -46,10 +35,7 @@ def test_each_kernel_has_one_signature() -> None:
         reading=Reading(saturation="static", knowledge="runtime", kill_at_estimate=True),
     )
     Evaluator(problem, users=True)([[2, 1, 0]], dispatch=Dispatch.EASY)
-    compiled = [kernel for kernel in kernels() if kernel.signatures]  # type: ignore[attr-defined]
-    assert compiled
-    for kernel in compiled:
-        assert len(kernel.signatures) == 1, kernel  # type: ignore[attr-defined]
+    signatures.check("fedsched.engine", "fedsched.metrics", least=50)
 
 
 KERNEL = """
@@ -69,7 +55,6 @@ def step(x):
 """
 
 
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled in this pass")
 def test_a_change_in_a_helper_is_seen(tmp_path: Path) -> None:
     """A kernel whose helper in another file has changed gives the new answer, not the cached one."""
     package = tmp_path / "copied"
@@ -91,7 +76,6 @@ def test_a_change_in_a_helper_is_seen(tmp_path: Path) -> None:
     assert [answer(2), answer(2), answer(3)] == [21, 21, 31]
 
 
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled in this pass")
 def test_no_writable_cache_is_no_error(tmp_path: Path) -> None:
     """Where no folder can be written, kernels compile without a cache."""
     blocked = tmp_path / "file"
