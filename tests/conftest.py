@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from interpreted import INTERPRETED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +22,10 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Order the files, mark the tests that read archive logs, and skip those that need the compiler where it is off."""
     items.sort(key=_turn)
-    interpreted = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
     for item in items:
         if {"traces_dir", "oracles_dir"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.needs_traces)
-        if interpreted and item.get_closest_marker("compiled"):
+        if INTERPRETED and item.get_closest_marker("compiled"):
             item.add_marker(pytest.mark.skip(reason="kernels are not compiled under NUMBA_DISABLE_JIT"))
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 HEAVY = ("numba", "pandas", "matplotlib", "scipy", "numpy", "pymoo", "deap", "cyclopts", "rich")
 # In pieces, so that this file does not break its own rule.
 HOSTS = ["py" + "pi.org", "python" + "hosted.org", "npm" + "js.org", "debian" + ".org", "ana" + "conda.org"]
@@ -148,18 +149,29 @@ def test_what_the_makefile_names_is_there() -> None:
         assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
-def test_everything_compiled_is_tested_with_bounds_checked() -> None:
-    """Tests that `make boundscheck` runs the tests of each room that holds kernels, and of what plans by them."""
+def holding_kernels() -> list[Path]:
+    """Return the modules that hold kernels, as paths in the project."""
+    decorated = re.compile(r"^@(kernel|part|inlined)$", flags=re.MULTILINE)
+    modules = [path for path in (ROOT / "fedsched").rglob("*.py") if decorated.search(path.read_text(encoding="utf-8"))]
+    return [path.relative_to(ROOT) for path in modules]
+
+
+def test_everything_compiled_is_tested_uncompiled_and_with_bounds_checked() -> None:
+    """Tests that `make nojit` and `make boundscheck` run the tests of each room that holds kernels."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
-    [checked] = re.findall(r"^CHECKED = (.*)$", text, flags=re.MULTILINE)
-    rooms = {"rolling"}
-    for path in (ROOT / "fedsched").rglob("*.py"):
-        if re.search(r"^@(kernel|part|inlined)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
-            rooms.add(path.relative_to(ROOT / "fedsched").with_suffix("").parts[0])
+    [kernels] = re.findall(r"^KERNELS = (.*)$", text, flags=re.MULTILINE)
+    rooms = {path.relative_to("fedsched").with_suffix("").parts[0] for path in holding_kernels()}
     there = {name for name in rooms if (ROOT / "tests" / name).is_dir() or (ROOT / f"tests/test_{name}.py").is_file()}
     assert {"engine", "search", "gang", "market", "metrics"} <= there
-    run = {Path(word).stem.removeprefix("test_") for word in checked.split()}
-    assert there <= run
+    assert there <= {Path(word).stem.removeprefix("test_") for word in kernels.split()}
+    for pass_ in ("nojit", "boundscheck"):
+        assert re.search(rf"^{pass_}:.*\n\t.*\$\(KERNELS\) ", text, flags=re.MULTILINE)
+
+
+def test_coverage_counts_every_kernel() -> None:
+    """Tests that the modules whose branches `make nojit` counts are those that hold kernels."""
+    counted = SETTINGS["tool"]["coverage"]["run"]["include"]
+    assert sorted(counted) == sorted(path.as_posix() for path in holding_kernels())
 
 
 def test_ci_runs_targets_that_exist() -> None:

@@ -7,10 +7,11 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreted import tries
 
 import fedsched as fs
 
-QUICK = settings(derandomize=True, deadline=None, max_examples=40)
+QUICK = settings(derandomize=True, deadline=None, max_examples=tries(40))
 STATIC_ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf")
 
 
@@ -88,7 +89,7 @@ def test_every_schedule_passes_the_independent_check(scenario: strategies.Scenar
     schedule.verify(caps=caps, claimed=schedule.metrics())
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(tries(40)))
 def test_conservative_delays_no_reservation(seed: int) -> None:
     """Exact estimates, FCFS, no contention: no job starts later than when it was first promised.
 
@@ -108,7 +109,7 @@ def test_conservative_delays_no_reservation(seed: int) -> None:
 
 
 @pytest.mark.parametrize("policy", ["easy", "lookahead"])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(tries(40)))
 def test_backfilling_does_not_delay_the_head(seed: int, policy: str) -> None:
     """No job outruns its estimate, no contention: the head starts no later than its first shadow time."""
     rng = np.random.default_rng(seed)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import strategies
 from hypothesis import given, settings
+from interpreted import tries
 
 import fedsched as fs
 from fedsched.simulate import prepare
@@ -87,7 +88,7 @@ def test_random_scenarios_agree(part: int) -> None:
 @pytest.mark.parametrize("dispatch", naive.DISPATCH)
 def test_every_combination_of_rules_agrees(dispatch: str, placement: str, same_time: str) -> None:
     """Each dispatch rule with each placement under both readings gives the reference's schedule."""
-    for seed in range(10_000, 10_006):
+    for seed in range(10_000, 10_000 + tries(6)):
         for saturation in ("dynamic", "static"):
             fixed = {"dispatch": dispatch, "placement": placement, "same_time": same_time, "saturation": saturation}
             assert_same(strategies.random_scenario(seed, **fixed))
@@ -109,14 +110,14 @@ def test_epoch_times_agree_under_every_rule(dispatch: str, same_time: str) -> No
 
 
 @given(scenario=strategies.scenarios())
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=tries(60))
 def test_hypothesis_finds_no_difference(scenario: strategies.Scenario) -> None:
     """No scenario that hypothesis thinks of tells engine and reference apart."""
     assert_same(scenario)
 
 
 @given(scenario=strategies.scenarios(without_contention=True))
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(derandomize=True, deadline=None, max_examples=tries(30))
 def test_static_is_dynamic_without_contention(scenario: strategies.Scenario) -> None:
     """Where no job communicates, the two readings of saturation are one."""
     dynamic, static = (run_engine(scenario, saturation=reading) for reading in ("dynamic", "static"))
@@ -126,7 +127,7 @@ def test_static_is_dynamic_without_contention(scenario: strategies.Scenario) -> 
 
 def test_a_stopped_run_goes_on_as_if_it_had_not_stopped() -> None:
     """Advancing event by event, or instant by instant, gives the schedule of one long run."""
-    for seed in range(60):
+    for seed in range(tries(60)):
         scenario = strategies.random_scenario(seed)
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         chosen = scenario.settings
@@ -155,7 +156,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_stopped() -> None:
 def test_a_run_starts_from_a_running_state() -> None:
     """The jobs still to come, started from the running jobs of a moment, finish, and cost, as in the whole run."""
     checked = 0
-    for seed in range(200):
+    for seed in range(tries(200)):
         fixed = {"order": "fcfs", "backfill_order": None, "same_time": "batch"}
         scenario = strategies.random_scenario(seed, **fixed)
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
@@ -182,4 +183,4 @@ def test_a_run_starts_from_a_running_state() -> None:
             if name not in ("loss_of_capacity", "saturated_seconds"):  # which are not of these jobs alone
                 assert math.isclose(measured[name], value, rel_tol=1e-9, abs_tol=1e-9), f"{name} from {moment} s on"
         checked += 1
-    assert checked > 50
+    assert checked > tries(50)

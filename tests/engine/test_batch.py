@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import strategies
+from interpreted import tries
 
 import fedsched as fs
 from fedsched.engine.batch import Evaluator
@@ -32,7 +33,7 @@ def problem_of(workload: fs.Workload, federation: fs.Federation):
 def test_rows_equal_single_runs(dispatch: Dispatch, threads: int) -> None:
     """A candidate's row is the metric row of the simulation with its order, caps and rules."""
     rng = np.random.default_rng(3)
-    for seed in range(25):
+    for seed in range(tries(25)):
         workload, federation = instance(seed)
         orders = np.array([rng.permutation(len(workload)) for _ in range(5)])
         caps = None if workload.allowed is None else "allowed"
@@ -48,7 +49,7 @@ def test_rows_equal_single_runs(dispatch: Dispatch, threads: int) -> None:
 
 def test_fcfs_at_submit_zero_is_the_identity_order() -> None:
     """FCFS with every submit at 0 equals the evaluator on the identity order, in each column."""
-    for seed in range(20):
+    for seed in range(tries(20)):
         workload, federation = instance(seed)
         if workload.allowed is not None:
             continue

@@ -8,6 +8,7 @@ import naive
 import numpy as np
 import pytest
 import strategies
+from interpreted import tries
 from plain import plain
 
 import fedsched as fs
@@ -53,7 +54,7 @@ def test_the_packing_is_the_best_of_all_subsets(seed: int) -> None:
     rng = random.Random(seed)
     run = prepare(waiting([1], [1.0]), fs.Federation.homogeneous(40), "lookahead")
     packing = new_state(run.problem, dispatch=run.plan.dispatch, separate_backfill=False).packing
-    for _ in range(60):
+    for _ in range(tries(60)):
         sizes = [(rng.randint(1, rng.choice((4, 15))), rng.random() < 0.5) for _ in range(rng.randint(0, 11))]
         free = rng.randint(1, 40)
         extra = rng.randint(0, free)
@@ -91,7 +92,7 @@ def test_more_candidates_than_are_packed_together() -> None:
     assert np.flatnonzero(schedule.start == 0.0).tolist() == [0, 2, LOOKAHEAD + 3]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(tries(20)))
 def test_a_pass_uses_no_fewer_nodes_than_easy(seed: int) -> None:
     """On one group, from the same queue and running jobs, at least as many nodes are busy after the first pass."""
     rng = np.random.default_rng(1000 + seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gang.reference import System
+from interpreted import tries
 
 import fedsched as fs
 from fedsched.gang import GangSystem, simulate
@@ -93,7 +94,7 @@ def assert_equal_runs(ours, model, case):
     assert ours.migrations.tolist() == [by_id[i].migrations for i in ids.tolist()]
 
 
-@pytest.mark.parametrize("block", [*range(8), *(pytest.param(k, marks=pytest.mark.compiled) for k in range(8, 20))])
+@pytest.mark.parametrize("block", range(tries(20)))
 def test_kernel_and_reference_agree_on_every_event(block):
     """Events, stretches, lost capacity, moves, preemptions and overtakings are equal on six hundred random systems."""
     for case in range(block * 30, block * 30 + 30):
@@ -107,7 +108,7 @@ def test_kernel_and_reference_agree_on_every_event(block):
 @pytest.mark.parametrize("block", range(4))
 def test_a_run_that_stops_early_agrees_too(block):
     """At the limit of completions the same events have happened and the clock stands at the same instant."""
-    for case in range(block * 15, block * 15 + 15):
+    for case in range(block * 15, block * 15 + tries(15)):
         workload, system = random_case(case)
         limit = max(1, len(workload) // 2)
         ours = simulate(workload, system, seed=case, max_completions=limit)
@@ -118,6 +119,7 @@ def test_a_run_that_stops_early_agrees_too(block):
         ours.verify()
 
 
+@pytest.mark.compiled
 def test_the_cases_exercise_every_rule():
     """The random systems overtake, migrate both ways, stop gangs, and need a longer record."""
     totals = dict.fromkeys(("overtaken", "locally", "externally", "stopped", "stopped after moving", "longer"), 0)
@@ -136,7 +138,7 @@ def test_the_cases_exercise_every_rule():
 def test_nothing_is_lost_or_run_twice():
     """With migration and preemption every job completes once, having run for its service; nobody stops a local job."""
     options = {"local_migration": True, "external_migration": True, "grid": "load", "discipline": "afcfs"}
-    for case in range(60):
+    for case in range(tries(60)):
         workload, system = random_case(case, **options, preempts=("site", "system")[case % 4 // 2])
         run = simulate(workload, system, seed=case)
         run.verify()
@@ -147,6 +149,7 @@ def test_nothing_is_lost_or_run_twice():
         assert lengths.tolist() == workload.tasks[run.segment_job].tolist()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("multi_site", [True, False])
 def test_without_a_threshold_no_overtaking_delays_a_gang(multi_site):
     """T = 0: who overtakes a gang is done before the last job that it waits for anyway; with T some are not."""

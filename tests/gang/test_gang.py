@@ -266,6 +266,7 @@ def test_the_published_utilisation_comes_out_under_high_load(approach, published
     assert np.mean([preset.run(seed).metrics().utilisation for seed in range(10)]) == pytest.approx(published, abs=0.01)
 
 
+@pytest.mark.compiled
 def test_replications_give_means_with_intervals_on_any_executor():
     """The same seeds give the same interval with and without threads; the interval is Student's."""
     from concurrent.futures import ThreadPoolExecutor
@@ -282,6 +283,7 @@ def test_replications_give_means_with_intervals_on_any_executor():
         fs.gang.replicate(preset, replications=1)
 
 
+@pytest.mark.compiled
 def test_replications_of_two_presets_are_compared_seed_by_seed():
     """The interval is that of the differences of runs of one seed; a preset does not differ from itself."""
     first, second = (presets.DimitriadouKaratza(completions=300, approach=approach) for approach in (1, 3))
@@ -294,6 +296,7 @@ def test_replications_of_two_presets_are_compared_seed_by_seed():
     assert {(value.mean, value.half_width) for value in same.values()} == {(0.0, 0.0)}
 
 
+@pytest.mark.compiled
 def test_the_command_prints_a_table_and_json(capsys):
     """`fedsched gang` runs the published experiment; bad options are one line."""
     import json
@@ -311,6 +314,7 @@ def test_the_command_prints_a_table_and_json(capsys):
     assert "must be 1, 2 or 3" in capsys.readouterr().err
 
 
+@pytest.mark.compiled
 def test_the_command_runs_logs_and_says_what_does_not_apply(capsys, tmp_path):
     """A log with the rules of one's choice; options that an experiment does not take are named; charts are drawn."""
     from fedsched.cli import run
@@ -331,6 +335,7 @@ def test_the_command_runs_logs_and_says_what_does_not_apply(capsys, tmp_path):
         assert text in capsys.readouterr().err
 
 
+@pytest.mark.compiled
 def test_the_command_lets_an_experiments_jobs_arrive_as_a_log_does(capsys, tmp_path):
     """The log's times make other runs than uniform ones, and the table says whose they are."""
     import json

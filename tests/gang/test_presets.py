@@ -39,6 +39,7 @@ def test_the_jobs_of_2014_are_as_many_as_published():
 
 
 @pytest.mark.parametrize("preempts", ["site", "system"])
+@pytest.mark.compiled
 def test_the_limit_of_64_sequential_jobs_that_2014_names_would_change_nothing(preempts):
     """The model leaves it out: hardly a tenth as many are ever in the system at once."""
     for seed in range(3):
@@ -139,6 +140,7 @@ def test_the_published_orderings_of_2014_come_out():
     assert sum(run.preemptions for runs in found.values() for run in runs) > 0
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("discipline", ["fcfs", "afcfs", "ljfs", "lxf", "sxf"])
 def test_logs_run_under_every_discipline(discipline):
     """The shipped log on two sites, with migration, preemption and aging: everything completes and verifies."""
@@ -155,6 +157,7 @@ def test_logs_run_under_every_discipline(discipline):
     schedule.verify()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("local_rate", "gang_rate"), [(1.0, 20.0), (25.0, 0.5)])
 def test_jobs_go_on_arriving_until_the_last_completion(local_rate, gang_rate):
     """Under more work than the processors can do, the run still ends with arrivals to come."""

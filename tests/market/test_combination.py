@@ -7,6 +7,7 @@ import random
 import market_naive as naive
 import numpy as np
 import pytest
+from interpreted import tries
 
 from fedsched import market
 from fedsched.errors import UnknownNameError
@@ -46,7 +47,7 @@ def plain(
 def test_the_choice_is_the_best_of_all_combinations(problem: str) -> None:
     """On hundreds of small batches, with a cell of the grid for each whole number, value, expense and rows agree."""
     unkept = 0
-    for seed in range(300):
+    for seed in range(tries(300)):
         job, time, cost = small_batch(seed)
         _, expense = roles(problem, time, cost)
         least = sum(expense[job == j].min() for j in set(job.tolist()))
@@ -61,7 +62,7 @@ def test_the_choice_is_the_best_of_all_combinations(problem: str) -> None:
         assert (abs(chosen.value), chosen.expense) == (abs(best), spent)
         assert chosen.within == (chosen.expense <= limit)
         unkept += not within
-    assert 10 < unkept < 100
+    assert tries(11) <= unkept < tries(100)
 
 
 @pytest.mark.compiled

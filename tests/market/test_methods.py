@@ -8,6 +8,7 @@ from itertools import pairwise
 import market_naive as naive
 import numpy as np
 import pytest
+from interpreted import tries
 from market_cases import batch_of, environment_of
 
 import fedsched as fs
@@ -56,7 +57,7 @@ def test_windows_are_disjoint_and_keep_every_bound(method: str) -> None:
 @pytest.mark.parametrize("search", ["amp", "aep"])
 def test_alternatives_are_those_of_the_plain_search(search: str) -> None:
     """Round-robin passes find the windows that the plain reference finds, in the same order."""
-    for seed in range(40):
+    for seed in range(tries(40)):
         rng = random.Random(seed)
         domain = naive.random_domain(rng, 5)
         asks = [naive.random_ask(rng, 5) for _ in range(3)]
@@ -70,7 +71,7 @@ def test_alternatives_are_those_of_the_plain_search(search: str) -> None:
 def test_css_chooses_the_best_combination_of_amp_alternatives() -> None:
     """With a cell for each whole number, CSS takes the combination that trying all of them takes."""
     compared = 0
-    for seed in range(60):
+    for seed in range(tries(60)):
         rng = random.Random(seed)
         domain = naive.random_domain(rng, 5)
         asks = [naive.random_ask(rng, 5) for _ in range(3)]
@@ -96,7 +97,7 @@ def test_css_chooses_the_best_combination_of_amp_alternatives() -> None:
                 assert (window.start, window.nodes) == (expected[j].start, expected[j].nodes)
         assert plan.alternatives.tolist() == [len([1 for k, _ in plain if k == j]) for j in range(3)]
         compared += 1
-    assert compared > 30
+    assert compared > tries(30)
 
 
 @pytest.mark.compiled
@@ -155,7 +156,7 @@ def test_more_slices_give_more_alternatives() -> None:
 
 def test_backfilling_takes_the_earliest_windows_in_order() -> None:
     """Each job gets the AMP window of what those before it leave."""
-    for seed in range(40):
+    for seed in range(tries(40)):
         rng = random.Random(seed)
         domain = naive.random_domain(rng, 5)
         asks = [naive.random_ask(rng, 5) for _ in range(4)]
@@ -186,7 +187,7 @@ def test_bsf_lies_between_slicer_and_backfilling() -> None:
 def test_bsf_gives_the_slicer_the_jobs_that_it_is_told_to(select: str) -> None:
     """The slicer gets the first, the dearest or the most critical jobs; the rest is backfilled in batch order."""
     differs = 0
-    for seed in range(40):
+    for seed in range(tries(40)):
         rng = random.Random(seed)
         domain = naive.random_domain(rng, 5)
         asks = [naive.random_ask(rng, 5) for _ in range(6)]
@@ -202,7 +203,7 @@ def test_bsf_gives_the_slicer_the_jobs_that_it_is_told_to(select: str) -> None:
         assert list(plan.batch) == batch
         assert not plan.backfilled[chosen].any()
         assert plan.backfilled[rest].tolist() == plan.scheduled[rest].tolist()
-    assert (differs > 30) == (select != "order")
+    assert (differs > tries(30)) == (select != "order")
 
 
 def test_a_limit_is_reported_of_the_jobs_that_were_selected() -> None:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import market_naive as naive
 import numpy as np
 import pytest
+from interpreted import tries
 from market_cases import batch_of, environment_of
 
 from fedsched import market
@@ -16,7 +17,7 @@ from fedsched import market
 def test_replay_is_that_of_the_plain_reference() -> None:
     """On small cases with shares of quarters the real windows are those worked out anew at every event."""
     moved = 0
-    for seed in range(60):
+    for seed in range(tries(60)):
         rng = random.Random(seed)
         domain = naive.random_domain(rng, 5)
         asks = [naive.random_ask(rng, 5) for _ in range(5)]
@@ -36,7 +37,7 @@ def test_replay_is_that_of_the_plain_reference() -> None:
             assert done.start[j] == window.start
             assert tuple(done.nodes[j][done.nodes[j] >= 0].tolist()) == window.nodes
         moved += done.moves
-    assert moved > 20
+    assert moved > tries(20)
 
 
 def test_what_is_free_at_an_instant_is_scanned_by_node() -> None:
@@ -86,6 +87,7 @@ def test_nobody_starts_later_and_chosen_windows_stay(method: str) -> None:
             assert node != other or start >= end - 1e-9
 
 
+@pytest.mark.compiled
 def test_exact_reservations_change_nothing() -> None:
     """When every job uses all of its reservation, what happens is what was planned."""
     domain = market.Domain()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import strategies
+from interpreted import tries
 from plain import plain
 
 import fedsched as fs
@@ -62,7 +63,7 @@ def agrees(problem: SearchProblem, order: list[int]) -> bool:
 def test_binding_is_the_plain_rule() -> None:
     """Tests order and caps on random federations, where some jobs fit on no single cluster."""
     spanning = 0
-    for seed in range(60):
+    for seed in range(tries(60)):
         scenario = strategies.random_scenario(seed, placement="fastest", kill_at_estimate=False)
         workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
         for submits in ("now", "keep"):
@@ -71,7 +72,7 @@ def test_binding_is_the_plain_rule() -> None:
             assert agrees(problem, order), (seed, submits)
         widest = max(cluster.nodes for cluster in federation.clusters)
         spanning += bool((workload.tasks > widest).any())
-    assert spanning > 5
+    assert spanning >= tries(6)
 
 
 def test_nodes_that_run_something_are_taken_later() -> None:

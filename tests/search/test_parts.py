@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreted import tries
 from search.test_problem import of_scenario, some_rows
 
 import fedsched as fs
@@ -69,7 +70,7 @@ def test_draws_are_spread_evenly() -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=30, derandomize=True, deadline=None)
+@settings(max_examples=tries(30), derandomize=True, deadline=None)
 def test_children_are_feasible_plans(seed: int) -> None:
     """Tests that crossover and mutation keep permutations, limits and placeability, and leave their parents alone."""
     problem, *_ = of_scenario(seed)
@@ -94,7 +95,7 @@ def test_a_child_of_one_parent_is_that_parent() -> None:
 
 def test_a_childs_caps_come_from_its_parents() -> None:
     """Tests that each job's row of caps is one of its parents'."""
-    for seed in range(20):
+    for seed in range(tries(20)):
         problem, *_ = of_scenario(seed)
         parents = some_rows(problem, 2, seed)
         problem.layout.rules(parents)[:] = problem.default_rules()

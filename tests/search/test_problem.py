@@ -8,6 +8,7 @@ import pytest
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interpreted import tries
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
@@ -46,7 +47,7 @@ def some_rows(problem: SearchProblem, count: int, seed: int) -> np.ndarray:
 
 def test_a_row_is_evaluated_as_it_is_simulated() -> None:
     """Tests that the batch's metric rows are those of the full schedules, bit for bit, and that these verify."""
-    for seed in range(40):
+    for seed in range(tries(40)):
         problem, *_ = of_scenario(seed)
         rows = some_rows(problem, 3, seed)
         metrics = problem.metrics(rows)
@@ -61,7 +62,7 @@ def test_a_row_is_evaluated_as_it_is_simulated() -> None:
 
 def test_a_row_gives_what_the_naive_reference_gives() -> None:
     """Tests values against the plain-Python simulation of the same order, caps, dispatch and placement."""
-    for seed in range(40):
+    for seed in range(tries(40)):
         problem, workload, _, scenario = of_scenario(seed)
         row = some_rows(problem, 1, seed)[0]
         order, caps, dispatch, placement = unpacked(problem.layout, row)
@@ -83,7 +84,7 @@ def test_a_row_gives_what_the_naive_reference_gives() -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=tries(60), derandomize=True, deadline=None)
 def test_repair_makes_any_caps_feasible(seed: int) -> None:
     """Tests that repaired caps keep within limits, leave every job placeable, and are left alone by another repair."""
     problem, *_ = of_scenario(seed)
@@ -108,7 +109,7 @@ def test_repair_restores_whole_groups_the_least_forbidden_first() -> None:
 
 def test_keys_and_rows_go_round() -> None:
     """Tests that a plan turned into keys and back has the same order and caps, and that weights are canonical."""
-    for seed in range(20):
+    for seed in range(tries(20)):
         problem, *_ = of_scenario(seed)
         rows = some_rows(problem, 3, seed)
         problem.layout.rules(rows)[:] = problem.default_rules()
