@@ -10,6 +10,7 @@ from interpreted import tries
 from search.test_problem import of_scenario, some_rows
 
 import fedsched as fs
+from fedsched.compiled import constant
 from fedsched.draws import begin_stream, below, uniform
 from fedsched.io.trees import pack
 from fedsched.search.archive import Archive
@@ -53,10 +54,12 @@ def test_draws_are_spread_evenly() -> None:
     """Tests by chi-square, with a margin no fair generator misses, that draws fall evenly and do not repeat."""
     import numba
 
+    sides = constant(16)
+
     @numba.njit
     def many(stream: np.ndarray, out: np.ndarray) -> None:
         for i in range(out.size):
-            out[i] = below(stream, 16)
+            out[i] = below(stream, sides)
 
     stream, out = np.array([42], dtype=np.uint64), np.zeros(16_000, dtype=np.int64)
     many(stream, out)
