@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from string import Formatter
 from typing import TYPE_CHECKING
 
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 class FedschedError(Exception):
@@ -16,6 +17,30 @@ class FedschedError(Exception):
 
     def __str__(self) -> str:
         return one_line(super().__str__())
+
+
+class FieldError(FedschedError, ValueError):
+    """A value that a noun's field does not take, or fields that do not go together.
+
+    The words name fields in braces, and leave an empty pair for each value: `"{nodes}={!r} must be at least 1."`. So a
+    program reads of `nodes`, and the command line, where the same is an option, of `--nodes`.
+    """
+
+    def __init__(self, words: str, *values: object) -> None:
+        super().__init__(words, *values)
+        self.words, self.values = words, values
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the fields that it is about."""
+        return tuple(name for _, name, _, _ in Formatter().parse(self.words) if name)
+
+    def told(self, called: Callable[[str], str] = str) -> str:
+        """Return the message, each field called as it is where the message is read."""
+        return one_line(self.words.format(*self.values, **{name: called(name) for name in self.fields}))
+
+    def __str__(self) -> str:
+        return self.told()
 
 
 class TraceError(FedschedError):
@@ -62,6 +87,13 @@ def shortened(value: object, most: int = 80) -> str:
     """Return a value as an error message shows it: on one line, and not longer than a line."""
     text = value if isinstance(value, str) and value.isprintable() else repr(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.5) -> str | None:
+    """Return the known name that is meant, going by its letters; none where no one is like it."""
+    by_lower = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(str(name).lower()[:LONG_NAME], by_lower, n=1, cutoff=cutoff)
+    return by_lower[near[0]] if near else None
 
 
 SHORT_LIST = 20  # names that an error message still lists whole

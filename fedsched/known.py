@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedsched.errors import ScheduleError, TraceError
+from fedsched.errors import FieldError, ScheduleError
 from fedsched.federation import Federation
 from fedsched.reading import USUAL, Reading
 from fedsched.workload import Workload
@@ -211,10 +211,10 @@ def plan_checks(workload: Workload, *, nodes: int = 0) -> list[Check]:
     if checks:
         return checks
     if not machine:
-        raise TraceError(f"{workload.name}: the log does not say how many nodes its machine has; give it with --nodes.")
+        raise FieldError("{}: the log does not say how many nodes its machine has; give {nodes}.", workload.name)
     jobs = cleaned(workload, machine)
     if not len(jobs):
-        raise TraceError(f"{workload.name}: no job has a run time and a size of 1 to {machine}; is --nodes right?")
+        raise FieldError("{}: no job has a run time and a size of 1 to {}; is {nodes} right?", workload.name, machine)
     return [Check(workload.name, jobs, machine, recipe, None) for recipe in ALL_RECIPES]
 
 

@@ -153,6 +153,12 @@ def optimize(
     initial = tuple(initial)
     if initial and package is not None:
         raise ValueError(f"initial: plans of all jobs cannot begin packages of {package}; give one or the other.")
+    aims = Objectives.of(info.objectives, weights) if aims is None else aims
+    if package is not None and len(aims.names) > 1:
+        raise ValueError(
+            f"package={package} makes one schedule, so it needs one objective, not {aims.names}; "
+            "name one, e.g. objectives='makespan'."
+        )
     settings = Settings(
         submits=submits,
         reading=reading.but(knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate),
@@ -167,7 +173,7 @@ def optimize(
     )
     search = Search(
         info=info,
-        objectives=Objectives.of(info.objectives, weights) if aims is None else aims,
+        objectives=aims,
         settings=settings,
         seed=seed,
         stop=rules,

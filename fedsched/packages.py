@@ -84,13 +84,6 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     A package is searched at the moment when the last job of the one before it starts (with submits="keep", not before
     its own last job is submitted); what still runs then, runs on beside it.
     """
-    if package < 1:
-        raise ValueError(f"package={package} must be at least 1 job.")
-    if len(search.objectives.names) > 1:
-        raise ValueError(
-            f"package={package} makes one schedule, so it needs one objective, not {search.objectives.names}; "
-            "name one, e.g. objectives='makespan'."
-        )
     workload, cluster, t0 = whole.workload, whole.federation, whole.problem.t0
     jobs = len(workload)
     start, finish = np.full(jobs, np.nan), np.full(jobs, np.nan)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+import types
+from typing import Any, Literal, Union, get_args, get_origin
 
+KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}
+SEVERAL = {int: "whole numbers", float: "numbers", bool: "true or false", str: "texts in quotes"}
 LARGEST_SEED = 2**63 - 1  # kernels count in 64 bits with a sign
 
 
@@ -47,3 +50,42 @@ def is_number(value: Any) -> bool:
         return math.isfinite(float(value))
     except (TypeError, ValueError, OverflowError):
         return False
+
+
+def members(hint: Any) -> tuple[Any, ...]:
+    """Return what a type allows, without None."""
+    union = get_origin(hint) in (Union, types.UnionType)
+    return tuple(one for one in (get_args(hint) if union else (hint,)) if one is not type(None))
+
+
+def told(hint: Any) -> str:
+    """Return in words what a type allows."""
+    said = []
+    for kind in members(hint):
+        inner = get_args(kind)
+        if get_origin(kind) is Literal:
+            said.append(f"one of {', '.join(map(repr, inner))}")
+        elif get_origin(kind) is tuple:
+            many = "a list of" if inner[-1] is ... else f"{len(inner)}"
+            said.append(f"{many} {SEVERAL[inner[0]]}")
+        else:
+            said.append(KINDS.get(kind, kind.__name__))
+    return " or ".join(said)
+
+
+def fits(value: object, hint: Any) -> bool:
+    """Return whether a value, as TOML has it, is one that a type allows."""
+    return any(_is(value, one) for one in members(hint))
+
+
+def _is(value: object, kind: Any) -> bool:
+    match get_origin(kind), get_args(kind):
+        case origin, known if origin is Literal:
+            return value in known
+        case origin, inner if origin is tuple:
+            if not isinstance(value, list):
+                return False
+            return all(_is(one, inner[0]) for one in value) and (inner[-1] is ... or len(value) == len(inner))
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -594,7 +594,7 @@ class Simulation:
         return []
 
     def start_per_cluster(self, queue: list[int]) -> None:
-        """Start each job unless one that waits before it may use one of its clusters (reading 25)."""
+        """Start each job unless one that waits before it may use one of its clusters (reading 29)."""
         held: set[int] = set()
         for j in queue:
             caps = effective_caps(self.jobs[j], self.machine)

@@ -126,11 +126,11 @@ def test_a_broken_schedule_is_reported(log: fs.Workload, monkeypatch: pytest.Mon
 def test_the_machine_must_be_known(log: fs.Workload) -> None:
     """Tests that a log without a machine size asks for it, and takes it from the option."""
     nameless = replace(log, nodes=0)
-    with pytest.raises(fs.errors.TraceError, match="--nodes"):
+    with pytest.raises(fs.errors.FieldError, match="give nodes"):
         known.plan_checks(nameless)
     assert known.plan_checks(nameless, nodes=16)[0].nodes == 16
     narrow = fs.Workload(submit=[0], tasks=[4], runtime=[5])
-    with pytest.raises(fs.errors.TraceError, match="size of 1 to 2"):
+    with pytest.raises(fs.errors.FieldError, match="size of 1 to 2"):
         known.plan_checks(narrow, nodes=2)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import fedsched as fs
-from fedsched.errors import ConfigError
+from fedsched.cli import describe
+from fedsched.errors import ConfigError, FieldError
 from fedsched.reading import Reading
 from fedsched.scenario import Log, Machine, Made, PolicyChoice, Scenario
 
@@ -148,9 +150,17 @@ MISTAKES = {
     '[log]\nfile = "a.swf"\nhead = true': "[log]: head=True must be a whole number",
     '[log]\nfile = "a.swf"\nhead = -1': "[log]: Log: head=-1 must be at least 0",
     '[log]\nfile = "a.swf"\nsites = "rooms"': "[log]: sites='rooms' must be one of 'auto', 'partition', 'none'",
-    '[log]\nfile = "a.swf"\nwindow = [1]': "[log]: window=[1] must be a list: 2 values, each a number",
-    '[log]\nfile = "a.swf"\nstatuses = ["1"]': "[log]: statuses=['1'] must be a list: a whole number",
+    '[log]\nfile = "a.swf"\nwindow = [1]': "[log]: window=[1] must be 2 numbers",
+    '[log]\nfile = "a.swf"\nstatuses = ["1"]': "[log]: statuses=['1'] must be a list of whole numbers",
     '[log]\nfile = "a.swf"\ncommunication = "much"': "[log]: communication='much' must be bytes a second",
+    '[log]\nfile = "a.swf"\nscale_load = nan': "[log]: scale_load=nan must be finite and above 0",
+    '[log]\nfile = "a.swf"\nwindow = [5, 1]': "[log]: window=(5, 1) must be two finite numbers of seconds",
+    '[log]\nfile = "a.swf"\nwindow = [nan, inf]': "[log]: window=(nan, inf) must be two finite numbers of seconds",
+    '[log]\nfile = "a.swf"\ncommunication = "1e400"': "[log]: communication='1e400' must be finite",
+    '[log]\nfile = "a.swf"\n[machine]\nnodes = 0': "[machine]: nodes=0 must be at least 1",
+    '[log]\nfile = "a.swf"\n[machine]\nuplink = ["fast"]': "[machine]: uplink='fast' must be bytes a second",
+    '[log]\nfile = "a.swf"\n[machine]\nuplink = ["a=fast"]': "[machine]: uplink='fast' must be bytes a second",
+    '[generate]\nmodel = "lublin"\nload = -1': "[generate]: load=-1 must be finite and above 0",
     '[log]\nfile = "a.swf"\n[machine]\nnodes = 3\nfederation = "example"': "[machine]: Give federation or nodes",
     '[log]\nfile = "a.swf"\n[machine]\nname = "a"': "[machine]: clusters of its own ([[machine.cluster]])",
     '[log]\nfile = "a.swf"\n[[machine.cluster]]\nname = "a"': "[machine], cluster 1: the key 'group' is missing",
@@ -174,6 +184,35 @@ def test_a_mistake_is_named(text: str, said: str, write: Callable[..., Path]) ->
     assert str(caught.value).startswith(str(path))
     assert said in str(caught.value)
     assert "--" not in str(caught.value)
+
+
+def test_a_field_is_called_as_it_is_where_the_error_is_read() -> None:
+    """Tests that a noun's error names its fields plainly, and the command line's the options that they are there."""
+    for make, plain, spelled in (
+        (lambda: Machine(nodes=0), "nodes=0 must be", "--nodes=0 must be"),
+        (lambda: Machine(nodes=3, federation="example"), "Give federation or nodes", "Give --federation or --nodes"),
+        (lambda: Machine(uplink=("fast",)), "uplink='fast' must be", "--uplink='fast' must be"),
+        (lambda: Machine().cluster(), "give nodes or federation", "give --nodes or --federation"),
+        (lambda: Log(file="a", scale_load=0.0), "scale_load=0.0 must be", "--scale-load=0.0 must be"),
+        (lambda: PolicyChoice(window=4).policy(), "window 4 goes with policy r", "--window 4 goes with --policy r"),
+        (
+            lambda: PolicyChoice(name="min-min", backfill_order="sjf").policy(),
+            "backfill_order sjf is what policy",
+            "--backfill-order sjf is what policy",
+        ),
+    ):
+        with pytest.raises(FieldError) as caught:
+            make()
+        assert plain in str(caught.value)
+        assert "--" not in str(caught.value)
+        assert spelled in describe(caught.value)
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_what_a_user_wrote_is_no_template() -> None:
+    """Tests that braces in a value stand in the message as they were given."""
+    with pytest.raises(FieldError, match=r"uplink='\{nodes\}' must be bytes a second"):
+        Machine(uplink=("{nodes}",))
 
 
 def test_what_is_no_file_is_said(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
-from fedsched.cli.shared import FAILED, INTERRUPTED, say
+from fedsched.cli.shared import FAILED, INTERRUPTED, option, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,9 @@ def run(arguments: Sequence[str]) -> int:
     except CycloptsError as error:
         if debug:
             raise
-        return _complain(f"{error} See: fedsched {f'{named} ' if named else ''}--help.")
+        from fedsched.cli.misread import worded
+
+        return _complain(f"{worded(error)} See: fedsched {f'{named} ' if named else ''}--help.")
     except KeyboardInterrupt:
         if debug:
             raise
@@ -85,12 +87,14 @@ def run(arguments: Sequence[str]) -> int:
 
 def describe(error: BaseException) -> str:
     """Return an error in one line, for a person."""
-    from fedsched.errors import FedschedError
+    from fedsched.errors import FedschedError, FieldError
 
-    text = " ".join(str(error).split())
+    text = " ".join((error.told(option) if isinstance(error, FieldError) else str(error)).split())
     if isinstance(error, OSError) and error.strerror:
         where = "The output" if error.filename is None else error.filename
         return f"{where}: {error.strerror}{CURES.get(error.errno or 0, '')}."
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory for this{f' ({text})' if text else ''}; give it less, or a larger machine."
     if isinstance(error, FedschedError | ValueError | TypeError) and text:
         return text
     return f"{type(error).__name__}: {text} (unexpected; --debug shows where)"

@@ -96,9 +96,10 @@ def command(
     fedsched compare gang --method pinto-2014-s1 --method pinto-2014-s3 --objective mean_response --seeds 5
     """
     from fedsched.compare import Budget, compare
-    from fedsched.comparison.naming import check_names, is_search
+    from fedsched.comparison.naming import check_kinds, check_names, is_search
     from fedsched.comparison.statistics import check_alpha
     from fedsched.errors import unknown_name
+    from fedsched.policies import POLICIES
 
     check_output(out, (".jsonl",), what="a list of runs")
     check_output(report, (".html",), what="a report")
@@ -107,6 +108,11 @@ def command(
     check_alpha(alpha)
     if seeds < 1:
         raise ValueError(f"--seeds={seeds} must be at least 1.")
+    if retry and out is None:
+        raise NotTakenError(("retry",), "--retry runs again what the file of --out says has failed: give that too.")
+    for name in baseline:
+        if name.lower() not in POLICIES:
+            raise unknown_name("policy", name, POLICIES)
     if against is not None and against not in method:
         raise unknown_name("method", against, method)
     simulated = evaluations is None and seconds is None and not any(is_search(name) for name in method)
@@ -114,6 +120,7 @@ def command(
         raise ValueError("compare: a search needs a budget; give --evaluations, --seconds or both.")
     budget = Budget(1 if simulated else evaluations, seconds)
     instances = instances_of(traces, scenario, log, machine, reading, package, objective, submits)
+    check_kinds(method, instances)
     total = len(instances) * len(method) * seeds
     done = 0
     with progress_bar("compare", unit="runs") as bar, chosen_executor(executor, workers) as chosen:

@@ -84,7 +84,9 @@ def read(path: Path, app: App) -> Settings:
         raise ConfigError(f"{path}: there is no such file; check --config.") from None
     except IsADirectoryError:
         raise ConfigError(f"{path}: it is a folder; --config takes a file.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: this is no TOML: it is not UTF-8 text.") from None
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: this is no TOML: {error}.") from None
     tables: dict[str, dict[str, Any]] = {}
     for name, table in content.items():
@@ -106,6 +108,8 @@ def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -
     from cyclopts import CycloptsError
     from cyclopts.config import Dict
 
+    from fedsched.cli.misread import worded
+
     arguments = app[command].assemble_argument_collection()
     try:
         Dict({command: dict(table)}, source=str(path))(app[command], (command,), arguments)
@@ -114,8 +118,7 @@ def _check_kinds(app: App, command: str, table: Mapping[str, Any], path: Path) -
             if argument.tokens:
                 argument.convert_and_validate()
     except CycloptsError as error:
-        error.verbose = False
-        text = str(error)
+        text = worded(error, table=command)
         raise ConfigError(text if str(path) in text else f"{path}, [{command}]: {text}") from None
 
 

@@ -224,7 +224,7 @@ def _within(workload: Workload, nodes: int | None) -> Workload:
 
     kept = workload.filter(workload.tasks <= nodes)
     if not len(kept):
-        raise TraceError(f"{workload.name}: every job is wider than the federation's {nodes} nodes.")
+        raise TraceError(f"{workload.name}: every job is wider than the federation's {counted(nodes, 'node')}.")
     dropped = len(workload) - len(kept)
     return replace(kept, cleaning=CleaningReport(records=len(workload), kept=len(kept), too_wide=dropped))
 

@@ -23,6 +23,7 @@ from fedsched.cli.shared import (
 )
 from fedsched.io.files import STDIN
 from fedsched.text import counted
+from fedsched.values import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,10 +140,16 @@ def command(
         "preempts": preempts, "preempted": preempted,
     }  # fmt: skip
     of_log: dict[str, Any] = {"processors": processors, "migration": migration, "time_limit": time_limit, "head": head}
+    if not (is_number(warmup) and warmup >= 0):
+        raise ValueError(f"--warmup={warmup!r} must be finite and at least 0 seconds.")
     what = str(Path(what))
     if _is_log(what):
         refuse(what, of_experiment, (*of_system, "completions"))
         workload = load_workload(replace(log.log(what), head=head))
+        if not len(workload):
+            raise ValueError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
+        if time_limit is not None and time_limit < (first := float(workload.submit.min())):
+            raise ValueError(f"--time-limit={time_limit!r} is before the first job arrives, at {first:g} s.")
         defaults: dict[str, Any] = {"grid": "load", "dispatch": "jseq", "routing": "fastest"}
         chosen = defaults | {name: value for name, value in of_system.items() if value is not None}
         if chosen["grid"] == "multi_site" and dispatch is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +22,7 @@ from fedsched.cli.shared import (
     written,
 )
 from fedsched.text import counted
+from fedsched.values import is_number
 
 if TYPE_CHECKING:
     from fedsched.market import Assignment, Domain, Environment
@@ -146,6 +148,22 @@ def command(
     if cycles < 1:
         raise ValueError(f"cycles={cycles} must be at least 1.")
     seed = seed or 0
+    drawn: dict[str, object] = {
+        "nodes": nodes,
+        "jobs": jobs,
+        "tasks": tasks,
+        "length": length,
+        "budget": budget,
+        "interval": interval,
+    }
+    if file is not None:
+        _refuse("--file holds nodes and jobs of its own", drawn | {"begin": begin})
+    elif trace is not None:
+        _refuse("the nodes of --trace are the log's machine or --federation", {"nodes": nodes})
+    else:
+        _refuse("made domains begin at 0, logs (--trace) where --begin says", {"begin": begin})
+    if not is_number(begin):
+        raise ValueError(f"--begin={begin!r} must be a finite number of seconds.")
     check_output(out, (".csv",), what="a table of windows")
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_apart((file, trace, federation), {"--out": out, "--gantt": gantt})
@@ -224,6 +242,14 @@ def command(
     return 0
 
 
+def _refuse(why: str, options: dict[str, object]) -> None:
+    """Raise for the first of these options that is not as usual: this call makes nothing of it."""
+    usual = inspect.signature(command).parameters
+    given = [name for name, value in options.items() if value != usual[name].default]
+    if given:
+        raise NotTakenError(given, f"{why}: leave --{given[0]} out.")
+
+
 def _prices(factors: tuple[tuple[float, float], ...], demand: float | None) -> Prices | None:
     """Return how prices change, by the options."""
     from fedsched.market import Demand, Hours
@@ -275,6 +301,8 @@ def _idle_time(
     from fedsched.scenario import Machine
     from fedsched.simulate import simulate
 
+    if federation is None and not workload.nodes:
+        raise ValueError(f"{workload.name}: the log does not say how many nodes its machine has; give --federation.")
     cluster = Machine(federation=None if federation is None else str(federation)).cluster(workload)
     plan = simulate(workload, cluster, "easy")
     speed = np.array([group.speed for group in cluster.groups])

@@ -42,6 +42,11 @@ class NotTakenError(ValueError):
         self.options = frozenset(option.replace("_", "-") for option in options)
 
 
+def option(field: str) -> str:
+    """Return the option that gives a noun's field its value."""
+    return f"--{field.replace('_', '-')}"
+
+
 def say(text: object, *, err: bool = False) -> None:
     """Print text: the one place where commands do, so that nothing foreign in it acts on the terminal."""
     print(terminal(text), file=sys.stderr if err else sys.stdout)

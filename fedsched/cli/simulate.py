@@ -16,6 +16,7 @@ from fedsched.cli.shared import (
     check_output,
     file_labels,
     load_workload,
+    option,
     print_json,
     progress_bar,
     say,
@@ -83,7 +84,7 @@ def command(
     try:
         rules = asked[0].policy.policy(seed=asked[0].seed, checkpoint=checkpoint)
     except NotOfPolicyError as error:
-        raise NotTakenError((error.option,), str(error)) from None
+        raise NotTakenError(error.fields[:1], error.told(option)) from None
     runs: list[Run] = []
     for one, label in zip(asked, _labels(asked), strict=True):
         workload = load_workload(one.jobs, one.seed, announced=json)  # the table says it too
@@ -113,12 +114,12 @@ def command(
 
 
 def _refuse_of_one(options: Mapping[str, object], logs: int) -> None:
-    given = {option: value for option, value in options.items() if value is not None}
+    given = {name: value for name, value in options.items() if value is not None}
     if given:
-        option, value = next(iter(given.items()))
+        name, value = next(iter(given.items()))
         raise NotTakenError(
             given,
-            f"--{option} {value} is for one log, and {logs} are given; simulate each alone for it, or leave it out.",
+            f"--{name} {value} is for one log, and {logs} are given; simulate each alone for it, or leave it out.",
         )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Any
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, print_json, print_table, progress_bar, say
+from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, check_input, print_json, print_table, progress_bar, say
 from fedsched.io.files import STDIN
 from fedsched.text import counted
 
@@ -40,11 +40,14 @@ def command(
     from fedsched.errors import TraceError
     from fedsched.known import plan_checks, read_raw, run_check
 
+    if nodes is not None and nodes < 1:
+        raise ValueError(f"--nodes={nodes} must be at least 1.")
     if trace is None:
         _print_known(as_json=json)
         return 0
     if str(trace) != STDIN and not trace.exists():
         raise TraceError(f"{trace}: there is no such file; check the path. Without one, the known logs are listed.")
+    check_input(trace)
     outcomes: list[Outcome] = []
     interrupted = False
     try:

@@ -90,6 +90,7 @@ class SearchEntrant:
     name: str
     baselines: Sequence[str] | None = None
     plans_ahead: ClassVar[bool] = True
+    runs_on: ClassVar[type] = Instance
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the front that `optimize` finds."""
@@ -125,6 +126,7 @@ class PolicyEntrant:
     """A policy of `fedsched.policies.POLICIES`, under the instance's reading as searches are."""
 
     name: str
+    runs_on: ClassVar[type] = Instance
 
     def run(self, instance: Instance, seed: int, budget: Budget) -> Outcome:
         """Return the values of the policy's one schedule."""

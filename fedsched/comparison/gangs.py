@@ -59,6 +59,7 @@ class GangEntrant:
 
     name: str
     preset: Preset
+    runs_on: ClassVar[type] = GangInstance
 
     @classmethod
     def named(cls, name: str) -> GangEntrant:

@@ -47,6 +47,7 @@ class MarketEntrant:
 
     name: str
     method: Method
+    runs_on: ClassVar[type] = MarketInstance
 
     @classmethod
     def named(cls, name: str) -> MarketEntrant:

@@ -37,6 +37,18 @@ def is_search(name: str) -> bool:
     return name.lower() in {*METHODS, *ALIASES}
 
 
+def check_kinds(methods: Iterable[str], instances: Sequence[object]) -> None:
+    """Raise for the first method that none of the instances is for, before anything runs."""
+    words = {"Instance": "a log", "GangInstance": "gang", "MarketInstance": "market"}
+    for name in methods:
+        kind = getattr(entrant_of(name, None), "runs_on", object)
+        if not any(isinstance(one, kind) for one in instances):
+            where = words.get(kind.__name__, kind.__name__)
+            raise ValueError(
+                f"compare: method {name!r} runs on {where}, which is not named here; name it, or leave it out."
+            )
+
+
 def check_names(names: Iterable[str]) -> None:
     """Raise for the first name that nothing bears."""
     for name in names:

@@ -262,7 +262,9 @@ def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Pro
     usable = np.minimum(plan.caps[plan.cap_row[row]], problem.groups.nodes)
     job = f"Job {workload.id[row]}: tasks={tasks}"
     if tasks > federation.nodes:
-        raise InfeasibleError(f"{job} exceeds the federation's {federation.nodes} nodes; drop it or use a larger one.")
+        raise InfeasibleError(
+            f"{job} exceeds the federation's {counted(federation.nodes, 'node')}; drop it or use a larger one."
+        )
     placement = Placement(plan.placement).name.lower()
     if plan.placement == Placement.HOME and problem.origin[row] < 0:
         clusters_of_sites(workload, federation)  # says so, where it is the site's name that no cluster has

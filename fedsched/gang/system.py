@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedsched.errors import unknown_name
+from fedsched.federation import MOST_NODES
 from fedsched.gang.names import (
     CLAIMS,
     DISCIPLINES,
@@ -117,6 +118,8 @@ class GangSystem:
         object.__setattr__(self, "processors", tuple(whole("GangSystem", "processors", n) for n in _listed(self)))
         if not self.processors or min(self.processors) < 1:
             raise ValueError(f"GangSystem: processors={self.processors!r} must give every site at least 1.")
+        if self.total > MOST_NODES:
+            raise ValueError(f"GangSystem: processors={self.processors!r} must be at most {MOST_NODES} in all.")
         if self.discipline == "lgfs":  # the same rule under the name of gangs
             object.__setattr__(self, "discipline", "ljfs")
         for name, known in _NAMES.items():

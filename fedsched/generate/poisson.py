@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from fedsched.errors import unknown_name
-from fedsched.values import seed_of, whole
+from fedsched.values import is_number, seed_of, whole
 from fedsched.workload import Workload
 
 SIZES = ("uniform", "pow2", "serial")
@@ -46,9 +46,9 @@ def poisson(
     jobs, nodes = whole("poisson", "jobs", jobs, least=1), whole("poisson", "nodes", nodes, least=1)
     largest = whole("poisson", "largest", nodes if largest is None else largest, least=1, most=nodes)
     seed = seed_of("poisson", seed)
-    asked = rate if rate is not None else load
-    if not 0 < mean_runtime < np.inf or not 0 < (asked or 0) < np.inf:
-        raise ValueError(f"poisson: mean_runtime={mean_runtime}, and rate or load, must be finite and above 0.")
+    for name, value in (("mean_runtime", mean_runtime), ("rate", rate), ("load", load)):
+        if value is not None and not (is_number(value) and value > 0):
+            raise ValueError(f"poisson: {name}={value!r} must be finite and above 0.")
     rng = np.random.default_rng(seed)
     gaps = rng.exponential(1.0, jobs)
     if sizes == "uniform":

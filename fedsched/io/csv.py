@@ -89,7 +89,8 @@ def read_csv(path: str | PathLike[str]) -> Workload:
             rows.append(row)
             at.append(reader.line_num)
     except csv.Error as error:
-        raise TraceError(f"{path}, line {reader.line_num}: {error}.") from None
+        what = "a quote is opened and never closed" if "unexpected end" in str(error) else str(error)
+        raise TraceError(f"{path}, line {reader.line_num}: {what}.") from None
     if header is None or not rows:
         raise TraceError(f"{path}: there is no job in it; a workload needs a line of column names and a line a job.")
     try:

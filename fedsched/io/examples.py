@@ -37,9 +37,10 @@ def example_file(kind: Literal["federation", "workload"], name: str) -> Path:
     return known[name]
 
 
-def names_shipped(name: str | PathLike[str]) -> bool:
-    """Return whether this is the name of a shipped log, not a file's."""
-    return str(name) != STDIN and not Path(name).suffix and not Path(name).exists()
+def names_shipped(name: str | PathLike[str], folder: Path = Path()) -> bool:
+    """Return whether this is the name of a shipped log, not that of a file, seen from this folder."""
+    path = Path(name)
+    return str(name) != STDIN and path.name == str(name) and not path.suffix and not (folder / path).exists()
 
 
 def federation_file(path: str | PathLike[str], kind: str | None = None) -> Federation:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 COMPRESSION_SUFFIXES = (".gz", ".xz", ".bz2")
 # The cure for faults in a file, as a program and as the command line give it.
-SKIP = 'on_error="skip" (fedsched convert: --on-error skip)'
+SKIP = 'on_error="skip" (fedsched: --on-error skip)'
 _MAGIC = ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\x00", lzma.open), (b"BZh", bz2.open))
 # Logs shrink by a factor of 5 to 20. What grows beyond both limits is a trap, or not a file to read whole.
 GROWTH = 200
@@ -73,6 +73,8 @@ def open_bytes(path: str | PathLike[str]) -> Iterator[BufferedReader]:
         raise TraceError(f"{path}: there is no such file; check the path.") from error
     except IsADirectoryError as error:
         raise TraceError(f"{path}: it is a folder; give a file in it.") from error
+    except PermissionError as error:
+        raise TraceError(f"{path}: you may not read it; ask its owner, or give another path.") from error
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}.") from error
 

@@ -156,7 +156,8 @@ def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federa
         raise FederationError(f"{path}: without Start no job says when it ran; dump with: {COMMAND}")
     start, site = jobs.submit + wait, jobs.origin if jobs.sites else np.zeros(len(jobs), dtype=np.int64)
     clusters = []
-    for k, name in enumerate(jobs.sites or (jobs.name,)):
+    named = [text.partition(" ")[2] for label, text in jobs.header if label == "Partition"]  # of its column
+    for k, name in enumerate(jobs.sites or named or (jobs.name,)):
         here = (site == k) & (wait >= 0)
         if here.any():
             peak = _most_at_once(start[here], (start + jobs.runtime)[here], jobs.tasks[here])
@@ -385,7 +386,7 @@ class _Parser:
             table[4] = _known(counts[0])
             table[7] = _known(read.get(f"requested_{used}", counts[0]))
             if used not in read and f"requested_{used}" not in read:
-                cure = f'unit="{asked}" (fedsched convert: --unit {asked}) needs none'
+                cure = f'unit="{asked}" (fedsched: --unit {asked}) needs none'
                 raise TraceError(f"{self.path}: no column says how many {used} a job had; {cure}.")
         if "limit" in read:
             table[8] = np.where(read["limit"] == UNLIMITED, 2.0**31 - 1, _known(read["limit"]))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from fedsched.assumed import Assumed, are_assumed
 from fedsched.errors import FederationError, TraceError, shortened
@@ -16,12 +15,12 @@ from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN, read_text
+from fedsched.values import fits, told
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from cattrs import Converter
-
+Noun = TypeVar("Noun", NodeGroup, Cluster, Federation)
 # What of a table may be given and yet be assumed: its key `assumed` names them.
 _ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
 _ASSUMED = "assumed"
@@ -56,27 +55,21 @@ def read_example_federation(name: str = "example") -> Federation:
 
 def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Federation:
     """Return the federation in a parsed file; `source` is named in errors, `name` is the name if the file has none."""
-    from cattrs.errors import BaseValidationError
-
-    _check_keys(data, Federation, source)
-    for k, cluster in enumerate(data["cluster"]):
-        where = f"{source}, cluster {k + 1}"
-        _check_keys(cluster, Cluster, where)
-        for g, group in enumerate(cluster["group"]):
-            _check_keys(group, NodeGroup, f"{where}, group {g + 1}")
-    clusters = [
-        _with_assumed(cluster, Cluster) | {"group": [_with_assumed(group, NodeGroup) for group in cluster["group"]]}
-        for cluster in data["cluster"]
-    ]
-    try:
-        return _converter().structure({"name": name, **data, "cluster": clusters}, Federation)
-    except BaseValidationError as error:
-        reasons = "; ".join(f"{source}: {reason}" for reason in _reasons(error))
-        raise FederationError(shortened(reasons, 1000)) from error
+    _check_table(data, Federation, source)
+    clusters = []
+    for k, cluster in enumerate(data["cluster"], 1):
+        where = f"{source}, cluster {k}"
+        _check_table(cluster, Cluster, where)
+        groups = []
+        for g, group in enumerate(cluster["group"], 1):
+            _check_table(group, NodeGroup, f"{where}, group {g}")
+            groups.append(_made(NodeGroup, group, f"{where}, group {g}"))
+        clusters.append(_made(Cluster, {**cluster, "group": tuple(groups)}, where))
+    return _made(Federation, {"name": name, **data, "cluster": tuple(clusters)}, source)
 
 
-def _check_keys(data: object, noun: type, where: str) -> None:
-    """Raise for a table with an unknown key or without a needed one."""
+def _check_table(data: object, noun: type, where: str) -> None:
+    """Raise for a table with an unknown key, without a needed one, or with a value of another kind."""
     known = [_KEYS.get(field.name, field.name) for field in fields(noun)] + [_ASSUMED] * (noun in _ASSUMABLE)
     if not isinstance(data, Mapping):
         raise FederationError(f"{where}: {shortened(repr(data))} is not a table; it needs the keys {', '.join(known)}.")
@@ -95,72 +88,24 @@ def _check_keys(data: object, noun: type, where: str) -> None:
         named, may = data.get(_ASSUMED, []), _ASSUMABLE[noun]
         if not isinstance(named, list) or not all(one in may for one in named):
             raise FederationError(f"{where}: assumed={shortened(repr(named))} must be a list of {', '.join(may)}.")
+    for key, hint in get_type_hints(noun).items():
+        if key in data and not fits(data[key], hint):
+            raise FederationError(f"{where}: {key}={shortened(repr(data[key]))} must be {told(hint)}.")
 
 
-def _with_assumed(data: Mapping[str, Any], noun: type) -> dict[str, Any]:
-    """Return a table's values, those that its key `assumed` names as assumed ones."""
-    named = data.get(_ASSUMED, ())
-    return {
-        key: Assumed(value) if key in named and type(value) in (int, float) else value
-        for key, value in data.items()
-        if key != _ASSUMED
-    }
-
-
-@cache
-def _converter() -> Converter:
-    """Return what makes nouns of tables: strict about types, and about keys once more."""
-    from cattrs import Converter
-    from cattrs.gen import make_dict_structure_fn, override
-
-    converter = Converter(forbid_extra_keys=True)
-    converter.register_structure_hook(int, _whole)
-    converter.register_structure_hook(float, _real)
-    converter.register_structure_hook(str, _text)
-    for noun in (NodeGroup, Cluster, Federation):
-        renamed = {old: override(rename=new) for old, new in _KEYS.items() if old in {f.name for f in fields(noun)}}
-        hook = make_dict_structure_fn(noun, converter, _cattrs_forbid_extra_keys=True, **renamed)  # type: ignore[arg-type]
-        converter.register_structure_hook(noun, hook)
-    return converter
-
-
-def _whole(value: object, _: type) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{shortened(repr(value))} must be a whole number")
-    return value
-
-
-def _real(value: object, _: type) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{shortened(repr(value))} must be a number")
-    return value if isinstance(value, Assumed) else float(value)
-
-
-def _text(value: object, _: type) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{shortened(repr(value))} must be a text in quotes")
-    return value
-
-
-def _reasons(error: BaseException, place: str = "") -> Iterator[str]:
-    """Return what is wrong at the leaves of a structuring error, each with the place where it is."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            notes = [str(note) for note in getattr(inner, "__notes__", ())]
-            keys = [_key_of(note) for note in notes]
-            yield from _reasons(inner, "".join([place, *keys]))
-    else:
-        yield f"{place.lstrip(', ')}: {error}" if place else str(error)
-
-
-def _key_of(note: str) -> str:
-    """Return the key or list place that a structuring note speaks of."""
-    words = note.split(" @ ")[0].split()
-    last = words[-1] if words else ""
-    if note.startswith("Structuring class"):
-        key = last.split(".")[-1]
-        return f", {_KEYS.get(key, key)}" if key not in _KEYS else ""
-    return ""
+def _made(noun: type[Noun], table: Mapping[str, Any], where: str) -> Noun:
+    """Return what a table says, its values marked as assumed that its key `assumed` names."""
+    named = table.get(_ASSUMED, ())
+    values: dict[str, Any] = {}
+    for field in fields(noun):
+        key = _KEYS.get(field.name, field.name)
+        if key in table:
+            value = float(table[key]) if field.type == "float" else table[key]
+            values[field.name] = Assumed(value) if key in named else value
+    try:
+        return noun(**values)
+    except FederationError as error:
+        raise FederationError(f"{where}: {error}") from None
 
 
 def write_federation(federation: Federation, path: str | PathLike[str]) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import tomllib
-import types
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from fedsched.errors import ConfigError, FedschedError, shortened, unknown_name
 from fedsched.federation import Federation
@@ -19,6 +18,7 @@ from fedsched.io.toml import federation_of_data, federation_text, quoted
 from fedsched.reading import Reading
 from fedsched.scenario.noun import Scenario
 from fedsched.scenario.parts import Log, Machine, Made, PolicyChoice, words_of
+from fedsched.values import fits, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,6 @@ TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
 INLINE = ("name", "description", "cluster")  # a federation that stands in [machine] itself, with keys as in its file
-KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}
 
 
 def read_scenario(path: str | PathLike[str]) -> Scenario:
@@ -65,7 +64,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     try:
         scenario.policy.policy(seed=scenario.seed)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{path}, [policy]: {str(error).replace('--', '')}") from None
+        raise ConfigError(f"{path}, [policy]: {error}") from None
     return scenario
 
 
@@ -94,57 +93,19 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
     try:
         return noun(**values)
     except (FedschedError, ValueError, TypeError) as error:
-        raise ConfigError(f"{where}: {str(error).replace('--', '')}") from None
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def _from_folder(name: str, folder: Path, key: str) -> str:
     # As a file of the scenario's folder, unless it is the name of what ships with the package, or on its own.
     path = folder / name
-    ships = names_shipped(path) if key == "file" else not names_federation_file(str(path))
+    ships = names_shipped(name, folder) if key == "file" else not names_federation_file(str(path))
     return name if ships or name == STDIN else os.path.normpath(path)
 
 
 def _check(where: object, key: str, value: object, hint: Any) -> None:
-    if not _fits(value, hint):
-        raise ConfigError(f"{where}: {key}={shortened(repr(value))} must be {_told(hint)}.")
-
-
-def _members(hint: Any) -> tuple[Any, ...]:
-    """Return what a type allows, without None."""
-    union = get_origin(hint) in (Union, types.UnionType)
-    return tuple(one for one in (get_args(hint) if union else (hint,)) if one is not type(None))
-
-
-def _fits(value: object, hint: Any) -> bool:
-    return any(_is(value, one) for one in _members(hint))
-
-
-def _is(value: object, kind: Any) -> bool:
-    match get_origin(kind), get_args(kind):
-        case origin, known if origin is Literal:
-            return value in known
-        case origin, inner if origin is tuple:
-            if not isinstance(value, list):
-                return False
-            return all(_is(one, inner[0]) for one in value) and (inner[-1] is ... or len(value) == len(inner))
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-
-
-def _told(hint: Any) -> str:
-    """Return in words what a type allows."""
-    said = []
-    for kind in _members(hint):
-        inner = get_args(kind)
-        if get_origin(kind) is Literal:
-            said.append(f"one of {', '.join(map(repr, inner))}")
-        elif get_origin(kind) is tuple:
-            many = "" if inner[-1] is ... else f"{len(inner)} values, each "
-            said.append(f"a list: {many}{KINDS[inner[0]]}")
-        else:
-            said.append(KINDS.get(kind, kind.__name__))
-    return " or ".join(said)
+    if not fits(value, hint):
+        raise ConfigError(f"{where}: {key}={shortened(repr(value))} must be {told(hint)}.")
 
 
 def _as_given(value: Any) -> Any:

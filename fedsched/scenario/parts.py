@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from fedsched.errors import FederationError, TraceError, unknown_name
+from fedsched.errors import FieldError, TraceError, unknown_name
 from fedsched.io.examples import federation_file, names_federation_file, names_shipped
 from fedsched.io.files import STDIN
 from fedsched.policies import POLICIES, Rules
-from fedsched.values import whole
+from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ OnError = Literal["raise", "skip"]
 Model = Literal["lublin", "poisson"]
 Estimates = Literal["exact", "tsafrir"]
 ROLLING = "rolling"
+OF_ROLLING = f"goes with {{policy}} {ROLLING}"  # as FieldError's words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +68,14 @@ class Log:
         for name in ("head", "sample"):
             if getattr(self, name) is not None:
                 whole("Log", name, getattr(self, name), least=0)
+        if self.scale_load is not None and not (is_number(self.scale_load) and self.scale_load > 0):
+            raise FieldError("{scale_load}={!r} must be finite and above 0.", self.scale_load)
+        if self.window is not None and not (all(map(is_number, self.window)) and self.window[0] < self.window[1]):
+            raise FieldError(
+                "{window}={!r} must be two finite numbers of seconds, the first below the second.", self.window
+            )
         if self.communication is not None:
-            bytes_a_second(self.communication, "--communication")
+            bytes_a_second(self.communication, "communication")
 
     @property
     def ships(self) -> bool:
@@ -133,8 +141,10 @@ class Made:
         _check_choice("estimates", self.estimates, get_args(Estimates))
         for name in ("jobs", "nodes"):
             whole("Made", name, getattr(self, name), least=1)
+        if self.load is not None and not (is_number(self.load) and self.load > 0):
+            raise FieldError("{load}={!r} must be finite and above 0.", self.load)
         if self.communication is not None:
-            bytes_a_second(self.communication, "--communication")
+            bytes_a_second(self.communication, "communication")
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -175,11 +185,13 @@ class Machine:
         from fedsched.federation import MOST_NODES
 
         if self.federation is not None and self.nodes is not None:
-            raise FederationError("Give --federation or --nodes, not both.")
+            raise FieldError("Give {federation} or {nodes}, not both.")
         if self.nodes is not None:
             nodes = whole("Machine", "nodes", self.nodes)
             if not 1 <= nodes <= MOST_NODES:
-                raise FederationError(f"--nodes={nodes} must be at least 1 and at most {MOST_NODES}.")
+                raise FieldError("{nodes}={!r} must be at least 1 and at most {}.", nodes, MOST_NODES)
+        for one in self.uplink:
+            bytes_a_second(one.rpartition("=")[2], "uplink")
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -198,7 +210,7 @@ class Machine:
         size = self.nodes if self.nodes is not None else workload.nodes if workload is not None else 0
         if not size:
             name = "The log" if workload is None else f"{workload.name}: the log"
-            raise FederationError(f"{name} does not say how many nodes its machine has; give --nodes or --federation.")
+            raise FieldError("{} does not say how many nodes its machine has; give {nodes} or {federation}.", name)
         return with_uplinks(Federation.homogeneous(size), self.uplink)
 
 
@@ -245,9 +257,9 @@ class PolicyChoice:
             if isinstance(self.every, str):
                 settings["every"] = _seconds(self.every)
             return Rolling(**settings, seed=seed, checkpoint=checkpoint)
-        self._refuse(OF_SEARCH, f"goes with --policy {ROLLING}")
+        self._refuse(OF_SEARCH, OF_ROLLING)
         if checkpoint is not None:
-            raise NotOfPolicyError("checkpoint", checkpoint, f"goes with --policy {ROLLING}")
+            raise NotOfPolicyError(f"{{checkpoint}} {{}} {OF_ROLLING}; leave it out.", checkpoint)
         known = POLICIES[self.name.lower()]
         if not isinstance(known, Rules):
             self._refuse(
@@ -264,35 +276,34 @@ class PolicyChoice:
 
     def _refuse(self, names: Sequence[str], why: str) -> None:
         for name, value in self.given(names).items():
-            raise NotOfPolicyError(name, value, why)
+            raise NotOfPolicyError(f"{{{name}}} {{}} {why}; leave it out.", value)
 
 
 OF_RULES = ("order", "dispatch", "backfill_order")
 OF_SEARCH = ("method", "window", "evaluations", "every", "objective")
 
 
-class NotOfPolicyError(ValueError):
-    """A setting was given that does not go with the policy; `option` names it."""
-
-    def __init__(self, option: str, value: object, why: str) -> None:
-        super().__init__(f"--{option.replace('_', '-')} {value} {why}; leave it out.")
-        self.option = option
+class NotOfPolicyError(FieldError):
+    """A setting was given that does not go with the policy; it is the first of `fields`."""
 
 
-def bytes_a_second(given: str | float, option: str) -> float:
-    """Return the number that a text like 1.25G gives an option: bytes a second, k, M, G, T for thousands of them."""
+def bytes_a_second(given: str | float, field: str) -> float:
+    """Return the number that a text like 1.25G gives a field: bytes a second, k, M, G, T for thousands of them."""
     text = str(given)
     found = re.fullmatch(r"(\d+\.?\d*(?:e[+-]?\d+)?|inf)([kMGT]?)", text.strip(), re.ASCII)
     if found is None:
-        raise ValueError(f"{option}={text!r} must be bytes a second, e.g. 125M or 1.25G (k, M, G, T).")
-    return float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
+        raise FieldError(f"{{{field}}}={{!r}} must be bytes a second, e.g. 125M or 1.25G (k, M, G, T).", text)
+    rate = float(found[1]) * 1000.0 ** ("", "k", "M", "G", "T").index(found[2])
+    if field == "communication" and math.isinf(rate):
+        raise FieldError("{communication}={!r} must be finite: bytes a second of a task.", text)
+    return rate
 
 
 def _sending(jobs: Workload, communication: str | float | None) -> Workload:
     """Return the jobs, what they send drawn where a median is given."""
     if communication is None:
         return jobs
-    return jobs.with_communication(bandwidth=bytes_a_second(communication, "--communication"))
+    return jobs.with_communication(bandwidth=bytes_a_second(communication, "communication"))
 
 
 def with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
@@ -304,10 +315,10 @@ def with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
     for one in uplink:
         name, sign, value = one.rpartition("=")
         if sign and name not in names:
-            raise unknown_name("cluster of --uplink", name, names)
+            raise FieldError("{uplink}={!r}: {}", one, unknown_name("cluster", name, names))
         given |= {name: value} if sign else {}
     clusters = [
-        replace(cluster, uplink=bytes_a_second(given[cluster.name], "--uplink")) if given[cluster.name] else cluster
+        replace(cluster, uplink=bytes_a_second(given[cluster.name], "uplink")) if given[cluster.name] else cluster
         for cluster in federation.clusters
     ]
     return replace(federation, clusters=tuple(clusters))

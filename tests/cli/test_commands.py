@@ -159,7 +159,7 @@ def test_a_gantt_chart_is_drawn(name: str, magic: bytes, tmp_path: Path, call: C
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("simulat",), 'Did you mean "simulate"'),
+        (("simulat",), "Did you mean 'simulate'"),
         (("simulate",), "name a log, e.g. sample, or give --scenario FILE"),
         (("simulate", "sample", "--plicy", "easy"), "--policy"),
         (("simulate", "sample", "--head", "many"), "many"),

@@ -84,7 +84,7 @@ def test_uplinks_and_communication_reach_the_simulation(call: Callable[..., Any]
     ("words", "message"),
     [
         (("--uplink", "fast"), "--uplink='fast' must be bytes a second"),
-        (("--uplink", "C9=1G"), "Unknown cluster of --uplink 'C9'"),
+        (("--uplink", "C9=1G"), "--uplink='C9=1G': Unknown cluster 'C9'"),
         (("--uplink", "0"), "uplink=0.0 must be above 0"),
         (("--communication", "lots"), "--communication='lots' must be bytes a second"),
     ],

@@ -157,7 +157,7 @@ def test_a_whole_number_is_a_whole_number(word: str, call: Callable[..., Any]) -
     """Tests that what is no whole number is refused where one is asked for, not cut."""
     status, out, err = call("simulate", "sample", "--head", word)
     assert (status, out) == (2, "")
-    assert f'unable to convert "{word}" into int' in err
+    assert f"--head={word!r} must be a whole number." in err
 
 
 def test_help_answers_in_any_position(

@@ -279,3 +279,13 @@ def test_many_rows_in_chunks(tmp_path: Path) -> None:
     path.write_text("\n".join(["JobIDRaw|User|Submit|ElapsedRaw|NCPUS", *lines[:30_000], "1|2|3", *lines[30_000:]]))
     with pytest.raises(TraceError, match=r"line 30002: 3 fields"):
         read(path)
+
+
+def test_an_only_cluster_keeps_its_name(tmp_path: Path) -> None:
+    """Tests that the federation of a dump of one cluster calls it as the column does, and as the file without one."""
+    rows = tuple(row for row in ROWS if "|east|" in row)
+    (cluster,) = read_federation(dump(tmp_path / "jan.sacct", rows)).clusters
+    assert cluster.name == "east"
+    columns = tuple(name for name in COLUMNS if name != "Cluster")
+    (cluster,) = read_federation(dump(tmp_path / "feb.sacct", rows, columns)).clusters
+    assert cluster.name == "feb"

@@ -325,9 +325,10 @@ def test_the_cures_of_errors_work_on_the_command_line(tmp_path: Path, capsys: py
     path, target = file_of(tmp_path, row(), "nonsense", name="log.txt"), tmp_path / "log.csv"
     with pytest.raises(UnknownNameError, match=r"give format= .fedsched: --from. one of"):
         fs.read(path)
-    with pytest.raises(TraceError, match=r"fedsched convert: --on-error skip. counts such lines"):
+    with pytest.raises(TraceError, match=r"fedsched: --on-error skip. counts such lines"):
         fs.read(path, "swf")
     assert run(["convert", str(path), str(target), "--from", "swf", "--on-error", "skip"]) == 0, capsys.readouterr().err
+    assert run(["info", str(path), "--from", "swf", "--on-error", "skip"]) == 0, capsys.readouterr().err
     assert len(fs.read(target)) == 1
 
 
