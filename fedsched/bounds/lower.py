@@ -289,8 +289,9 @@ def _bounds_of(prover: Prover) -> LowerBounds:
             works.append(_work(prover, price / spent))
     response = closed.responses(relaxation, works)
     jobs = relaxation.tasks.size
-    makespan = max(rounded_down(prover.longest_job, relaxation.t0), rounded_down(prover.area, relaxation.t0),
-                   rounded_down(best.constant, relaxation.t0))  # fmt: skip
+    # Longest job and area need no allowance of their own: every duration in them is clocked, so they are three ticks a
+    # job too low, and one sum of so many numbers rounds by less than one.
+    makespan = max(prover.longest_job, prover.area, rounded_down(best.constant, relaxation.t0))
     busy = cheapest_modes(prover.problem, np.tile(relaxation.busy_watts, (prover.problem.levels.size, 1)),
                           np.zeros(jobs))[0].sum()  # fmt: skip
     return LowerBounds(
@@ -301,8 +302,8 @@ def _bounds_of(prover: Prover) -> LowerBounds:
         weighted_response=rounded_down(response.weighted / float(relaxation.tasks.sum()), relaxation.t0),
         busy_energy=rounded_down(float(busy)),
         coallocated=int((~relaxation.single).sum()),
-        longest_job=rounded_down(prover.longest_job, relaxation.t0),
-        area=rounded_down(prover.area, relaxation.t0),
+        longest_job=prover.longest_job,
+        area=prover.area,
         jobs=jobs,
         method=prover.method,
         _prover=prover,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from strategies import EPOCH
@@ -54,6 +56,24 @@ def test_contention_is_felt_by_runs_below_the_clock(saturation: str) -> None:
     assert schedule.counts.tolist() == [[1, 1], [1, 1]]
     np.testing.assert_allclose(schedule.run, 10.0, rtol=1e-6)
     assert schedule.saturated_seconds == pytest.approx(20.0)
+
+
+def test_the_check_knows_that_short_runs_hold_others_up() -> None:
+    """Ten runs of nothing each stop a crowded uplink for one step of the clock, which a long crowd then multiplies."""
+    federation = fs.Federation.of(3, 3, uplink=1.0)
+    submit = EPOCH + np.array([0.0, *(0.01 * k for k in range(1, 11)), 0.5])
+    workload = fs.Workload(
+        submit=submit, tasks=[2] * 12, runtime=[1.0] + [1e-12] * 10 + [1.0], compute_fraction=0.0,
+        task_bandwidth=[1e-6] + [1e5] * 10 + [1e4], allowed=[[True, True]] * 12, sites=("C1", "C2"),
+    )  # fmt: skip
+    schedule = checked(workload, federation, "fcfs", caps=np.ones((12, 2), dtype=np.int64))
+    short = schedule.run[1:11]
+    assert (short <= TICK).all()
+    assert schedule.run[0] == pytest.approx(0.5 + 1e4 * (0.5 + short.sum()), abs=1e-3)
+    early = np.array(schedule.finish)
+    early[0] -= 1e4 * short.sum()  # as if the short runs had been none
+    with pytest.raises(fs.errors.ScheduleError, match="Job 1: it finishes at"):
+        replace(schedule, finish=early).verify()
 
 
 def test_the_shortest_run_is_one_step_of_the_clock() -> None:
