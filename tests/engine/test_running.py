@@ -143,6 +143,17 @@ def test_a_link_that_clears_speeds_up_who_still_runs() -> None:
     assert (state.rates.tc[1], state.rates.work_left[1], state.finish[1]) == (1.0, 4.0, 15.5)
 
 
+def test_what_is_left_below_the_clock_ends_right_after_the_change_of_rate() -> None:
+    """[0, 5] Where less is left of work and estimate than the clock can tell, the new ends still lie after now."""
+    problem, state = two_that_talk(Saturation.DYNAMIC)
+    state.clock[Clock.NOW] = 11.5
+    state.rates.work_left[1] = state.rates.estimate_left[1] = (11.5 - 4.0) / 1.25  # done, but for what rounds away
+    running.leave(problem, state, running.pop_finish(state))
+    running.update_rates(problem, state)
+    assert state.rates.work_left[1] == 0.0
+    assert state.finish[1] == state.planned_end[1] == np.nextafter(11.5, np.inf)
+
+
 def test_planned_ends_follow_the_rate() -> None:
     """Where a rule plans, the list of planned ends moves with the jobs, by what their estimates leave."""
     _, state = two_that_talk(Saturation.DYNAMIC, "easy")
