@@ -12,41 +12,45 @@ ROOT = Path(__file__).resolve().parent.parent
 MOST = 1  # signatures that a kernel, or a part of kernels, may have
 
 
-def compiled_in(*names: str) -> dict[str, set[str]]:
-    """Return the signatures of every compiled function of these modules, and of all modules of these packages.
+def check(*names: str, least: int) -> None:
+    """Fail unless of these modules, and of all modules of these packages, at least so many functions were compiled.
 
-    Those that the cache holds count beside those of this process: a kernel that comes from the cache brings its parts
-    along unseen, and what another test or process compiled was compiled no less. What the cache has from before the
-    last change of the code or its tests does not count: that may be what the change mended.
+    None of them may have been compiled for more kinds of arguments than it may. Those that the cache holds count beside
+    those of this process: a kernel that comes from the cache brings its parts along unseen, and what another test or
+    process compiled was compiled no less. Only what the cache has from before the last change of the code or its tests
+    is not held against them: that may be what the change mended.
     """
+    functions = functions_of(*names)
+    known = sum(bool(function.signatures or kept(function)) for function in functions)
+    assert known >= least, f"{known} of {len(functions)} functions of {names} are compiled, not {least}"
+    several = {}
+    for function in functions:
+        since = [signature for signature, written in kept(function).items() if written > last_change()]
+        if len(signatures := {*map(str, function.signatures), *since}) > MOST:
+            several[f"{function.__module__}.{function.__name__}"] = sorted(signatures)
+    assert not several, f"more than {MOST} each: {several}"
+
+
+def functions_of(*names: str) -> list[Any]:
+    """Return every compiled function of these modules, and of all modules of these packages."""
     modules = [importlib.import_module(name) for name in names]
     for package in [module for module in modules if hasattr(module, "__path__")]:
         inner = (f"{package.__name__}.{found.name}" for found in pkgutil.iter_modules(package.__path__))
         modules += [importlib.import_module(name) for name in inner]
-    functions = [value for module in modules for value in vars(module).values() if hasattr(value, "signatures")]
-    return {f"{function.__module__}.{function.__name__}": _signatures(function) for function in functions}
+    found = {id(value): value for module in modules for value in vars(module).values() if hasattr(value, "signatures")}
+    return list(found.values())
 
 
-def check(*names: str, least: int) -> None:
-    """Fail unless at least so many functions were compiled, none of them for more kinds of arguments than it may."""
-    found = compiled_in(*names)
-    known = sum(map(bool, found.values()))
-    assert known >= least, f"{known} of the functions of {names} are compiled, not {least}"
-    several = {name: sorted(signatures) for name, signatures in found.items() if len(signatures) > MOST}
-    assert not several, f"more than {MOST} each: {several}"
-
-
-def _signatures(function: Any) -> set[str]:
-    found = set(function.signatures)
-    index = getattr(getattr(function, "_cache", None), "_cache_file", None)  # None: nothing is cached
-    if index is not None:
-        for (signature, *_), name in index._load_index().items():
-            path = Path(index._data_path(name))
-            if path.exists() and path.stat().st_mtime > _last_change():
-                found.add(signature)
-    return {str(signature) for signature in found}
+def kept(function: Any) -> dict[str, float]:
+    """Return the signatures of a function that the cache holds, and when each was written."""
+    index = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    if index is None:
+        return {}  # nothing is cached
+    entries = ((str(key[0]), Path(index._data_path(name))) for key, name in index._load_index().items())
+    return {signature: path.stat().st_mtime for signature, path in entries if path.exists()}
 
 
 @functools.cache
-def _last_change() -> float:
+def last_change() -> float:
+    """Return when a module of the package or of its tests was last written."""
     return max(path.stat().st_mtime for room in ("fedsched", "tests") for path in (ROOT / room).rglob("*.py"))
