@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from string import Formatter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fedsched.text import one_line
 
@@ -81,6 +81,17 @@ class TooFewRunsError(FedschedError, ValueError):
 
 class MissingExtraError(FedschedError, ImportError):
     """What was asked for needs an optional dependency; the message names the extra to install."""
+
+
+def pandas_for(what: str) -> Any:
+    """Return pandas, which not every installation has, or raise the error that says how to get it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{what} needs pandas, which is not installed; install the extra: pip install 'fedsched[notebook]'."
+        ) from error
+    return pandas
 
 
 def shortened(value: object, most: int = 80) -> str:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from fedsched.simulate import RunningJobs
 
 
+NOBODY_WAITS = "all jobs run already"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ended:
     """What the search of one package gave."""
@@ -100,7 +103,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
     measures = yardsticks(whole, search.baselines, clock, search.say)
-    reason = INTERRUPTED
+    reason = INTERRUPTED if packages else NOBODY_WAITS
     with suppress(KeyboardInterrupt):  # between packages: within one, its search has ended by it
         for number, fresh in enumerate(packages, 1):
             now = max(now, float(workload.submit[fresh].max()))

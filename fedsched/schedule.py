@@ -238,11 +238,10 @@ class Schedule(Read):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a job: the workload's columns, start, finish and nodes of each group."""
-        import pandas as pd
-
+        from fedsched.errors import pandas_for
         from fedsched.io.schedules import columns_of
 
-        return pd.DataFrame(columns_of(self))
+        return pandas_for("Schedule.to_frame").DataFrame(columns_of(self))
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write one row a job, with start, finish and the nodes of each group."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -175,6 +176,15 @@ def test_merged_logs_keep_their_jobs_apart() -> None:
     of = [set(merged.user[known & (merged.origin == k)].tolist()) for k in (0, 1)]
     assert of[0].isdisjoint(of[1])
     assert [len(users) for users in of] == [2, 2]
+
+
+def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that tables of workloads, schedules and comparisons name the extra that they need."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    schedule = fs.simulate(fs.Workload(submit=[0], tasks=[1], runtime=[1]), fs.Federation.homogeneous(1))
+    for table in (full().to_pandas, schedule.to_frame):
+        with pytest.raises(fs.errors.MissingExtraError, match=r"pandas, which is not installed; install the extra"):
+            table()
 
 
 def test_tables_of_pandas_go_there_and_back() -> None:

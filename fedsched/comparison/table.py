@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.bounds.trivial import is_telling
 from fedsched.comparison.scores import FIRST, SAME, is_maximised, measured
-from fedsched.errors import MissingExtraError
+from fedsched.errors import pandas_for
 from fedsched.result.faces import UNITS, number, share
 from fedsched.text import html as escape
 from fedsched.text import one_line
@@ -96,11 +96,7 @@ class Table:
 
     def to_pandas(self) -> Any:
         """Return the table as a DataFrame, a row an instance and method."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("to_pandas needs pandas: pip install 'fedsched[notebook]'.") from error
-        frame = pd.DataFrame([asdict(row) for row in self.rows])
+        frame = pandas_for("Table.to_pandas").DataFrame([asdict(row) for row in self.rows])
         frame.attrs["reading"] = self.reading
         return frame
 

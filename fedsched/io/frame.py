@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.errors import LONG_NAME
+from fedsched.errors import LONG_NAME, pandas_for
 from fedsched.log import LOG_COLUMNS, LogColumns
 
 if TYPE_CHECKING:
@@ -109,9 +109,8 @@ def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
 
 def frame_of_workload(workload: Workload) -> pd.DataFrame:
     """Return the workload as a pandas table; name, nodes, sites and history are in its `attrs`."""
-    import pandas as pd
-
-    frame = pd.DataFrame({name: np.array(values) for name, values in columns_of_workload(workload).items()})
+    columns = {name: np.array(values) for name, values in columns_of_workload(workload).items()}
+    frame = pandas_for("Workload.to_pandas").DataFrame(columns)
     frame.attrs = {
         "name": workload.name,
         "nodes": workload.nodes,

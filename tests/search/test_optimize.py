@@ -239,6 +239,21 @@ def test_what_runs_goes_on_until_the_first_package_is_there(package: int) -> Non
     assert found.best().violations() == []
 
 
+def test_packages_of_nobody_are_said(tmp_path: Path) -> None:
+    """Tests that where all jobs run already a search in packages says so, with their schedule, and is no broken one."""
+    workload, machine = fs.Workload(submit=[0, 0], tasks=[1, 2], runtime=[50, 60]), fs.Federation.homogeneous(4)
+    running = prepare(workload, machine, "easy").advance(until=10.0).running()
+    found = fs.optimize(
+        workload, machine, objectives="makespan", submits="keep", running=running, package=1, evaluations=9,
+        baselines=("fcfs",),
+    )  # fmt: skip
+    assert (found.stop_reason, found.evaluations, found.packages) == ("all jobs run already", 0, 0)
+    assert found.best().finish.tolist() == [50.0, 60.0]
+    assert found.best().notes == ()
+    found.save(tmp_path / "r.json")
+    assert fs.Result.load(tmp_path / "r.json").best().finish.tolist() == [50.0, 60.0]
+
+
 def test_a_package_needs_one_objective(jobs: fs.Workload) -> None:
     """Tests that a front of packages is refused with the cure."""
     with pytest.raises(ValueError, match="one objective"):
