@@ -28,7 +28,7 @@ DEMANDS = {
     Demand.DEPENDENCY: "after other jobs",
     Demand.UNREAD: "with fields that are not read",
 }
-CPUS_AS_NODES = "every CPU taken for a node of its own (convert --unit nodes counts nodes)"
+CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts nodes)"
 FAILED, CANCELLED = 0.0, 5.0
 
 
