@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fedsched.federation import Cluster as Cluster
     from fedsched.federation import Federation as Federation
     from fedsched.federation import NodeGroup as NodeGroup
+    from fedsched.federation import Pool as Pool
     from fedsched.io import read as read
     from fedsched.io import read_federation as read_federation
     from fedsched.io import write as write
@@ -48,6 +49,7 @@ _HOME: dict[str, str | None] = {
     "ListHeuristic": "policies",
     "NodeGroup": "federation",
     "Policy": "policies",
+    "Pool": "federation",
     "Reading": "reading",
     "Result": "result",
     "Rolling": "rolling",
@@ -78,6 +80,7 @@ __all__ = [
     "ListHeuristic",
     "NodeGroup",
     "Policy",
+    "Pool",
     "Reading",
     "Result",
     "Rolling",

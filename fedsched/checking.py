@@ -36,7 +36,7 @@ def violations(
     found = [*_jobs(schedule), *_nodes_per_job(schedule, caps), *_times(schedule)]
     if found:
         return found  # the rest would only echo these
-    found += _capacity(schedule)
+    found += [*_capacity(schedule), *_pools(schedule)]
     if nodes is not None:
         found += _node_numbers(schedule, nodes)
     found += _rates(schedule, tolerance)
@@ -115,6 +115,27 @@ def _capacity(schedule: Schedule) -> Iterator[str]:
             yield (
                 f"{_name(schedule, row)}: at {times[event]:g} group {g} has {used} nodes in use, "
                 f"but only {group.count} nodes."
+            )
+
+
+def _pools(schedule: Schedule) -> Iterator[str]:
+    # The same for what jobs hold beside nodes (reading 29).
+    start, finish, needs = schedule.start, schedule.finish, schedule.workload.pools
+    if needs is None:
+        return
+    times, kind = np.concatenate([finish, start]), np.repeat([0, 1], len(start))
+    order = np.lexsort((kind, times))
+    for pool in schedule.federation.pools:
+        if pool.name not in needs.names:
+            continue
+        need = needs.amounts[:, needs.names.index(pool.name)]
+        held = np.cumsum(np.concatenate([-need, need])[order])
+        over = np.flatnonzero(held > pool.amount)
+        if over.size:
+            event = order[over[0]]
+            yield (
+                f"{_name(schedule, int(event % len(start)))}: at {times[event]:g} {int(held[over[0]])} of pool "
+                f"{pool.name!r} are in use, but there are only {pool.amount}."
             )
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from fedsched.workload import Workload
 
-# '|' separates sites in CSV files, and a site's name must fit on one header line of a log.
-_FORBIDDEN_IN_SITES = ("|", "\n", "\r")
+# '|' separates names in CSV files, and a site's name must fit on one header line of a log.
+_FORBIDDEN_IN_NAMES = ("|", "\n", "\r")
 
 
 def table_column(
@@ -56,15 +56,21 @@ def check_sites(sites: Iterable[str]) -> tuple[str, ...]:
     """Return the sites' names as a tuple, or raise when one is empty, repeated or unprintable in a file."""
     if isinstance(sites, str):
         raise TypeError(f"Workload: sites={sites!r} is one text; give a sequence of names.")
-    names = tuple(sites)
+    return check_labels("Workload: site", sites)
+
+
+def check_labels(what: str, labels: Iterable[str]) -> tuple[str, ...]:
+    """Return names as a tuple, or raise when one is empty, repeated or unprintable in a file; `what` says of what."""
+    names = tuple(labels)
     for name in names:
         if not isinstance(name, str) or name != name.strip() or not name:
-            raise ValueError(f"Workload: site {name!r} must be a text that is not empty and not padded with blanks.")
-        if any(character in name for character in _FORBIDDEN_IN_SITES):
-            raise ValueError(f"Workload: site {name!r} must not contain '|' or line breaks.")
+            raise ValueError(f"{what} {name!r} must be a text that is not empty and not padded with blanks.")
+        if any(character in name for character in _FORBIDDEN_IN_NAMES):
+            raise ValueError(f"{what} {name!r} must not contain '|' or line breaks.")
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"Workload: two sites are named {twice!r}; names must differ.")
+        noun, _, kind = what.rpartition(" ")
+        raise ValueError(f"{noun} two {kind}s are named {twice!r}; names must differ.")
     return names
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.assumed import Assumed, are_assumed
+from fedsched.checks import check_labels
 from fedsched.errors import FederationError, unknown_name
 from fedsched.text import counted, one_line
 from fedsched.values import is_number
@@ -79,15 +80,36 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
+class Pool:
+    """So much of something that jobs hold beside their nodes: licences of one kind, gigabytes of a burst buffer."""
+
+    name: str
+    amount: int
+
+    def __post_init__(self) -> None:
+        try:
+            check_labels("Pool: name", (self.name,))
+        except ValueError as error:
+            raise FederationError(str(error)) from None
+        if not is_number(self.amount) or int(self.amount) != self.amount or not 0 <= self.amount <= MOST_NODES:
+            raise FederationError(
+                f"Pool {self.name!r}: amount={self.amount!r} must be a whole number of at least 0 and at most "
+                f"{MOST_NODES}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class Federation:
-    """Clusters joined by one non-blocking central switch."""
+    """Clusters joined by one non-blocking central switch, and what their jobs share beside the nodes."""
 
     clusters: tuple[Cluster, ...]
     name: str = "federation"
     description: str = ""
+    pools: tuple[Pool, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clusters", tuple(self.clusters))
+        object.__setattr__(self, "pools", tuple(self.pools))
         if not self.clusters:
             raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
         seen: set[str] = set()
@@ -97,6 +119,10 @@ class Federation:
                     f"Federation {self.name!r}: two clusters are named {cluster.name!r}; names must differ."
                 )
             seen.add(cluster.name)
+        names = [pool.name for pool in self.pools]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise FederationError(f"Federation {self.name!r}: two pools are named {twice!r}; names must differ.")
 
     @property
     def groups(self) -> tuple[NodeGroup, ...]:
@@ -192,8 +218,10 @@ class Federation:
 
     def __str__(self) -> str:
         parts = _sizes(self.clusters)
+        pools = "".join(f", {pool.amount:,} of {one_line(pool.name)}" for pool in self.pools)
         return (
             f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
+            f"{pools}"
         )
 
 

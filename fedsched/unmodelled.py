@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.log import FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
+from fedsched.pools import unlimited
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     federation
         What they are to run on: whether it has a place for their sites.
     """
-    facts = [] if federation is None else pooled_sites(workload, federation)
+    facts = [] if federation is None else pooled_sites(workload, federation) + unlimited(workload, federation)
     log = workload.log
     if log is None or not len(workload):
         return tuple(facts)

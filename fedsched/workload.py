@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from fedsched.checks import check_jobs, check_sites, site_table, table_column
 from fedsched.errors import unknown_name
+from fedsched.pools import PoolNeeds
 from fedsched.text import counted
 from fedsched.values import seed_of, whole
 
@@ -41,6 +42,7 @@ class Job:
     task_bandwidth: float = 0.0
     user: int = UNKNOWN_USER
     allowed: tuple[str, ...] | None = None
+    pools: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -68,6 +70,9 @@ class Workload:
         Which sites each job may use: booleans of shape (jobs, sites); None (default) = all.
     sites
         Names of the sites; they match a federation's clusters by name, or, when all are the numbers 1..K, by position.
+    pools
+        How much of each of a federation's pools the jobs hold while they run, by name: {"matlab": [1, 0, 2]}; None
+        (default) = nothing.
     log
         Columns of an archive log that the model does not use.
     name, nodes, header
@@ -87,6 +92,7 @@ class Workload:
     user: NDArray[np.int64]
     allowed: NDArray[np.bool_] | None
     sites: tuple[str, ...]
+    pools: PoolNeeds | None
     log: LogColumns | None
     name: str
     nodes: int
@@ -108,6 +114,7 @@ class Workload:
         user: ArrayLike = UNKNOWN_USER,
         allowed: ArrayLike | None = None,
         sites: Iterable[str] = (),
+        pools: PoolNeeds | Mapping[str, ArrayLike] | None = None,
         log: LogColumns | None = None,
         name: str = "workload",
         nodes: int = 0,
@@ -134,6 +141,7 @@ class Workload:
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
         for field, value in (
             ("sites", sites),
+            ("pools", None if pools is None else PoolNeeds.of(pools, ids)),
             ("log", log),
             ("name", str(name)),
             ("nodes", whole("Workload", "nodes", nodes)),
@@ -164,6 +172,7 @@ class Workload:
             task_bandwidth=float(self.task_bandwidth[i]),
             user=int(self.user[i]),
             allowed=may_use,
+            pools={} if self.pools is None else self.pools.of_job(i),
         )
 
     def __iter__(self) -> Iterator[Job]:
@@ -174,7 +183,7 @@ class Workload:
             return NotImplemented
         if (self.sites, self.nodes, self.allowed is None) != (other.sites, other.nodes, other.allowed is None):
             return False
-        return self.log == other.log and all(
+        return (self.log, self.pools) == (other.log, other.pools) and all(
             np.array_equal(getattr(self, field), getattr(other, field)) for field in _ARRAYS
         )
 
@@ -196,6 +205,7 @@ class Workload:
         return replace(
             self,
             **{name: values[index] for name in _ARRAYS if (values := getattr(self, name)) is not None},
+            pools=None if self.pools is None else self.pools.take(index),
             log=None if self.log is None else self.log.take(index),
         )
 

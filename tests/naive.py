@@ -37,6 +37,7 @@ class Machine:
 
     groups: list[Group]
     uplinks: list[float]
+    pools: tuple[int, ...] = ()  # how much there is of each (reading 29)
 
     @property
     def nodes(self) -> int:
@@ -62,6 +63,7 @@ class Job:
     allowed: frozenset[int] | set[int] | None = None
     caps: list[int] | None = None
     user: int = -1
+    needs: tuple[int, ...] = ()  # of each pool
 
 
 @dataclass
@@ -88,6 +90,22 @@ class Reservation:
     start: float
     end: float
     counts: Counts
+
+
+@dataclass(frozen=True)
+class Extra:
+    """What EASY's reservation leaves over at the shadow time: of the nodes, per group, and of the pools."""
+
+    nodes: Counts
+    pools: list[int]
+
+    def without(self, job: Job, counts: Counts) -> Extra:
+        """Return what is left when another job takes its part."""
+        return Extra([nodes - x for nodes, x in zip(self.nodes, counts, strict=True)], less(self.pools, job))
+
+    def holds(self, job: Job, counts: Counts) -> bool:
+        """Return whether a job's part is there."""
+        return within(counts, self.nodes) and needs_fit(job, self.pools)
 
 
 @dataclass(frozen=True)
@@ -335,8 +353,20 @@ def place(job: Job, free: Counts, loads: list[float], machine: Machine, rule: st
     raise ValueError(f"placement={rule!r} is none of {PLACEMENT}.")
 
 
+def needs_fit(job: Job, left: Sequence[int]) -> bool:
+    """Return whether enough is left of every pool (reading 29)."""
+    return all(need <= amount for need, amount in zip(job.needs, left, strict=True))
+
+
+def less(left: Sequence[int], job: Job) -> list[int]:
+    """Return what a job leaves of every pool."""
+    return [amount - need for need, amount in zip(job.needs, left, strict=True)]
+
+
 def feasible(job: Job, machine: Machine, placement: str) -> bool:
     """Return whether the job can be placed on the empty federation."""
+    if not needs_fit(job, machine.pools):
+        return False
     free = [group.count for group in machine.groups]
     return place(job, free, [0.0 for _ in machine.uplinks], machine, placement) is not None
 
@@ -527,10 +557,23 @@ class Simulation:
         holders += [(self.jobs[r.job], r.counts) for r in reservations if r.start <= time < r.end]
         return uplink_loads(holders, self.machine)
 
+    def left_at(self, time: float, reservations: Sequence[Reservation] = ()) -> list[int]:
+        """Return what is left of every pool at a time of the plan (reading 29)."""
+        left = list(self.machine.pools)
+        for record in self.present():
+            if self.end_in_plan(record) > time:
+                left = less(left, self.jobs[record.job])
+        for reservation in reservations:
+            if reservation.start <= time < reservation.end:
+                left = less(left, self.jobs[reservation.job])
+        return left
+
     def place_on(self, j: int, free: Counts, loads: list[float]) -> Counts | None:
         return place(self.jobs[j], free, loads, self.machine, self.placement)
 
     def place_at(self, j: int, time: float) -> Counts | None:
+        if not needs_fit(self.jobs[j], self.left_at(time)):
+            return None
         return self.place_on(j, self.free_at(time), self.loads_at(time))
 
     # --------------------------------------------------------------------------------------- dispatch pass
@@ -596,12 +639,15 @@ class Simulation:
     def start_per_cluster(self, queue: list[int]) -> None:
         """Start each job unless one that waits before it may use one of its clusters (reading 29)."""
         held: set[int] = set()
+        held_pools: set[int] = set()
         for j in queue:
             caps = effective_caps(self.jobs[j], self.machine)
             mine = {group.cluster for group, cap in zip(self.machine.groups, caps, strict=True) if cap > 0}
-            counts = None if mine & held else self.place_at(j, self.now)
+            my_pools = {p for p, need in enumerate(self.jobs[j].needs) if need > 0}
+            counts = None if mine & held or my_pools & held_pools else self.place_at(j, self.now)
             if counts is None:
                 held |= mine
+                held_pools |= my_pools
             else:
                 self.start(j, counts)
 
@@ -613,26 +659,28 @@ class Simulation:
         shadow, extra = self.reserve_head(blocked[0])
         self.backfill(self.sorted_by(self.backfill_order, blocked[1:]), shadow, extra)
 
-    def backfill(self, candidates: list[int], shadow: float, extra: Counts) -> Counts:
+    def backfill(self, candidates: list[int], shadow: float, extra: Extra) -> Extra:
         """Start, one after the other, what fits beside the reservation; return what is left of `extra`."""
         for j in candidates:
             counts = self.place_beside(j, shadow, extra)
             if counts is None:
                 continue
             if self.ends_after(shadow, j, counts):
-                extra = [nodes - x for nodes, x in zip(extra, counts, strict=True)]
+                extra = extra.without(self.jobs[j], counts)
             self.start(j, counts)
         return extra
 
-    def place_beside(self, j: int, shadow: float, extra: Counts) -> Counts | None:
-        """Return the nodes on which a job does not delay the head's reservation (reading 11)."""
-        counts = self.place_at(j, self.now)
-        if counts is not None and self.ends_after(shadow, j, counts) and not within(counts, extra):
-            counts = None
-        if counts is None:
-            narrowed = [min(nodes, x) for nodes, x in zip(self.free_at(self.now), extra, strict=True)]
-            counts = self.place_on(j, narrowed, self.loads_at(self.now))
-        return counts
+    def place_beside(self, j: int, shadow: float, extra: Extra) -> Counts | None:
+        """Return the nodes on which a job does not delay the head's reservation (readings 11 and 30)."""
+        job = self.jobs[j]
+        if not needs_fit(job, self.left_at(self.now)):
+            return None
+        narrowed = [min(nodes, x) for nodes, x in zip(self.free_at(self.now), extra.nodes, strict=True)]
+        for free in (self.free_at(self.now), narrowed):
+            counts = self.place_on(j, free, self.loads_at(self.now))
+            if counts is not None and (not self.ends_after(shadow, j, counts) or extra.holds(job, counts)):
+                return counts
+        return None
 
     def lookahead(self, queue: list[int]) -> None:
         """Start heads; when one is blocked, pack the most nodes beside its reservation (reading 24)."""
@@ -644,23 +692,26 @@ class Simulation:
         alone = [(j, self.place_beside(j, shadow, extra)) for j in rest]
         able = [(j, counts) for j, counts in alone if counts is not None][:LOOKAHEAD]
         sizes = [(self.jobs[j].tasks, self.ends_after(shadow, j, counts)) for j, counts in able]
-        chosen = best_packing(sizes, sum(self.free_at(self.now)), sum(extra))
+        chosen = best_packing(sizes, sum(self.free_at(self.now)), sum(extra.nodes))
         extra = self.backfill([able[i][0] for i in chosen], shadow, extra)
         self.backfill([j for j in rest if j in self.queue], shadow, extra)
 
-    def reserve_head(self, head: int) -> tuple[float, Counts]:
-        """Return the shadow time of the head, and the nodes that it leaves over then.
+    def reserve_head(self, head: int) -> tuple[float, Extra]:
+        """Return the shadow time of the head, and what it leaves over then.
 
         When nothing else holds nodes, a head waits only for the load of pending finishes: its reservation is now.
         """
         for shadow in sorted({self.end_in_plan(record) for record in self.present()}):
             counts = self.place_at(head, shadow)
             if counts is not None:
-                return shadow, [nodes - x for nodes, x in zip(self.free_at(shadow), counts, strict=True)]
+                return shadow, self.extra_at(shadow).without(self.jobs[head], counts)
         counts = self.place_at(head, self.just_after())
         if counts is None or self.present():
             raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
-        return self.now, [nodes - x for nodes, x in zip(self.free_at(self.now), counts, strict=True)]
+        return self.now, self.extra_at(self.now).without(self.jobs[head], counts)
+
+    def extra_at(self, time: float) -> Extra:
+        return Extra(self.free_at(time), self.left_at(time))
 
     def ends_after(self, shadow: float, j: int, counts: Counts) -> bool:
         return ends_at(self.now + planned_duration(self.jobs[j], counts, self.machine), self.now) > shadow
@@ -695,7 +746,7 @@ class Simulation:
                 free = [min(nodes) for nodes in zip(*(self.free_at(t, reservations) for t in window), strict=True)]
                 loads = [max(load) for load in zip(*(self.loads_at(t, reservations) for t in window), strict=True)]
                 counts = self.place_on(j, free, loads)
-                if counts is None:
+                if counts is None or not all(needs_fit(job, self.left_at(t, reservations)) for t in window):
                     break
                 needed = ends_at(begin + planned_duration(job, counts, self.machine), begin)
                 if needed <= end:

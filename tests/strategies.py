@@ -91,7 +91,8 @@ def federations(
                     idle=idle,
                 )
             )
-    return naive.Machine(groups, [draw(st.sampled_from(uplinks)) for _ in range(clusters)])
+    pools = tuple(draw(st.lists(st.integers(0, 4), max_size=2)))
+    return naive.Machine(groups, [draw(st.sampled_from(uplinks)) for _ in range(clusters)], pools)
 
 
 @st.composite
@@ -120,6 +121,7 @@ def _jobs(
         allowed=draw(st.none() | st.none() | st.frozensets(st.sampled_from(clusters), min_size=1)),
         caps=caps,
         user=draw(st.integers(-1, 2)),
+        needs=tuple(draw(st.integers(0, amount)) for amount in machine.pools),
     )
 
 
@@ -232,7 +234,9 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
             idle = rng.choice((0.0, 50.0, 90.25))
             busy = idle + rng.choice((0.0, 41.3, 100.0))
             groups.append(naive.Group(cluster, rng.randint(1, 4), rng.choice(speeds), busy, idle))
-    machine = naive.Machine(groups, [rng.choice(UPLINKS) for _ in clusters])
+    beside = random.Random(-1 - seed)  # of its own, so that nodes and jobs are those of the seed, pools or not
+    pools = tuple(beside.randint(1, 4) for _ in range(beside.choice((0, 0, 1, 2))))
+    machine = naive.Machine(groups, [rng.choice(UPLINKS) for _ in clusters], pools)
     placement = fixed.get("placement") or rng.choice(naive.PLACEMENT)
     grain, last_submit = rng.choice(GRAINS), rng.choice((0, 4, 12))
     sigmas = rng.choice((SIGMAS, (rng.choice(SIGMAS),)))
@@ -255,6 +259,7 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
             allowed=allowed,
             caps=caps,
             user=rng.randint(-1, 2),
+            needs=tuple(beside.randint(0, amount) if beside.random() < 0.6 else 0 for amount in pools),
         )
         jobs.append(made_feasible(job, machine, placement))
     if seed % 5 == 4 if epoch is None else epoch:
@@ -283,7 +288,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     """Return the package's workload and federation for naive jobs, and the caps as an int64 array [n, G]."""
     import numpy as np
 
-    from fedsched.federation import Cluster, Federation, NodeGroup
+    from fedsched.federation import Cluster, Federation, NodeGroup, Pool
     from fedsched.workload import Workload
 
     names = tuple(f"C{k + 1}" for k in range(len(machine.uplinks)))
@@ -308,6 +313,8 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         user=np.array([job.user for job in jobs]),
         allowed=allowed,
         sites=names,
+        pools={f"P{p}": [job.needs[p] for job in jobs] for p in range(len(machine.pools))},
     )
+    pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)
-    return workload, Federation(tuple(clusters), name="naive"), caps
+    return workload, Federation(tuple(clusters), name="naive", pools=pools), caps

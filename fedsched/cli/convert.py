@@ -249,6 +249,8 @@ def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
         lost, kept = [*lost, "task_bandwidth"], replace(kept, task_bandwidth=np.zeros(len(workload)))
     if workload.allowed is not None:
         lost, kept = [*lost, "allowed"], replace(kept, allowed=None)
+    if workload.pools is not None:
+        lost, kept = [*lost, "pools"], replace(kept, pools=None)
     if workload.log is not None and (workload.log.energy != UNKNOWN).any():
         columns = {name: getattr(workload.log, name) for name in LOG_COLUMNS if name != "energy"}
         lost, kept = [*lost, "log.energy"], replace(kept, log=LogColumns(len(workload), columns))

@@ -119,6 +119,8 @@ class Instance(Read):
             digest.update(column.tobytes())
         if w.allowed is not None:
             digest.update(w.allowed.tobytes() + repr(w.sites).encode())
+        if w.pools is not None:
+            digest.update(w.pools.amounts.tobytes() + repr(w.pools.names).encode())
         return digest.hexdigest()[:12]
 
 

@@ -30,6 +30,19 @@ class Groups(NamedTuple):
     uplink: Floats  # per cluster
 
 
+class Pools(NamedTuple):
+    """What counts across the federation beside nodes; without pools it has no columns."""
+
+    amount: Ints
+    need: Ints  # job x pool
+
+
+class Extras(NamedTuple):
+    """What machines and jobs may have beyond the plain model; a part that is not in use has arrays of no size."""
+
+    pools: Pools
+
+
 class Problem(NamedTuple):
     """Jobs and federation as contiguous read-only arrays, packed once."""
 
@@ -52,6 +65,7 @@ class Problem(NamedTuple):
     idle_total: float
     same_time: int
     saturation: int
+    extras: Extras | None  # None: the plain model, for which the kernels are compiled without any of them
 
 
 class Plan(NamedTuple):
@@ -143,6 +157,21 @@ class Scratch(NamedTuple):
     demand: Floats
 
 
+class PoolsLeft(NamedTuple):
+    """How much of every pool is left, and what plans say of it."""
+
+    free: Ints
+    extra: Ints  # beside the reservation of EASY's head
+    held: Ints  # 1: a job that waits under local queues holds it
+    planned: Ints  # pool x breakpoint of the profile
+
+
+class ExtraState(NamedTuple):
+    """What the loop knows of the extras."""
+
+    pools: PoolsLeft
+
+
 class State(NamedTuple):
     """Everything the event loop knows between two calls."""
 
@@ -163,6 +192,7 @@ class State(NamedTuple):
     profile: Profile
     packing: Packing
     scratch: Scratch
+    extras: ExtraState | None
 
 
 class Counter(IntEnum):

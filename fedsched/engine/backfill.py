@@ -13,6 +13,7 @@ from fedsched.engine.dispatch import (
     ROUNDING,
     free_beside_reservation,
     place_beside_reservation,
+    reserve,
     reserve_for_head,
     start_from_head,
     start_job,
@@ -32,7 +33,7 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     if head < 0 or next_small(queue, FIRST, state.counter[Counter.FREE]) < 0:
         return
     shadow = reserve_for_head(problem, plan, state, head)
-    now, extra = state.clock[Clock.NOW], state.scratch.extra
+    now = state.clock[Clock.NOW]
     window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
     if plan.dispatch == Dispatch.LOOKAHEAD:
         start_packed(problem, plan, state, head, shadow, window)
@@ -43,8 +44,7 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
         if j != head:
             fit = place_beside_reservation(problem, plan, state, j, shadow)
             if fit == LASTING:
-                for g in range(extra.size):
-                    extra[g] -= state.scratch.chosen[g]
+                reserve(problem, state, j)
             if fit != REFUSED:
                 start_job(problem, plan, state, j)
                 beside = free_beside_reservation(state)

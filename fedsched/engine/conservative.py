@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import ROUNDING, planned_load, start_job
@@ -20,7 +21,7 @@ from fedsched.engine.queue import ANY, FIRST, next_candidate, next_small
 from fedsched.engine.running import end_after
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, Plan, Problem, Profile, State
+    from fedsched.engine.arrays import Extras, Ints, Plan, Problem, Profile, State
 
 NOW = constant(0)  # the breakpoint of now
 NOBODY = constant(-1)
@@ -35,6 +36,7 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
     profile.total[NOW] = state.counter[Counter.FREE]
     for g in range(groups):
         profile.free[g, NOW] = state.free[g]
+    pools.begin_profile(problem.extras, state.extras)
     row = 0
     for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
         time = end_after(state.ends.time[i], now)
@@ -44,10 +46,12 @@ def _profile_of_running_jobs(problem: Problem, plan: Plan, state: State) -> None
             profile.total[row] = profile.total[row - 1]
             for g in range(groups):
                 profile.free[g, row] = profile.free[g, row - 1]
+            pools.repeat_breakpoint(problem.extras, state.extras, row)
         j = state.ends.job[i]
         profile.total[row] += problem.tasks[j]
         for g in range(groups):
             profile.free[g, row] += state.counts[j, g]
+        pools.end_at(problem.extras, state.extras, row, j)
     state.counter[Counter.BREAKPOINTS] = row + 1
     if plan.placement == Placement.LINK_AWARE:
         # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
@@ -81,7 +85,7 @@ def _repeat_at(values: Ints, place: int, size: int) -> None:
 
 
 @part
-def _break_at(state: State, time: float, first: int, with_loads: bool) -> int:
+def _break_at(extras: Extras | None, state: State, time: float, first: int, with_loads: bool) -> int:
     # The breakpoint at `time`, made if there is none; `first` is a breakpoint before it.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
@@ -96,6 +100,7 @@ def _break_at(state: State, time: float, first: int, with_loads: bool) -> int:
     _repeat_at(profile.total, place, rows)
     for g in range(profile.free.shape[0]):
         _repeat_at(profile.free[g], place, rows)
+    pools.insert_breakpoint(extras, state.extras, place, rows)
     if with_loads:
         for b in range(rows, place - 1, -1):
             for k in range(state.load.size):
@@ -124,11 +129,12 @@ def _reserve(problem: Problem, plan: Plan, state: State, j: int, begin: int, end
     # Takes the nodes in `state.scratch.chosen` from breakpoint `begin` up to `end_time`.
     profile, chosen = state.profile, state.scratch.chosen
     link_aware = plan.placement == Placement.LINK_AWARE
-    end = _break_at(state, end_time, begin, link_aware)
+    end = _break_at(problem.extras, state, end_time, begin, link_aware)
     _take(profile.total, begin, end, problem.tasks[j])
     for g in range(profile.free.shape[0]):
         if chosen[g] > 0:
             _take(profile.free[g], begin, end, chosen[g])
+    pools.reserve_over(problem.extras, state.extras, j, begin, end)
     if link_aware and fill_demand(
         problem.groups, problem.tasks[j], problem.bandwidth[j], chosen, state.scratch.demand
     ):
@@ -164,6 +170,8 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
                     peak[k] = max(peak[k], profile.load[b, k])
         seen = past
         if total < problem.tasks[j] or not place(problem, plan, j, low, peak, state):
+            return False
+        if not pools.suffice_until(problem.extras, state.extras, profile.time, rows, j, begin, end):
             return False
         planned = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
         if planned <= end:
@@ -207,7 +215,13 @@ def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     while begin < rows:
         # A window holds its begin, even where its end is too near for the clock [0].
         lacking = _first_without(profile, begin + 1, rows, tasks, profile.time[begin] + duration)
-        if lacking == rows and (not several or _fits_from(problem, plan, state, j, begin)):
+        if lacking == rows and (
+            _fits_from(problem, plan, state, j, begin)
+            if several
+            else pools.suffice_until(
+                problem.extras, state.extras, profile.time, rows, j, begin, profile.time[begin] + duration
+            )
+        ):
             return begin
         begin = _first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
     return -1
@@ -252,7 +266,7 @@ def _standing_plan_holds(plan: Plan, state: State) -> bool:
 
 
 @inlined
-def _forget_the_past(state: State) -> None:
+def _forget_the_past(extras: Extras | None, state: State) -> None:
     # Makes `now` the first breakpoint of the standing plan.
     profile = state.profile
     now = state.clock[Clock.NOW]
@@ -264,6 +278,7 @@ def _forget_the_past(state: State) -> None:
         for b in range(past, rows):
             profile.time[b - past] = profile.time[b]
             profile.total[b - past] = profile.total[b]
+        pools.drop_breakpoints(extras, state.extras, past, rows)
         state.counter[Counter.BREAKPOINTS] = rows - past
     profile.time[0] = now
 
@@ -294,7 +309,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
     queue = state.queue
     profile = state.profile
     if _standing_plan_holds(plan, state):
-        _forget_the_past(state)
+        _forget_the_past(problem.extras, state)
         _start_what_is_due(problem, plan, state)
     else:
         _profile_of_running_jobs(problem, plan, state)

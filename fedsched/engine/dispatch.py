@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import place, planned_duration, slowest
@@ -46,6 +47,14 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 
 @inlined
+def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
+    """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
+    return pools.suffice(problem.extras, state.extras, j) and place(
+        problem, plan, j, state.free, state.load, state
+    )
+
+
+@inlined
 def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
     """Start jobs in queue order until one cannot start; return that job, or -1 when the queue is empty."""
     queue = state.queue
@@ -54,7 +63,7 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
         j = queue.order[position]
         if problem.tasks[j] > state.counter[Counter.FREE]:
             return j
-        if not place(problem, plan, j, state.free, state.load, state):
+        if not fits_now(problem, plan, state, j):
             return j
         start_job(problem, plan, state, j)
         position = next_small(queue, position + 1, ANY)
@@ -68,7 +77,7 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
     position = next_small(queue, FIRST, state.counter[Counter.FREE])
     while position >= 0:
         j = queue.order[position]
-        if place(problem, plan, j, state.free, state.load, state):
+        if fits_now(problem, plan, state, j):
             start_job(problem, plan, state, j)
         position = next_small(queue, position + 1, state.counter[Counter.FREE])
 
@@ -85,16 +94,18 @@ def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
     queue, held = state.queue, state.scratch.limited
     begin = problem.groups.cluster_begin
     held[:] = 0
+    pools.restart_holding(problem.extras, state.extras)
     still_open = held.size
     position = next_small(queue, FIRST, ANY)
     while position >= 0 and still_open > 0 and state.counter[Counter.FREE] > 0:
         j = queue.order[position]
-        waits = problem.tasks[j] > state.counter[Counter.FREE]
+        waits = problem.tasks[j] > state.counter[Counter.FREE] or pools.are_held(problem.extras, state.extras, j)
         for g in range(held.size):
             waits = waits or (held[g] == 1 and plan.caps[plan.cap_row[j], g] > 0)
-        if not waits and place(problem, plan, j, state.free, state.load, state):
+        if not waits and fits_now(problem, plan, state, j):
             start_apart(problem, plan, state, j)
         else:
+            pools.hold(problem.extras, state.extras, j)
             for g in range(held.size):
                 if held[g] == 0 and plan.caps[plan.cap_row[j], g] > 0:
                     k = problem.groups.cluster[g]
@@ -117,6 +128,15 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
 
 
 @inlined
+def reserve(problem: Problem, state: State, j: int) -> None:
+    """Take what a job uses at the shadow time, its nodes in `state.scratch.chosen`, off what is free then."""
+    extra = state.scratch.extra
+    for g in range(extra.size):
+        extra[g] -= state.scratch.chosen[g]
+    pools.reserve(problem.extras, state.extras, j)
+
+
+@inlined
 def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
     """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
 
@@ -127,6 +147,7 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
     total = state.counter[Counter.FREE]
     for g in range(extra.size):
         extra[g] = state.free[g]
+    pools.look_ahead(problem.extras, state.extras)
     place_in_list = state.counter[Counter.ENDS] - 1
     while place_in_list >= 0:
         time = end_after(state.ends.time[place_in_list], now)
@@ -135,19 +156,18 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
             for g in range(extra.size):
                 extra[g] += state.counts[j, g]
                 total += state.counts[j, g]
+            pools.look_past(problem.extras, state.extras, j)
             place_in_list -= 1
-        if total < problem.tasks[head]:
+        if total < problem.tasks[head] or not pools.suffice_then(problem.extras, state.extras, head):
             continue
         if plan.placement == Placement.LINK_AWARE:
             planned_load(problem, state, time, state.profile.peak)
         if place(problem, plan, head, extra, state.profile.peak, state):
-            for g in range(extra.size):
-                extra[g] -= state.scratch.chosen[g]
+            reserve(problem, state, head)
             return time
     state.profile.peak[:] = 0.0
     place(problem, plan, head, extra, state.profile.peak, state)
-    for g in range(extra.size):
-        extra[g] -= state.scratch.chosen[g]
+    reserve(problem, state, head)
     return now
 
 
@@ -173,14 +193,17 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
+    if not pools.suffice(problem.extras, state.extras, j):
+        return REFUSED
     fits = place(problem, plan, j, state.free, state.load, state)
     if fits and end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
         return BRIEF
-    if not fits or not _within(state.scratch.chosen, extra):
+    lasting = pools.suffice_then(problem.extras, state.extras, j)
+    if not fits or not lasting or not _within(state.scratch.chosen, extra):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
         if not place(problem, plan, j, limited, state.load, state):
             return REFUSED
         if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
             return BRIEF
-    return LASTING
+    return LASTING if lasting else REFUSED

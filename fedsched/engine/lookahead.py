@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import LOOKAHEAD
-from fedsched.engine.dispatch import LASTING, REFUSED, free_beside_reservation, place_beside_reservation, start_apart
+from fedsched.engine.dispatch import (
+    LASTING,
+    REFUSED,
+    free_beside_reservation,
+    place_beside_reservation,
+    reserve,
+    start_apart,
+)
 from fedsched.engine.queue import FIRST, next_candidate
 
 if TYPE_CHECKING:
@@ -108,7 +115,6 @@ def start_packed(problem: Problem, plan: Plan, state: State, head: int, shadow: 
         if packing.chosen[i] == 1:
             fit = _place_beside(problem, plan, state, packing.job[i], shadow)
             if fit == LASTING:
-                for g in range(extra.size):
-                    extra[g] -= state.scratch.chosen[g]
+                reserve(problem, state, packing.job[i])
             if fit != REFUSED:
                 start_apart(problem, plan, state, packing.job[i])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
+from fedsched.engine import pools
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.backfill import backfill_around_head
@@ -34,6 +35,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     for g in range(state.free.size):
         state.free[g] = problem.groups.nodes[g]
     counter[Counter.FREE] = problem.nodes
+    pools.open_all(problem.extras, state.extras)
     state.load[:] = 0.0
     if plan.dispatch >= Dispatch.EASY or problem.same_time == SameTime.SEQUENTIAL:
         counter[Counter.TRACK_ENDS] = 1
@@ -115,7 +117,7 @@ def _arrive_all(problem: Problem, plan: Plan, state: State) -> int:
 def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # One dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
-        release_pending(state)
+        release_pending(problem.extras, state)
     nothing_fits = state.counter[Counter.QUEUED] == 0 or state.queue.tasks[1] > state.counter[Counter.FREE]
     if nothing_fits and plan.dispatch != Dispatch.CONSERVATIVE:
         return

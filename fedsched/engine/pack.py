@@ -10,9 +10,13 @@ from fedsched.engine.arrays import (
     Clock,
     Counter,
     Ends,
+    Extras,
+    ExtraState,
     Groups,
     Heap,
     Packing,
+    Pools,
+    PoolsLeft,
     Problem,
     Profile,
     Queue,
@@ -24,6 +28,7 @@ from fedsched.engine.codes import LOOKAHEAD, Dispatch, SameTime, Saturation
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.federation import MOST_NODES
 from fedsched.metrics import Measured
+from fedsched.pools import needs_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +140,31 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
+        extras=_extras(workload, federation),
     )
+
+
+def _extras(workload: Workload, federation: Federation) -> Extras | None:
+    # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
+    need = needs_on(workload, federation)
+    if not need.any():
+        return None
+    amount = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
+    for row, p in np.argwhere(need > amount)[:1]:
+        pool = federation.pools[p]
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: it needs {need[row, p]} of pool {pool.name!r}, which has {pool.amount}; drop it, "
+            "or give the federation a larger pool."
+        )
+    return Extras(pools=Pools(amount=_ints(amount), need=_ints(need)))
+
+
+def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
+    """Return the extras of some of a problem's jobs."""
+    if problem.extras is None:
+        return None
+    pools = problem.extras.pools
+    return problem.extras._replace(pools=pools._replace(need=_ints(pools.need[jobs])))
 
 
 def measured_of(problem: Problem) -> Measured:
@@ -154,7 +183,7 @@ def measured_of(problem: Problem) -> Measured:
 
 def frozen(problem: Problem) -> Problem:
     """Return the problem, none of whose arrays can be written: the kernels know one type."""
-    for array in (*problem, *problem.groups):
+    for array in (*problem, *problem.groups, *(problem.extras.pools if problem.extras else ())):
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
     return problem
@@ -266,4 +295,17 @@ def new_state(problem: Problem, *, dispatch: int, separate_backfill: bool) -> St
             cluster_sum=np.zeros(clusters, dtype=np.int64),
             demand=np.zeros(clusters),
         ),
+        extras=None if problem.extras is None else _extra_state(problem.extras, breakpoints),
+    )
+
+
+def _extra_state(extras: Extras, breakpoints: int) -> ExtraState:
+    pools = extras.pools.amount.size
+    return ExtraState(
+        pools=PoolsLeft(
+            free=np.zeros(pools, dtype=np.int64),
+            extra=np.zeros(pools, dtype=np.int64),
+            held=np.zeros(pools, dtype=np.int64),
+            planned=np.empty((pools, breakpoints), dtype=np.int64),
+        )
     )

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Saturation
 from fedsched.engine.placement import fill_demand
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ends, Floats, Heap, Ints, Problem, State
+    from fedsched.engine.arrays import Ends, Extras, Floats, Heap, Ints, Problem, State
 
 TOP = constant(0)
 
@@ -184,12 +185,13 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
 
 
 @inlined
-def free_nodes(state: State, j: int) -> None:
-    """Free the nodes of a job."""
+def release(extras: Extras | None, state: State, j: int) -> None:
+    """Free what a job holds."""
     for g in range(state.free.size):
         used = state.counts[j, g]
         state.free[g] += used
         state.counter[Counter.FREE] += used
+    pools.give_back(extras, state.extras, j)
 
 
 @inlined
@@ -200,6 +202,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
         used = state.counts[j, g]
         state.free[g] -= used
         counter[Counter.FREE] -= used
+    pools.take(problem.extras, state.extras, j)
     state.heap.sequence[j] = counter[Counter.STARTED]
     counter[Counter.STARTED] += 1
     _rise(state.heap, counter[Counter.RUNNING], state.finish[j], j)
@@ -223,9 +226,9 @@ def leave(problem: Problem, state: State, j: int) -> None:
     """Let a job that has just been taken off the heap end."""
     counter = state.counter
     if counter[Counter.TRACK_ENDS] == 0:
-        free_nodes(state, j)
+        release(problem.extras, state, j)
     elif state.ends.released[j] == 0:
-        free_nodes(state, j)
+        release(problem.extras, state, j)
         _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
         counter[Counter.ENDS] -= 1
     counter[Counter.FINISHED] += 1
@@ -244,15 +247,15 @@ def leave(problem: Problem, state: State, j: int) -> None:
 
 
 @part
-def release_pending(state: State) -> None:
-    """Count the nodes of jobs that end now, as planned or later, as free although their event is pending [3]."""
+def release_pending(extras: Extras | None, state: State) -> None:
+    """Count what jobs hold that end now, as planned or later, as free although their event is pending [3]."""
     now = state.clock[Clock.NOW]
     place = state.counter[Counter.ENDS] - 1
     while place >= 0 and state.ends.time[place] <= now:
         j = state.ends.job[place]
         place -= 1
         if state.finish[j] == now:
-            free_nodes(state, j)
+            release(extras, state, j)
             _remove_end(state.ends, state.counter[Counter.ENDS], state.planned_end[j], j)
             state.counter[Counter.ENDS] -= 1
             state.ends.released[j] = 1

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
     """Return the jobs of all logs sorted by submit, the log's place in the list and id, and renumbered."""
+    from fedsched.pools import joined_needs
     from fedsched.workload import UNKNOWN_USER, Workload
 
     names = tuple(w.name for w in workloads) if sites is None else tuple(sites)
@@ -37,6 +38,7 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
     def joined(field: str) -> np.ndarray:
         return np.concatenate([getattr(w, field) for w in workloads])
 
+    needs = joined_needs((w.pools, len(w)) for w in workloads)
     submit, old_id = joined("submit"), joined("id")
     order = np.lexsort((old_id, origin, submit))
     return Workload(
@@ -49,6 +51,7 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
         origin=origin[order],
         user=np.concatenate(users)[order],
         sites=names,
+        pools={name: need[order] for name, need in needs.items()} or None,
         log=None if log is None else log.take(order),
         name=name,
         nodes=sum(w.nodes for w in workloads) if all(w.nodes for w in workloads) else 0,

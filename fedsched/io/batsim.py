@@ -16,6 +16,7 @@ from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites
 from fedsched.io.files import SKIP, parse_json, read_text
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.log import UNREAD, CleaningReport, Demand
+from fedsched.pools import POOL_PREFIX
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -134,12 +135,14 @@ class _Reader:
         """Return the jobs as the fields of the Standard Workload Format."""
         rows: list[tuple[float, ...]] = []
         allowed: list[list[str] | None] = []
+        needs: list[dict[str, int]] = []
         unread: list[set[str]] = []
         malformed = unmapped = 0
         for k, job in enumerate(self.jobs):
             try:
                 rows.append(self._row(job, f"{self.path}, job {k + 1}"))
                 allowed.append(self._ours(job, "").get("allowed"))
+                needs.append(self._needs(self._ours(job, "")))
                 unread.append(self._unread(job))
             except TraceError as error:
                 if not self.skip:
@@ -156,6 +159,8 @@ class _Reader:
         table[10] = 1.0  # each runs its time
         table[15] = np.where(site >= 0, site + 1, -1)
         columns: dict[str, NDArray[Any]] = {"compute_fraction": fraction, "task_bandwidth": bandwidth}
+        for pool in dict.fromkeys(pool for of_job in needs for pool in of_job):
+            columns[POOL_PREFIX + pool] = np.array([of_job.get(pool, 0) for of_job in needs], dtype=np.float64)
         header: list[tuple[str, str]] = [("MaxProcs", str(self.nodes))] if self.nodes else []
         if any(unread):
             columns["demands"] = np.array([Demand.UNREAD * bool(names) for names in unread], dtype=np.float64)
@@ -245,6 +250,12 @@ class _Reader:
             )
         seconds = flops / self.node_speed
         return seconds, sent * (tasks - 1) / seconds if seconds > 0 else 0.0
+
+    def _needs(self, ours: Mapping[str, Any]) -> dict[str, int]:
+        needs = ours.get("pools", {})
+        if not isinstance(needs, dict) or not all(type(need) is int and 0 <= need <= MOST_NODES for need in needs.values()):
+            raise TraceError(f"{self.path}: pools={_short(needs)} must be an object of whole numbers by pool name.")
+        return needs
 
     def _allowed(self, allowed: list[list[str] | None]) -> NDArray[np.bool_]:
         table = np.ones((len(allowed), len(self.sites)), dtype=np.bool_)
@@ -339,6 +350,8 @@ def _jobs(
             ours |= {"compute_fraction": fraction, "task_bandwidth": bandwidth}
         if w.allowed is not None:
             ours["allowed"] = [site for site, may in zip(w.sites, w.allowed[row].tolist(), strict=True) if may]
+        if w.pools is not None and (needs := w.pools.of_job(row)):
+            ours["pools"] = needs
         said: dict[str, object] = {
             "id": str(job), "subtime": submit, "walltime": estimate, "res": tasks, "profile": profile,
         }  # fmt: skip

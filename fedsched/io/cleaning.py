@@ -17,6 +17,7 @@ from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import STDIN
 from fedsched.io.swf_table import RawLog, header_number
 from fedsched.log import LOG_COLUMNS, CleaningReport, LogColumns
+from fedsched.pools import needs_in
 from fedsched.workload import NO_SITE, Workload
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
             user=np.trunc(raw.table[11, kept.rows]),
             allowed=extra.get("allowed") if site_names else None,
             sites=site_names,
+            pools=needs_in(extra),
             log=_log_columns(raw, kept.rows) if raw.logged else None,
             name=how.name or _stem(path),
             nodes=machine,

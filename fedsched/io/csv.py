@@ -15,6 +15,7 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.files import parse_json, read_text, stem_of
 from fedsched.io.frame import NAMED, WHOLE, check_names, columns_of_workload, workload_of_columns
 from fedsched.io.swf import number_texts
+from fedsched.pools import POOL_PREFIX
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -166,7 +167,7 @@ def _column(
 ) -> NDArray[Any]:
     if name in NAMED:
         return np.array([_unguarded(text) for text in texts], dtype=object)
-    kind = int if name in WHOLE else float
+    kind = int if name in WHOLE or name.startswith(POOL_PREFIX) else float
     values = []
     for text, line in zip(texts, at, strict=True):
         try:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.errors import LONG_NAME, pandas_for
 from fedsched.log import LOG_COLUMNS, LogColumns
+from fedsched.pools import POOL_PREFIX, needs_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,8 @@ def columns_of_workload(workload: Workload) -> dict[str, NDArray[Any]]:
     table |= {name: getattr(w, name) for name in ("user", "compute_fraction", "task_bandwidth")}
     if w.allowed is not None:
         table["allowed"] = np.array([SITE_SEPARATOR.join(names[:-1][row]) for row in w.allowed], dtype=object)
+    if w.pools is not None:
+        table |= {POOL_PREFIX + name: values for name, values in w.pools.columns().items()}
     if w.log is not None:
         table |= {LOG_PREFIX + name: values for name, values in w.log.items()}
     return table
@@ -76,6 +79,7 @@ def workload_of_columns(
         origin=np.array([_number(site, number) for site in origin], dtype=np.int64),
         allowed=allowed,
         sites=sites,
+        pools=needs_in(table),
         log=LogColumns(jobs, logged) if logged else None,
         name=name,
         nodes=nodes,
@@ -87,10 +91,10 @@ def check_names(names: Iterable[str]) -> None:
     """Raise when a column is unknown (the nearest one is offered) or a needed one is missing."""
     given = list(names)
     for name in given:
-        if name not in COLUMNS:
+        if name not in COLUMNS and not str(name).startswith(POOL_PREFIX):
             near = difflib.get_close_matches(str(name)[:LONG_NAME], COLUMNS, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {', '.join(COLUMNS)}.")
+            raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {', '.join(COLUMNS)}, {POOL_PREFIX}NAME.")
     for name in REQUIRED:
         if name not in given:
             raise ValueError(f"Column {name!r} is missing; {', '.join(REQUIRED)} are needed.")
@@ -104,6 +108,8 @@ def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
     table["origin"] = np.array([job.origin or "" for job in jobs], dtype=object)
     if any(job.allowed is not None for job in jobs):
         table["allowed"] = np.array([SITE_SEPARATOR.join(job.allowed or ()) for job in jobs], dtype=object)
+    for pool in dict.fromkeys(pool for job in jobs for pool in job.pools):
+        table[POOL_PREFIX + pool] = np.array([job.pools.get(pool, 0) for job in jobs])
     return workload_of_columns(table, name=name, nodes=nodes)
 
 

@@ -1,4 +1,4 @@
-"""Federations as TOML: one `[[cluster]]` for each cluster, with its `[[cluster.group]]`s."""
+"""Federations as TOML: one `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, and a `[[pool]]` a pool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from fedsched.assumed import Assumed, are_assumed
 from fedsched.errors import FederationError, TraceError, shortened
-from fedsched.federation import Cluster, Federation, NodeGroup
+from fedsched.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN, read_text
@@ -20,18 +20,22 @@ from fedsched.values import fits, told
 if TYPE_CHECKING:
     from os import PathLike
 
-Noun = TypeVar("Noun", NodeGroup, Cluster, Federation)
+Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Federation)
 # What of a table may be given and yet be assumed: its key `assumed` names them.
 _ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
 _ASSUMED = "assumed"
+_NEEDED: dict[type, tuple[str, ...]] = {
+    **{Federation: ("cluster",), Cluster: ("name", "group"), NodeGroup: ("count",)},
+    Pool: ("name", "amount"),
+}
 # A list is named in the singular in the file: each [[cluster]] is one of them.
-_KEYS = {"clusters": "cluster", "groups": "group"}
+_KEYS = {"clusters": "cluster", "groups": "group", "pools": "pool"}
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
-    Keys of the file: `name`, `description`, `[[cluster]]`; of a cluster: `name`, `uplink` (bytes/s),
+    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]` (`name`, `amount`); of a cluster: `name`, `uplink` (bytes/s),
     `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`. What is left out is assumed,
     and so is what the key `assumed` of a cluster or a group names: `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -65,7 +69,11 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
             _check_table(group, NodeGroup, f"{where}, group {g}")
             groups.append(_made(NodeGroup, group, f"{where}, group {g}"))
         clusters.append(_made(Cluster, {**cluster, "group": tuple(groups)}, where))
-    return _made(Federation, {"name": name, **data, "cluster": tuple(clusters)}, source)
+    pools = []
+    for p, pool in enumerate(data.get("pool", ()), 1):
+        _check_table(pool, Pool, f"{source}, pool {p}")
+        pools.append(_made(Pool, pool, f"{source}, pool {p}"))
+    return _made(Federation, {"name": name, **data, "cluster": tuple(clusters), "pool": tuple(pools)}, source)
 
 
 def _check_table(data: object, noun: type, where: str) -> None:
@@ -78,11 +86,12 @@ def _check_table(data: object, noun: type, where: str) -> None:
             near = difflib.get_close_matches(key[:80], known, n=1, cutoff=0.4)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise FederationError(f"{where}: unknown key {key[:80]!r}.{hint} Known: {', '.join(known)}.")
-    needed = {Federation: ("cluster",), Cluster: ("name", "group"), NodeGroup: ("count",)}[noun]
+    needed = _NEEDED[noun]
     for key in needed:
         if key not in data:
             raise FederationError(f"{where}: the key {key!r} is missing.")
-        if key in _KEYS.values() and not isinstance(data[key], list):
+    for key in set(data) & set(_KEYS.values()):
+        if not isinstance(data[key], list):
             raise FederationError(f"{where}: {key!r} must be a list of tables: write [[...]] in place of [...].")
     if _ASSUMED in known:
         named, may = data.get(_ASSUMED, []), _ASSUMABLE[noun]
@@ -116,7 +125,7 @@ def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
 
 def federation_text(federation: Federation, *, table: str = "") -> str:
     """Return a federation as TOML, its clusters' tables below the one that is named."""
-    cluster_table = f"{table}.cluster".lstrip(".")
+    cluster_table, pool_table = (f"{table}.{kind}".lstrip(".") for kind in ("cluster", "pool"))
     lines = [f"name = {quoted(federation.name)}"]
     if federation.description:
         lines.append(f"description = {_paragraph(federation.description)}")
@@ -129,6 +138,8 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             lines += [f"count = {int(group.count)}"]
             lines += [f"{key} = {float(getattr(group, key))!r}" for key in ("speed", "busy_watts", "idle_watts")]
             lines += _assumed_line(group)
+    for pool in federation.pools:
+        lines += ["", f"[[{pool_table}]]", f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]
     return "\n".join(lines) + "\n"
 
 

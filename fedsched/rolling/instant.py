@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.pack import frozen, new_state
+from fedsched.engine.pack import extras_of, frozen, new_state
 from fedsched.search.packed import PackedProblem, usable_placements
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class Instant(PackedProblem):
                 arrival_rank=np.arange(jobs),
                 running=np.arange(count, jobs),
                 t0=now,
+                extras=extras_of(whole, self.jobs),
             )
         )
         end = _expected_end(now, running.start, running.planned_end)

@@ -62,12 +62,12 @@ def test_the_profile_of_running_jobs() -> None:
 def test_a_breakpoint_is_made_once() -> None:
     """[12] A new one has what was free before it; where there is one already it is found."""
     _, _, state = busy((3, 20.0), (2, 10.0))
-    assert conservative._break_at(state, 10.0, 0, False) == 1
-    assert conservative._break_at(state, 15.0, 0, False) == 2
+    assert conservative._break_at(None, state, 10.0, 0, False) == 1
+    assert conservative._break_at(None, state, 15.0, 0, False) == 2
     assert profile_of(state) == [(0.0, [5]), (10.0, [7]), (15.0, [7]), (20.0, [10])]
-    assert conservative._break_at(state, 25.0, 2, False) == 4
+    assert conservative._break_at(None, state, 25.0, 2, False) == 4
     assert profile_of(state)[-1] == (25.0, [10])
-    assert conservative._break_at(state, 20.0, 3, False) == 3
+    assert conservative._break_at(None, state, 20.0, 3, False) == 3
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_first_window_that_is_long_enough(waiting: tuple[int, float], begin:
     """[12] 5 nodes are free now, 2 from 10 s, 7 from 20 s, 10 from 30 s: a window is half open."""
     problem, plan, state = busy((3, 30.0), (2, 20.0), waiting=waiting)
     state.scratch.chosen[:] = 3
-    conservative._break_at(state, 10.0, 0, False)
+    conservative._break_at(None, state, 10.0, 0, False)
     state.profile.total[1] = 2
     assert [free for _, (free,) in profile_of(state)] == [5, 2, 7, 10]
     assert conservative._first_fit(problem, plan, state, 2) == begin
@@ -167,7 +167,7 @@ def test_the_past_of_a_profile_is_forgotten() -> None:
     _, _, state = busy((3, 20.0), (2, 10.0))
     for now, expected in ((4.0, [5, 7, 10]), (10.0, [7, 10]), (25.0, [10])):
         state.clock[Clock.NOW] = now
-        conservative._forget_the_past(state)
+        conservative._forget_the_past(None, state)
         assert profile_of(state)[0][0] == now
         assert [free for _, (free,) in profile_of(state)] == expected
 

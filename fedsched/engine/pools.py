@@ -1,0 +1,203 @@
+"""Pools: licences, burst buffers and the like, held beside nodes from a job's start to its finish [29, 30].
+
+Every function takes the extras first. Where a problem has none it is compiled to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import inlined
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints
+
+
+@inlined
+def open_all(extras: Extras | None, state: ExtraState | None) -> None:
+    """Leave every pool untouched, as it is before the first job."""
+    if extras is None or state is None:
+        return
+    for p in range(extras.pools.amount.size):
+        state.pools.free[p] = extras.pools.amount[p]
+
+
+@inlined
+def take(extras: Extras | None, state: ExtraState | None, j: int) -> None:
+    """Give a job what it needs."""
+    if extras is None or state is None:
+        return
+    for p in range(extras.pools.amount.size):
+        state.pools.free[p] -= extras.pools.need[j, p]
+
+
+@inlined
+def give_back(extras: Extras | None, state: ExtraState | None, j: int) -> None:
+    """Return what a job held."""
+    if extras is None or state is None:
+        return
+    for p in range(extras.pools.amount.size):
+        state.pools.free[p] += extras.pools.need[j, p]
+
+
+@inlined
+def _bear(need: Ints, j: int, left: Ints) -> bool:
+    for p in range(left.size):
+        if need[j, p] > left[p]:
+            return False
+    return True
+
+
+@inlined
+def suffice(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
+    """Return whether enough is left now for a job."""
+    if extras is None or state is None:
+        return True
+    return _bear(extras.pools.need, j, state.pools.free)
+
+
+@inlined
+def restart_holding(extras: Extras | None, state: ExtraState | None) -> None:
+    """Let no waiting job hold a pool yet, as a pass over local queues begins."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.held.size):
+        state.pools.held[p] = 0
+
+
+@inlined
+def hold(extras: Extras | None, state: ExtraState | None, j: int) -> None:
+    """Let a job that waits hold its pools against those behind it."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.held.size):
+        if extras.pools.need[j, p] > 0:
+            state.pools.held[p] = 1
+
+
+@inlined
+def are_held(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
+    """Return whether a job needs a pool that one which waits before it holds."""
+    if extras is None or state is None:
+        return False
+    for p in range(state.pools.held.size):
+        if extras.pools.need[j, p] > 0 and state.pools.held[p] == 1:
+            return True
+    return False
+
+
+# ---- beside the reservation of EASY's head
+
+
+@inlined
+def look_ahead(extras: Extras | None, state: ExtraState | None) -> None:
+    """Begin to look for when the head can start: with what is left now."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.extra.size):
+        state.pools.extra[p] = state.pools.free[p]
+
+
+@inlined
+def look_past(extras: Extras | None, state: ExtraState | None, j: int) -> None:
+    """Look past the planned end of a running job."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.extra.size):
+        state.pools.extra[p] += extras.pools.need[j, p]
+
+
+@inlined
+def suffice_then(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
+    """Return whether a job's needs fit into what is left at the time looked at, beside what is reserved."""
+    if extras is None or state is None:
+        return True
+    return _bear(extras.pools.need, j, state.pools.extra)
+
+
+@inlined
+def reserve(extras: Extras | None, state: ExtraState | None, j: int) -> None:
+    """Take a job's needs off what is left at the time looked at: the head's, or those of a job that lasts beyond it."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.extra.size):
+        state.pools.extra[p] -= extras.pools.need[j, p]
+
+
+# ---- over the breakpoints of a conservative plan
+
+
+@inlined
+def begin_profile(extras: Extras | None, state: ExtraState | None) -> None:
+    """Set the first breakpoint to what is left now."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.free.size):
+        state.pools.planned[p, 0] = state.pools.free[p]
+
+
+@inlined
+def repeat_breakpoint(extras: Extras | None, state: ExtraState | None, row: int) -> None:
+    """Let a new last breakpoint begin as the one before it."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.free.size):
+        state.pools.planned[p, row] = state.pools.planned[p, row - 1]
+
+
+@inlined
+def end_at(extras: Extras | None, state: ExtraState | None, row: int, j: int) -> None:
+    """Give back at a breakpoint what a running job holds."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.free.size):
+        state.pools.planned[p, row] += extras.pools.need[j, p]
+
+
+@inlined
+def insert_breakpoint(extras: Extras | None, state: ExtraState | None, place: int, rows: int) -> None:
+    """Make room for a breakpoint, which begins as the one before it."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.free.size):
+        for b in range(rows, place - 1, -1):
+            state.pools.planned[p, b] = state.pools.planned[p, b - 1]
+
+
+@inlined
+def drop_breakpoints(extras: Extras | None, state: ExtraState | None, past: int, rows: int) -> None:
+    """Forget the first breakpoints."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.free.size):
+        for b in range(past, rows):
+            state.pools.planned[p, b - past] = state.pools.planned[p, b]
+
+
+@inlined
+def suffice_until(
+    extras: Extras | None, state: ExtraState | None, times: Floats, rows: int, j: int, begin: int, end: float
+) -> bool:
+    """Return whether enough is left for a job at breakpoint `begin` and at the later ones before the time `end`."""
+    if extras is None or state is None:
+        return True
+    for p in range(state.pools.free.size):
+        need = extras.pools.need[j, p]
+        b = begin
+        while need > 0 and b < rows and (b == begin or times[b] < end):
+            if state.pools.planned[p, b] < need:
+                return False
+            b += 1
+    return True
+
+
+@inlined
+def reserve_over(extras: Extras | None, state: ExtraState | None, j: int, begin: int, end: int) -> None:
+    """Take a job's needs off every breakpoint from `begin` on, before `end`."""
+    if extras is None or state is None:
+        return
+    for p in range(state.pools.free.size):
+        need = extras.pools.need[j, p]
+        if need > 0:
+            for b in range(begin, end):
+                state.pools.planned[p, b] -= need
