@@ -23,9 +23,14 @@ def longest_job(relaxation: Relaxation) -> float:
 
 
 def area(relaxation: Relaxation) -> float:
-    """Return max over releases r of r + Σ over jobs released from r on of τ_j·d_j,v(τ_j)/N."""
-    work = relaxation.tasks * relaxation.shortest
-    return float(suffix_bounds(relaxation.release, work, relaxation.total_nodes)[1].max())
+    """Return max over releases r of r + Σ over jobs released from r on of τ_j·d_j,v(τ_j)/N.
+
+    The same holds of each pool, for what jobs need of it and its amount.
+    """
+    shares = [(relaxation.tasks, relaxation.total_nodes)]
+    shares += [(relaxation.pool_need[:, p], int(amount)) for p, amount in enumerate(relaxation.pool_amount) if amount]
+    shortest = relaxation.shortest
+    return max(float(suffix_bounds(relaxation.release, need * shortest, of)[1].max()) for need, of in shares)
 
 
 def dual_feasible(tasks: Ints, threshold: int, nodes: int) -> Floats:

@@ -52,6 +52,8 @@ class Relaxation:
     group_class: Ints  # per node group of the federation: its class
     busy_watts: Floats
     idle_watts: Floats
+    pool_amount: Ints
+    pool_need: Ints  # job × pool
     single: NDArray[np.bool_]  # whether one cluster can hold the job
     uncontended: bool  # no schedule of these jobs can saturate an uplink
 
@@ -92,7 +94,7 @@ class Relaxation:
         return Relaxation(**picked, **kept)
 
 
-_PER_JOB = ("release", "late", "tasks", "duration", "usable", "caps", "single")
+_PER_JOB = ("release", "late", "tasks", "duration", "usable", "caps", "pool_need", "single")
 
 
 def relax(
@@ -125,6 +127,7 @@ def relax(
     clusters = groups.uplink.size
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0
+    pools = None if problem.extras is None else problem.extras.pools
     silent = (problem.bandwidth == 0) | (problem.tasks == 1)
     return Relaxation(
         t0=t0,
@@ -141,6 +144,8 @@ def relax(
         group_class=class_of,
         busy_watts=np.array([kind[1] for kind in kinds]),
         idle_watts=np.array([kind[2] for kind in kinds]),
+        pool_amount=np.zeros(0, dtype=np.int64) if pools is None else np.array(pools.amount),
+        pool_need=np.zeros((release.size, 0), dtype=np.int64) if pools is None else np.array(pools.need),
         single=per_cluster.max(axis=1)[row_of] >= problem.tasks,
         uncontended=bool(silent.all()) or bool(np.isinf(groups.uplink).all()),
     )

@@ -98,6 +98,7 @@ class Machine(OneMachine):
     federation: options.Federation = None
     nodes: options.Nodes = None
     uplink: options.Uplink = ()
+    pool: options.Pool = ()
 
 
 @Parameter(name="*")
@@ -111,10 +112,12 @@ class Machines(OneMachine):
     ] = ()
     nodes: options.Nodes = None
     uplink: options.Uplink = ()
+    pool: options.Pool = ()
 
     def each(self) -> list[Machine]:
         """Return the machines one by one: one of them where no federation is named."""
-        return [Machine(federation=one, nodes=self.nodes, uplink=self.uplink) for one in self.federation or (None,)]
+        same = {"nodes": self.nodes, "uplink": self.uplink, "pool": self.pool}
+        return [Machine(federation=one, **same) for one in self.federation or (None,)]
 
 
 @Parameter(name="*")

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
-INLINE = ("name", "description", "cluster")  # a federation that stands in [machine] itself, with keys as in its file
+# A federation that stands in [machine] itself, with keys as in its file.
+INLINE = ("name", "description", "cluster", "pool")
 
 
 def read_scenario(path: str | PathLike[str]) -> Scenario:
@@ -74,7 +75,7 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
     hints = get_type_hints(noun, localns={"Federation": Federation})
     known = [field.name for field in fields(noun)]
     for key in table:
-        if noun is Machine and key in INLINE:
+        if noun is Machine and key in INLINE and not _of_texts(table[key]):
             inline[key] = table[key]
         elif key not in known:
             raise ConfigError(f"{where}: {unknown_name('key', key, [*known, *(INLINE if noun is Machine else ())])}")
@@ -94,6 +95,11 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
         return noun(**values)
     except (FedschedError, ValueError, TypeError) as error:
         raise ConfigError(f"{where}: {error}") from None
+
+
+def _of_texts(value: Any) -> bool:
+    # pool = ["matlab=40"] goes beside any federation; [[machine.pool]] is part of one that stands here itself.
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
 def _from_folder(name: str, folder: Path, key: str) -> str:

@@ -175,11 +175,14 @@ class Machine:
         In its place: one cluster of so many equal nodes.
     uplink
         In place of its own uplinks: bytes a second of every cluster ("1.25G"), or of one ("north=1.25G").
+    pool
+        Beside its own pools, or in place of one of that name: "matlab=40".
     """
 
     federation: Federation | str | None = None
     nodes: int | None = None
     uplink: tuple[str, ...] = ()
+    pool: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         from fedsched.federation import MOST_NODES
@@ -201,17 +204,20 @@ class Machine:
 
     def cluster(self, workload: Workload | None = None) -> Federation:
         """Return the federation; where nothing is said of it, that of the workload's log."""
+        return with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
+
+    def _nodes(self, workload: Workload | None) -> Federation:
         from fedsched.federation import Federation
 
         if isinstance(self.federation, Federation):
-            return with_uplinks(self.federation, self.uplink)
+            return self.federation
         if self.federation is not None:
-            return with_uplinks(_federation_called(self.federation), self.uplink)
+            return _federation_called(self.federation)
         size = self.nodes if self.nodes is not None else workload.nodes if workload is not None else 0
         if not size:
             name = "The log" if workload is None else f"{workload.name}: the log"
             raise FieldError("{} does not say how many nodes its machine has; give {nodes} or {federation}.", name)
-        return with_uplinks(Federation.homogeneous(size), self.uplink)
+        return Federation.homogeneous(size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,6 +328,19 @@ def with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
         for cluster in federation.clusters
     ]
     return replace(federation, clusters=tuple(clusters))
+
+
+def with_pools(federation: Federation, pool: Sequence[str]) -> Federation:
+    """Return the federation with these pools, each name=amount, beside its own or in place of one of its name."""
+    from fedsched.federation import Pool
+
+    pools = {one.name: one for one in federation.pools}
+    for one in pool:
+        name, sign, amount = one.rpartition("=")
+        if not sign or not re.fullmatch(r"\d{1,10}", amount, re.ASCII):
+            raise FederationError(f"--pool={one!r} must be a name and a whole number: matlab=40.")
+        pools[name.strip()] = Pool(name.strip(), int(amount))
+    return replace(federation, pools=tuple(pools.values())) if pool else federation
 
 
 def _federation_called(name: str) -> Federation:
