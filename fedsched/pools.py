@@ -36,7 +36,7 @@ class PoolNeeds:
         if isinstance(given, PoolNeeds):
             given = dict(zip(given.names, given.amounts.T, strict=True))
         if not isinstance(given, Mapping):
-            raise TypeError(f"Workload: pools={given!r} must give the jobs' needs by the pools' names: {{'matlab': 1}}.")
+            raise TypeError(f"Workload: pools={given!r} must give the jobs' needs by the pools' names: {{'ansys': 1}}.")
         names = check_labels("Workload: pool", given)
         columns = [table_column(f"pools[{name!r}]", given[name], len(ids), np.int64, ids) for name in names]
         for name, column in zip(names, columns, strict=True):
@@ -52,9 +52,9 @@ class PoolNeeds:
         """Return the needs of some of the jobs."""
         return PoolNeeds(self.names, self.amounts[rows])
 
-    def of_job(self, row: int) -> dict[str, int]:
-        """Return what one job needs, by name."""
-        return {name: int(need) for name, need in zip(self.names, self.amounts[row], strict=True) if need}
+    def of_job(self, row: int) -> dict[str, int] | None:
+        """Return what one job needs, by name; None where that is nothing."""
+        return {name: int(need) for name, need in zip(self.names, self.amounts[row], strict=True) if need} or None
 
     def columns(self) -> dict[str, NDArray[np.int64]]:
         """Return the needs by name."""
@@ -82,10 +82,8 @@ def joined_needs(needs: Iterable[tuple[PoolNeeds | None, int]]) -> dict[str, NDA
     parts = list(needs)
     names = dict.fromkeys(name for one, _ in parts if one is not None for name in one.names)
     none = {jobs: np.zeros(jobs, dtype=np.int64) for _, jobs in parts}
-    return {
-        name: np.concatenate([none[jobs] if one is None else one.columns().get(name, none[jobs]) for one, jobs in parts])
-        for name in names
-    }
+    tables = [({} if one is None else one.columns(), none[jobs]) for one, jobs in parts]
+    return {name: np.concatenate([table.get(name, nothing) for table, nothing in tables]) for name in names}
 
 
 def needs_on(workload: Workload, federation: Federation) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -42,7 +42,7 @@ class Job:
     task_bandwidth: float = 0.0
     user: int = UNKNOWN_USER
     allowed: tuple[str, ...] | None = None
-    pools: Mapping[str, int] = field(default_factory=dict)
+    pools: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -172,7 +172,7 @@ class Workload:
             task_bandwidth=float(self.task_bandwidth[i]),
             user=int(self.user[i]),
             allowed=may_use,
-            pools={} if self.pools is None else self.pools.of_job(i),
+            pools=None if self.pools is None else self.pools.of_job(i),
         )
 
     def __iter__(self) -> Iterator[Job]:

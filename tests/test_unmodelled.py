@@ -45,7 +45,6 @@ def test_what_slurms_jobs_ask_for_is_counted(tmp_path: Path) -> None:
         "3 partitions pooled",
         "1 job with memory needs",
         "2 jobs with GPUs",
-        "1 job with other devices or licences",
         "1 job of arrays",
         "1 job in heterogeneous jobs",
         "1 job of another quality of service than normal",

@@ -15,7 +15,7 @@ from fedsched.bounds.model import build
 from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.pack import caps_table, pack
-from fedsched.errors import MissingExtraError, TraceError, unknown_name
+from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
 from fedsched.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
 from fedsched.values import is_number, origin, whole
@@ -250,6 +250,11 @@ def _task(
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)
+    if problem.extras is not None:
+        raise InfeasibleError(
+            "exact: jobs need pools, which the exact model does not know; leave them out: "
+            "dataclasses.replace(workload, pools=None)."
+        )
     relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True)
     return _Task(replace(workload, runtime=runtime), federation, relaxation)
 

@@ -34,7 +34,7 @@ INSTEAD = {
 # A scenario on the command line is not altered by what the file has for calls without one.
 OF_SCENARIOS = (
     "from", "sites", "unit", "over-request", "on-error", "head", "sample", "communication", "federation", "nodes",
-    "uplink", "policy", "order", "dispatch", "backfill-order", "placement", "knowledge", "saturation",
+    "uplink", "pool", "policy", "order", "dispatch", "backfill-order", "placement", "knowledge", "saturation",
     "kill-at-estimate", "same-time", "seed",
 )  # fmt: skip
 

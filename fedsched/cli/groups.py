@@ -116,8 +116,8 @@ class Machines(OneMachine):
 
     def each(self) -> list[Machine]:
         """Return the machines one by one: one of them where no federation is named."""
-        same = {"nodes": self.nodes, "uplink": self.uplink, "pool": self.pool}
-        return [Machine(federation=one, **same) for one in self.federation or (None,)]
+        federations = self.federation or (None,)
+        return [Machine(federation=one, nodes=self.nodes, uplink=self.uplink, pool=self.pool) for one in federations]
 
 
 @Parameter(name="*")

@@ -95,6 +95,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
             for (cluster, _), row in zip(groups, figures, strict=True)
         ]
         said = {"name": federation.name, "description": federation.description, "groups": rows}
+        said["pools"] = [{"name": pool.name, "amount": pool.amount} for pool in federation.pools]
         print_json(said | {"assumed": list(facts)})
         return
     say(federation)

@@ -43,6 +43,10 @@ Uplink = Annotated[
     tuple[str, ...],
     Parameter(help="Bytes a second of every cluster's uplink, e.g. 1.25G, or of one: NAME=1.25G. May be given again."),
 ]
+Pool = Annotated[
+    tuple[str, ...],
+    Parameter(help="What jobs share beside nodes, e.g. licences: NAME=AMOUNT. May be given again."),
+]
 Communication = Annotated[
     str | None,
     Parameter(help="Draw what jobs send, which logs do not tell: a task's median bytes a second, e.g. 10M."),

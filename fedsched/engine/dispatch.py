@@ -49,9 +49,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 @inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
-    return pools.suffice(problem.extras, state.extras, j) and place(
-        problem, plan, j, state.free, state.load, state
-    )
+    return pools.suffice(problem.extras, state.extras, j) and place(problem, plan, j, state.free, state.load, state)
 
 
 @inlined

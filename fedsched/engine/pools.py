@@ -42,10 +42,10 @@ def give_back(extras: Extras | None, state: ExtraState | None, j: int) -> None:
 
 @inlined
 def _bear(need: Ints, j: int, left: Ints) -> bool:
+    borne = True
     for p in range(left.size):
-        if need[j, p] > left[p]:
-            return False
-    return True
+        borne = borne and need[j, p] <= left[p]
+    return borne
 
 
 @inlined
@@ -80,10 +80,10 @@ def are_held(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
     """Return whether a job needs a pool that one which waits before it holds."""
     if extras is None or state is None:
         return False
+    held = False
     for p in range(state.pools.held.size):
-        if extras.pools.need[j, p] > 0 and state.pools.held[p] == 1:
-            return True
-    return False
+        held = held or (extras.pools.need[j, p] > 0 and state.pools.held[p] == 1)
+    return held
 
 
 # ---- beside the reservation of EASY's head

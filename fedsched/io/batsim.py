@@ -253,7 +253,7 @@ class _Reader:
 
     def _needs(self, ours: Mapping[str, Any]) -> dict[str, int]:
         needs = ours.get("pools", {})
-        if not isinstance(needs, dict) or not all(type(need) is int and 0 <= need <= MOST_NODES for need in needs.values()):
+        if not isinstance(needs, dict) or not all(type(need) is int and need >= 0 for need in needs.values()):
             raise TraceError(f"{self.path}: pools={_short(needs)} must be an object of whole numbers by pool name.")
         return needs
 

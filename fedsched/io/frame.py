@@ -94,7 +94,8 @@ def check_names(names: Iterable[str]) -> None:
         if name not in COLUMNS and not str(name).startswith(POOL_PREFIX):
             near = difflib.get_close_matches(str(name)[:LONG_NAME], COLUMNS, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {', '.join(COLUMNS)}, {POOL_PREFIX}NAME.")
+            known = ", ".join((*COLUMNS, f"{POOL_PREFIX}NAME"))
+            raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {known}.")
     for name in REQUIRED:
         if name not in given:
             raise ValueError(f"Column {name!r} is missing; {', '.join(REQUIRED)} are needed.")
@@ -108,8 +109,8 @@ def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
     table["origin"] = np.array([job.origin or "" for job in jobs], dtype=object)
     if any(job.allowed is not None for job in jobs):
         table["allowed"] = np.array([SITE_SEPARATOR.join(job.allowed or ()) for job in jobs], dtype=object)
-    for pool in dict.fromkeys(pool for job in jobs for pool in job.pools):
-        table[POOL_PREFIX + pool] = np.array([job.pools.get(pool, 0) for job in jobs])
+    for pool in dict.fromkeys(pool for job in jobs for pool in job.pools or ()):
+        table[POOL_PREFIX + pool] = np.array([(job.pools or {}).get(pool, 0) for job in jobs])
     return workload_of_columns(table, name=name, nodes=nodes)
 
 

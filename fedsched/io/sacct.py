@@ -16,7 +16,7 @@ from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
 from fedsched.io.files import SKIP, parse_json, read_text
-from fedsched.io.sacct_demands import DEMANDS, demands_of
+from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of
 from fedsched.io.sacct_json import lines_of
 from fedsched.io.sacct_values import (
     STATES,
@@ -32,6 +32,7 @@ from fedsched.io.sacct_values import (
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.log import FROM_SLURM, IN_CPUS, CleaningReport
+from fedsched.pools import POOL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -77,9 +78,10 @@ def read_sacct(
         A file of `sacct --parsable2` (or `--parsable`), with its line of column names. Needed are `Submit`, one of
         `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are
         also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
-        `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`. What jobs ask for besides is counted, not
-        modelled: `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Constraints`,
-        `Licenses`, `Suspended`, `Dependency`. Others may be there.
+        `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; licences, from `Licenses`, `AllocTRES` or
+        `ReqTRES`, are the jobs' needs of pools. What jobs ask for besides is counted, not modelled: `ReqTRES`,
+        `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Constraints`, `Suspended`, `Dependency`.
+        Others may be there.
     clean, nodes, over_request, statuses, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
         requeued runs cancelled ones (status 5).
@@ -277,6 +279,7 @@ class _Parser:
                     table[name] = values_of(texts[column], number)
         if not DEMANDS.keys().isdisjoint(texts):
             table["demands"] = demands_of(texts, len(at))
+            table |= {POOL_PREFIX + name: held for name, held in licences_of(texts).items()}
         sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
         self.malformed += int(np.count_nonzero(~sound))
         self.parts.append({name: column[sound] for name, column in table.items()})
@@ -331,7 +334,7 @@ class _Parser:
     def log(self) -> RawLog:
         """Return everything that was read, as the fields of the Standard Workload Format."""
         names = dict.fromkeys(name for part in self.parts for name in part)
-        read = {name: np.concatenate([part[name] for part in self.parts]) for name in names}
+        read = {name: np.concatenate([_of_part(part, name) for part in self.parts]) for name in names}
         rows = len(read["submit"]) if read else 0
         unfinished = np.zeros(rows, dtype=np.bool_)
         for name in ("state", "submit"):
@@ -351,6 +354,7 @@ class _Parser:
         origin = float(kept["submit"].min())
         renumbered = self._fill(table, kept, origin)
         extra: dict[str, Column] = {name: _known(kept[name]) for name in ("energy", "demands") if name in kept}
+        extra |= {name: held for name, held in kept.items() if name.startswith(POOL_PREFIX)}
         held = 0
         if "eligible" in kept:
             held = int(np.count_nonzero(np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])))
@@ -427,3 +431,8 @@ def _known(values: Column) -> Column:
 def _own(ids: Column) -> Column:
     """Return the ids that are numbers of jobs, and NaN for the others."""
     return np.where(np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53), ids, np.nan)
+
+
+def _of_part(part: Mapping[str, Column], name: str) -> Column:
+    # Licences that no job of a part of the file asks for are in no column of it.
+    return part[name] if name in part or not name.startswith(POOL_PREFIX) else np.zeros(len(part["submit"]))

@@ -1,4 +1,4 @@
-"""What a job of Slurm's asks for beyond nodes and time, as bits: read so that it is not dropped in silence."""
+"""What a job of Slurm's asks for beside nodes and time: licences as pools, the rest as bits, lest it is dropped."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+NOTHING = (*WORDS, "(null)")
+_LICENCE = re.compile(r"([^,;:@|=\s]+)(?:@[^,;:|=\s]+)?(?::(\d{1,9}))?")
+_OF_TRES = re.compile(r"license/([^,;:@|=\s]+)=(\d{1,9})")
 _NO_MEMORY = re.compile(r"0*(?:\.0*)?[KMGTP]?[cn]?", re.ASCII)
 
 
@@ -30,15 +33,47 @@ def _resources(text: str) -> float:
             found |= Demand.GPU
         elif kind == "mem":
             found |= Demand.MEMORY
-        elif kind not in ("energy", "fs", "ic", "pages", "vmem"):  # what Slurm only measures
+        elif kind not in ("license", "energy", "fs", "ic", "pages", "vmem"):  # pools, and what Slurm only measures
             found |= Demand.OTHER
     return float(found)
 
 
+def licences_in(text: str) -> dict[str, int] | None:
+    """Return the licences of a list, matlab:2,ansys@server or cpu=4,license/matlab=2; None where it offers a choice."""
+    found: dict[str, int] = {}
+    if text.strip().lower() in NOTHING:
+        return found
+    for one in re.split("[,;]", text):
+        of_trace = _OF_TRES.fullmatch(one.strip())
+        plain = of_trace or (None if "=" in one else _LICENCE.fullmatch(one.strip()))
+        if plain:
+            found[plain[1]] = found.get(plain[1], 0) + int(plain[2] or 1)
+        elif "=" not in one and one.strip():
+            return None
+    return found
+
+
+def licences_of(texts: Mapping[str, list[str]]) -> dict[str, NDArray[np.float64]]:
+    """Return how many licences of each kind every job has, of the first column that tells of any."""
+    for column in ("licenses", "alloctres", "reqtres"):
+        if column not in texts:
+            continue
+        known = {text: licences_in(text) or {} for text in set(texts[column])}
+        names = sorted({name for licences in known.values() for name in licences})
+        if names:
+            return {
+                name: np.array([known[text].get(name, 0) for text in texts[column]], dtype=np.float64) for name in names
+            }
+    return {}
+
+
+def _choice(text: str) -> float:
+    return float(Demand.OTHER) if licences_in(text) is None else 0.0
+
+
 def _said(demand: Demand, *usual: str) -> Callable[[str], float]:
     """Return what reads a text that demands something unless it is empty or one of the usual words."""
-    nothing = {*WORDS, "(null)", *usual}
-    return lambda text: 0.0 if text.strip().lower() in nothing else float(demand)
+    return lambda text: 0.0 if text.strip().lower() in {*NOTHING, *usual} else float(demand)
 
 
 def _memory(text: str) -> float:
@@ -61,7 +96,7 @@ DEMANDS: dict[str, Callable[[str], float]] = {
     "qos": _said(Demand.QOS, "normal"),
     "reservation": _said(Demand.RESERVATION),
     "constraints": _said(Demand.FEATURES),
-    "licenses": _said(Demand.OTHER),
+    "licenses": _choice,
     "suspended": _suspended,
     "dependency": _said(Demand.DEPENDENCY),
 }

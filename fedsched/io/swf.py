@@ -99,8 +99,9 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
     Fields say what the workload says: a requested time that reading raised is written as raised, and capped or kept
     overruns come back as they are with over_request="keep".
 
-    The format has no place for compute fractions, task bandwidths, allowed sites, pools and joules: a workload that has them
-    is an error unless `lossy`. What else jobs ask for (`log.demands`), of which the model makes nothing, is left out.
+    The format has no place for compute fractions, task bandwidths, allowed sites, pools and joules: a workload that has
+    them is an error unless `lossy`. What else jobs ask for (`log.demands`), of which the model makes nothing, is left
+    out.
     """
     unsaid = [
         (bool((workload.compute_fraction != 1).any()), "compute_fraction"),

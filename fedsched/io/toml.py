@@ -35,9 +35,10 @@ _KEYS = {"clusters": "cluster", "groups": "group", "pools": "pool"}
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
-    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]` (`name`, `amount`); of a cluster: `name`, `uplink` (bytes/s),
-    `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`. What is left out is assumed,
-    and so is what the key `assumed` of a cluster or a group names: `assumed = ["busy_watts", "idle_watts"]`.
+    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`; of a cluster: `name`, `uplink` (bytes/s),
+    `[[cluster.group]]`; of a pool: `name`, `amount`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`.
+    What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
+    `assumed = ["busy_watts", "idle_watts"]`.
     """
     try:
         text = read_text(path)
