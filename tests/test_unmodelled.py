@@ -17,6 +17,7 @@ HEAD = (
     "JobIDRaw|JobID|Cluster|Partition|User|Submit|Start|ElapsedRaw|TimelimitRaw|State|AllocCPUS|ReqTRES|ReqMem|QOS"
     "|Reservation|Constraints|Suspended"
 )
+LICENSED = replace(fs.Federation.homogeneous(8), pools=(fs.Pool("x", 9),))
 DAY = "2024-03-01T"
 GPU, LARGE = "billing=4,cpu=4,gres/gpu:a100=2,mem=8G,node=1", "cpu=4,gres/gpu=0,license/x=1,mem=0,node=1"
 DUMP = (
@@ -119,7 +120,7 @@ def test_files_keep_the_line(tmp_path: Path) -> None:
     jobs.write(tmp_path / "a.csv")
     assert fs.read(tmp_path / "a.csv") == jobs
     assert fs.read(tmp_path / "a.csv").unmodelled == jobs.unmodelled
-    result = fs.optimize(jobs, fs.Federation.homogeneous(8), evaluations=20)
+    result = fs.optimize(jobs, LICENSED, evaluations=20)
     result.save(tmp_path / "r.json")
     again = Result.load(tmp_path / "r.json")
     assert again.unmodelled == result.unmodelled == jobs.unmodelled
@@ -128,7 +129,7 @@ def test_files_keep_the_line(tmp_path: Path) -> None:
 
 def test_schedules_and_results_say_it(tmp_path: Path) -> None:
     """Tests that whatever is printed of a log with GPUs and partitions has the line, and nothing else has one."""
-    jobs, machine = dump(tmp_path / "a.sacct"), fs.Federation.homogeneous(8)
+    jobs, machine = dump(tmp_path / "a.sacct"), LICENSED
     schedule = fs.simulate(jobs, machine)
     said = sentence(jobs.unmodelled)
     assert said in str(schedule)

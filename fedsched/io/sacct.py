@@ -16,7 +16,7 @@ from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
 from fedsched.io.files import SKIP, parse_json, read_text
-from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of
+from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
 from fedsched.io.sacct_json import lines_of
 from fedsched.io.sacct_values import (
     STATES,
@@ -79,9 +79,8 @@ def read_sacct(
         `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are
         also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
         `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; licences, from `Licenses`, `AllocTRES` or
-        `ReqTRES`, are the jobs' needs of pools. What jobs ask for besides is counted, not modelled: `ReqTRES`,
-        `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Constraints`, `Suspended`, `Dependency`.
-        Others may be there.
+        `ReqTRES`, are needs of pools. What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`,
+        `Reservation`, `Constraints`, `Suspended`, `Dependency` say is counted, not modelled. Others may be there.
     clean, nodes, over_request, statuses, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
         requeued runs cancelled ones (status 5).
@@ -334,7 +333,7 @@ class _Parser:
     def log(self) -> RawLog:
         """Return everything that was read, as the fields of the Standard Workload Format."""
         names = dict.fromkeys(name for part in self.parts for name in part)
-        read = {name: np.concatenate([_of_part(part, name) for part in self.parts]) for name in names}
+        read = {name: np.concatenate([part_of(part, name) for part in self.parts]) for name in names}
         rows = len(read["submit"]) if read else 0
         unfinished = np.zeros(rows, dtype=np.bool_)
         for name in ("state", "submit"):
@@ -353,8 +352,8 @@ class _Parser:
         table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
         origin = float(kept["submit"].min())
         renumbered = self._fill(table, kept, origin)
-        extra: dict[str, Column] = {name: _known(kept[name]) for name in ("energy", "demands") if name in kept}
-        extra |= {name: held for name, held in kept.items() if name.startswith(POOL_PREFIX)}
+        beside = [name for name in kept if name in ("energy", "demands") or name.startswith(POOL_PREFIX)]
+        extra: dict[str, Column] = {name: _known(kept[name]) for name in beside}
         held = 0
         if "eligible" in kept:
             held = int(np.count_nonzero(np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])))
@@ -431,8 +430,3 @@ def _known(values: Column) -> Column:
 def _own(ids: Column) -> Column:
     """Return the ids that are numbers of jobs, and NaN for the others."""
     return np.where(np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53), ids, np.nan)
-
-
-def _of_part(part: Mapping[str, Column], name: str) -> Column:
-    # Licences that no job of a part of the file asks for are in no column of it.
-    return part[name] if name in part or not name.startswith(POOL_PREFIX) else np.zeros(len(part["submit"]))

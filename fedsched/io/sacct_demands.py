@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.io.sacct_values import WORDS, duration_of, values_of
 from fedsched.log import Demand
+from fedsched.pools import POOL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,6 +66,11 @@ def licences_of(texts: Mapping[str, list[str]]) -> dict[str, NDArray[np.float64]
                 name: np.array([known[text].get(name, 0) for text in texts[column]], dtype=np.float64) for name in names
             }
     return {}
+
+
+def part_of(part: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
+    """Return a column of a part of a dump; licences that nobody asks for there are in none."""
+    return part[name] if name in part or not name.startswith(POOL_PREFIX) else np.zeros(len(part["submit"]))
 
 
 def _choice(text: str) -> float:
