@@ -349,8 +349,7 @@ class _Parser:
         if not kept or not len(kept["submit"]):
             said = f"{self.malformed} lines malformed, {self.steps} steps, {int(unfinished.sum())} unfinished"
             raise TraceError(f"{self.path}: there is no finished job in it ({said}).")
-        table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
-        origin = float(kept["submit"].min())
+        table, origin = np.full((len(FIELDS), len(kept["submit"])), -1.0), float(kept["submit"].min())
         renumbered = self._fill(table, kept, origin)
         beside = [name for name in kept if name in ("energy", "demands") or name.startswith(POOL_PREFIX)]
         extra: dict[str, Column] = {name: _known(kept[name]) for name in beside}
