@@ -15,6 +15,7 @@ import fedsched
 from fedsched.engine.codes import SameTime, Saturation
 from fedsched.engine.pack import new_state, pack
 from fedsched.engine.plans import plan_of_rules
+from fedsched.engine.rules import needs_of
 from fedsched.reading import Reading
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def begun(
     reading = Reading(same_time=same_time.name.lower(), saturation=saturation.name.lower())
     problem = pack(workload, federation, reading=reading, t0=t0, running=running)
     plan = plan_of_rules(workload, federation, fedsched.Rules(**rules), problem, caps=caps)
-    state = new_state(problem, dispatch=plan.dispatch, separate_backfill=plan.separate_backfill)
+    state = new_state(problem, needs=needs_of(plan.dispatch), separate_backfill=plan.separate_backfill)
     plain("fedsched.engine.loop").begin(problem, plan, state)
     return problem, plan, state
 
@@ -97,7 +98,7 @@ def begun(
 def arrived(workload: fedsched.Workload, federation: fedsched.Federation, **options: object):
     """Return problem, plan and state at t0, the jobs of that instant queued and nothing started yet."""
     problem, plan, state = begun(workload, federation, **options)
-    plain("fedsched.engine.loop")._arrive_all(problem, plan, state)
+    plain("fedsched.engine.events").arrive_all(problem, plan, state)
     return problem, plan, state
 
 

@@ -11,6 +11,7 @@ from fedsched.engine.codes import Dispatch, Status
 from fedsched.engine.loop import evaluate
 from fedsched.engine.pack import new_state
 from fedsched.engine.plans import plan_in_order
+from fedsched.engine.rules import needs_of
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.arrays import Floats, Problem, State
+    from fedsched.engine.rules import Needs
 
 SLICE = 20_000  # job placements between two looks at Ctrl-C: some ten milliseconds
 
@@ -35,21 +37,21 @@ class Evaluator:
         self.problem = problem
         self.threads = max(1, threads)
         self._users = int(problem.user.max()) + 1 if users else 0
-        self._spaces: dict[int, list[tuple[State, Floats]]] = {}
+        self._spaces: dict[Needs, list[tuple[State, Floats]]] = {}
         shared = np.arange(jobs)
         self._common = plan_in_order(shared, np.zeros((1, problem.groups.nodes.size), dtype=np.int64), cap_row=shared)
 
-    def _workspaces(self, dispatch: int) -> list[tuple[State, Floats]]:
-        # A workspace for a planning rule serves the simpler ones too, but slower: it keeps more up to date.
-        if dispatch not in self._spaces:
-            self._spaces[dispatch] = [
+    def _workspaces(self, needs: Needs) -> list[tuple[State, Floats]]:
+        # A workspace with room for more than a rule needs serves it too, but slower: it keeps more up to date.
+        if needs not in self._spaces:
+            self._spaces[needs] = [
                 (
-                    new_state(self.problem, dispatch=dispatch, separate_backfill=False),
+                    new_state(self.problem, needs=needs, separate_backfill=False),
                     np.zeros((self._users, 2)),
                 )
                 for _ in range(self.threads)
             ]
-        return self._spaces[dispatch]
+        return self._spaces[needs]
 
     def default_caps(self) -> NDArray[np.int64]:
         """Return the caps that forbid nothing: min(count, tasks) for every job and group."""
@@ -86,7 +88,7 @@ class Evaluator:
         rules = _own(np.broadcast_to(dispatch, candidates))
         places = _own(np.broadcast_to(placement, candidates))
         rows = np.full((candidates, len(Column)), np.nan)
-        spaces = self._workspaces(int(rules.max(initial=0)))
+        spaces = self._workspaces(needs_of(*np.unique(rules).tolist()))
 
         def work(thread: int, first: int, last: int) -> None:
             state, user_sums = spaces[thread]

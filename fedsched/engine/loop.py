@@ -12,10 +12,13 @@ from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.backfill import backfill_around_head
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
-from fedsched.engine.conservative import ends_as_planned, joins_plan, plan_the_queue
+from fedsched.engine.conservative import plan_the_queue
 from fedsched.engine.dispatch import start_all_that_fit, start_from_head, start_per_cluster
+from fedsched.engine.events import next_time, take_events
+from fedsched.engine.meters import loss_of_capacity
 from fedsched.engine.placement import place, shortest_duration, slowest
-from fedsched.engine.running import enter, leave, pop_finish, release_pending, update_rates
+from fedsched.engine.rules import needs_ends
+from fedsched.engine.running import enter, release_pending, update_rates
 from fedsched.metrics import Measured, fill_row
 
 if TYPE_CHECKING:
@@ -37,12 +40,12 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     counter[Counter.FREE] = problem.nodes
     pools.open_all(problem.extras, state.extras)
     state.load[:] = 0.0
-    if plan.dispatch >= Dispatch.EASY or problem.same_time == SameTime.SEQUENTIAL:
+    if needs_ends(plan.dispatch) or problem.same_time == SameTime.SEQUENTIAL:
         counter[Counter.TRACK_ENDS] = 1
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
-    if plan.dispatch >= Dispatch.EASY:
+    if needs_ends(plan.dispatch):
         for j in problem.arrival:
             state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
     queues.begin(state.queue, plan.order, plan.order_key)
@@ -53,64 +56,6 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
         enter(problem, state, j)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
-
-
-@inlined
-def _next_time(problem: Problem, state: State) -> float:
-    time = np.inf
-    if state.counter[Counter.RUNNING] > 0:
-        time = state.heap.time[0]
-    arrived = state.counter[Counter.ARRIVED]
-    if arrived < problem.arrival.size:
-        time = min(time, problem.submit[problem.arrival[arrived]])
-    return max(time, state.clock[Clock.NOW])
-
-
-@inlined
-def _advance(problem: Problem, state: State, time: float) -> None:
-    # Moves the clock and integrates what lasts between two events.
-    counter, clock = state.counter, state.clock
-    elapsed = time - clock[Clock.NOW]
-    if elapsed > 0.0:
-        if counter[Counter.SATURATED_LINKS] > 0:
-            clock[Clock.SATURATED_SECONDS] += counter[Counter.SATURATED_LINKS] * elapsed
-        if counter[Counter.QUEUED] > 0 and state.queue.tasks[1] <= counter[Counter.FREE]:
-            clock[Clock.LOST_NODE_SECONDS] += counter[Counter.FREE] * elapsed
-        clock[Clock.NOW] = time
-
-
-@inlined
-def _finish_first(problem: Problem, state: State) -> None:
-    j = pop_finish(state)
-    ends_as_planned(state, j)
-    leave(problem, state, j)
-
-
-@inlined
-def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
-    j = problem.arrival[state.counter[Counter.ARRIVED]]
-    state.counter[Counter.ARRIVED] += 1
-    state.counter[Counter.QUEUED] += 1
-    queues.enqueue(problem, plan, state, j, mend)
-    joins_plan(state, j)
-
-
-@inlined
-def _arrive_all(problem: Problem, plan: Plan, state: State) -> int:
-    # Every job submitted by now joins the queue; where they are many the trees are mended once.
-    now = state.clock[Clock.NOW]
-    first = state.counter[Counter.ARRIVED]
-    last = first
-    while last < problem.arrival.size and problem.submit[problem.arrival[last]] <= now:
-        last += 1
-    one_by_one = 16 * (last - first) < state.queue.tasks.size
-    for _ in range(first, last):
-        _arrive(problem, plan, state, one_by_one)
-    if not one_by_one:
-        queues.mend_prefix(state.queue, state.queue.position.size)
-        if plan.separate_backfill:
-            queues.mend_prefix(state.backfill, state.backfill.position.size)
-    return last - first
 
 
 @inlined
@@ -138,25 +83,6 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
         backfill_around_head(problem, plan, state)
 
 
-@inlined
-def _take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
-    # What happens at an instant before its pass.
-    counter = state.counter
-    _advance(problem, state, time)
-    if problem.same_time == SameTime.BATCH:
-        while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
-            _finish_first(problem, state)
-        update_rates(problem, state)
-        _arrive_all(problem, plan, state)
-    else:
-        arrived = counter[Counter.ARRIVED]
-        if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
-            _arrive(problem, plan, state, queues.AT_ONCE)
-        else:
-            _finish_first(problem, state)
-            update_rates(problem, state)
-
-
 @kernel
 def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) -> int:
     """Advance by up to `limit` instants (events, in the sequential reading), none after `until`; return a Status.
@@ -170,12 +96,12 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
         if counter[Counter.PASS_DUE] == 0:
             if counter[Counter.FINISHED] == jobs:
                 return Status.DONE
-            time = _next_time(problem, state)
+            time = next_time(problem, state)
             if time == np.inf:
                 return Status.STUCK
             if time > until:
                 return Status.PAUSED
-            _take_events(problem, plan, state, time)
+            take_events(problem, plan, state, time)
             if counter[Counter.ASKS] == 1 and state.queue.tasks[1] <= counter[Counter.FREE]:
                 counter[Counter.PASS_DUE] = 1
                 return Status.ASKED
@@ -183,15 +109,6 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
         _dispatch(problem, plan, state)
         update_rates(problem, state)
     return Status.DONE if counter[Counter.FINISHED] == jobs else Status.MORE
-
-
-@kernel
-def loss_of_capacity(problem: Problem, state: State) -> float:
-    """Return the loss of capacity up to now."""
-    elapsed = state.clock[Clock.NOW] - problem.t0
-    if elapsed <= 0.0:
-        return 0.0
-    return state.clock[Clock.LOST_NODE_SECONDS] / (problem.nodes * elapsed)
 
 
 @kernel

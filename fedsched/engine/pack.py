@@ -24,7 +24,8 @@ from fedsched.engine.arrays import (
     Scratch,
     State,
 )
-from fedsched.engine.codes import LOOKAHEAD, Dispatch, SameTime, Saturation
+from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
+from fedsched.engine.rules import Needs
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.federation import MOST_NODES
 from fedsched.metrics import Measured
@@ -228,15 +229,14 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
     )
 
 
-def new_state(problem: Problem, *, dispatch: int, separate_backfill: bool) -> State:
-    """Return the arrays that a run under this dispatch rule works in."""
+def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> State:
+    """Return the arrays that a run works in, with room for what its dispatch rules need."""
     jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
-    planning = dispatch >= Dispatch.CONSERVATIVE  # the room for a rule serves those before it too
-    with_durations = dispatch >= Dispatch.EASY
+    planning, with_durations = Needs.PROFILE in needs, Needs.ENDS in needs
     # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
     breakpoints = 2 * jobs + min(jobs, problem.nodes) + 2 if planning else 0
     queue = _new_queue(jobs, with_durations=with_durations)
-    candidates, sums = (LOOKAHEAD, problem.nodes + 1) if dispatch == Dispatch.LOOKAHEAD else (0, 0)
+    candidates, sums = (LOOKAHEAD, problem.nodes + 1) if Needs.PACKING in needs else (0, 0)
     return State(
         counter=np.zeros(len(Counter), dtype=np.int64),
         clock=np.zeros(len(Clock)),

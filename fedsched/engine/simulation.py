@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from fedsched.engine.arrays import Clock, Counter
-from fedsched.engine.codes import Dispatch, Placement, Status
-from fedsched.engine.loop import begin, first_unplaceable, loss_of_capacity, run
+from fedsched.engine.codes import Placement, Status
+from fedsched.engine.loop import begin, first_unplaceable, run
+from fedsched.engine.meters import loss_of_capacity
 from fedsched.engine.pack import clusters_of_sites, new_state
 from fedsched.engine.requeue import requeue
+from fedsched.engine.rules import Needs, needs_of
 from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.schedule import Schedule
 from fedsched.text import counted
@@ -107,7 +109,7 @@ class Simulation:
         _refuse_unplaceable(workload, federation, problem, plan)
         self.state = new_state(
             problem,
-            dispatch=self.plan.dispatch,
+            needs=needs_of(self.plan.dispatch),
             separate_backfill=self.plan.separate_backfill,
         )
         if running is not None:
@@ -255,7 +257,7 @@ def without_end(problem: Problem, row: int) -> str:
 
 
 def _refuse_unplaceable(workload: Workload, federation: Federation, problem: Problem, plan: Plan) -> None:
-    row = first_unplaceable(problem, plan, new_state(problem, dispatch=Dispatch.STRICT, separate_backfill=False))
+    row = first_unplaceable(problem, plan, new_state(problem, needs=Needs.NOTHING, separate_backfill=False))
     if row < 0:
         return
     tasks = int(workload.tasks[row])

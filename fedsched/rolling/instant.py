@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.pack import extras_of, frozen, new_state
+from fedsched.engine.rules import needs_of
 from fedsched.search.packed import PackedProblem, usable_placements
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Workspaces:
         key = (problem.submit.size, separate_backfill)
         state = self._states.pop(key, None)
         if state is None:
-            state = new_state(problem, dispatch=int(Dispatch.EASY), separate_backfill=separate_backfill)
+            state = new_state(problem, needs=needs_of(Dispatch.EASY), separate_backfill=separate_backfill)
         self._states[key] = state
         if len(self._states) > KEPT:
             del self._states[next(iter(self._states))]  # not used for longest

@@ -13,7 +13,8 @@ import numpy as np
 from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.arrays import Clock, Plan
 from fedsched.engine.codes import Placement, Status
-from fedsched.engine.loop import begin, loss_of_capacity, run
+from fedsched.engine.loop import begin, run
+from fedsched.engine.meters import loss_of_capacity
 from fedsched.engine.placement import place
 from fedsched.metrics import Measured, fill_row
 

@@ -12,6 +12,7 @@ from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import frozen, measured_of, new_state
 from fedsched.engine.plans import plan_in_order
+from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
@@ -86,10 +87,8 @@ class PackedProblem:
     def states(self) -> list[State]:
         """Return the workspaces, one a thread, made when they are first asked for."""
         if not self._states:
-            room = int(max(PLAN_DISPATCH))
-            self._states = [
-                new_state(self.problem, dispatch=room, separate_backfill=False) for _ in range(self.threads)
-            ]
+            needs = needs_of(*PLAN_DISPATCH)
+            self._states = [new_state(self.problem, needs=needs, separate_backfill=False) for _ in range(self.threads)]
         return self._states
 
     def anew(self, threads: int = 1) -> Self:
@@ -205,7 +204,7 @@ class PackedProblem:
 
 def usable_placements(problem: Problem, plan: Plan) -> Ints:
     """Return the rules under which, with the plan's caps, every job fits somewhere on the empty federation."""
-    state = new_state(problem, dispatch=int(Dispatch.STRICT), separate_backfill=False)
+    state = new_state(problem, needs=Needs.NOTHING, separate_backfill=False)
     rules = [int(rule) for rule in Placement]
     fits = [rule for rule in rules if first_unplaceable(problem, plan._replace(placement=rule), state) < 0]
     return np.array(fits, dtype=np.int64)

@@ -14,6 +14,7 @@ from plain import plain
 import fedsched as fs
 from fedsched.engine.codes import LOOKAHEAD
 from fedsched.engine.pack import new_state
+from fedsched.engine.rules import needs_of
 from fedsched.simulate import prepare
 
 lookahead = plain("fedsched.engine.lookahead")
@@ -53,7 +54,7 @@ def test_the_packing_is_the_best_of_all_subsets(seed: int) -> None:
     """Among the subsets that fit, the one chosen uses the most nodes and is the reference's."""
     rng = random.Random(seed)
     run = prepare(waiting([1], [1.0]), fs.Federation.homogeneous(40), "lookahead")
-    packing = new_state(run.problem, dispatch=run.plan.dispatch, separate_backfill=False).packing
+    packing = new_state(run.problem, needs=needs_of(run.plan.dispatch), separate_backfill=False).packing
     for _ in range(tries(60)):
         sizes = [(rng.randint(1, rng.choice((4, 15))), rng.random() < 0.5) for _ in range(rng.randint(0, 11))]
         free = rng.randint(1, 40)

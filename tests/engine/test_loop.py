@@ -1,9 +1,8 @@
-"""The event loop, instant by instant: what a run begins with, what an instant does, and what a run comes back with."""
+"""The event loop: what a run begins with, and what it comes back with."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from engine.test_dispatch import started
 from plain import begun, clusters, jobs, plain
 
@@ -56,27 +55,6 @@ def test_the_shortest_durations_are_known_to_planning_rules() -> None:
     assert state.shortest.tolist() == [2.0, 8.0]
 
 
-def test_the_next_instant_is_the_next_finish_or_submit() -> None:
-    """Whichever comes first, but never before now; infinite where nothing is left to come."""
-    problem, plan, state = begun(jobs([4, 1], [5.0, 5.0], submit=[0.0, 9.0]), FOUR)
-    assert loop._next_time(problem, state) == 0.0
-    assert loop.run(problem, plan, state, 1, FOREVER) == Status.MORE
-    assert loop._next_time(problem, state) == 5.0
-    loop.run(problem, plan, state, 1, FOREVER)
-    assert loop._next_time(problem, state) == 9.0
-    loop.run(problem, plan, state, 1, FOREVER)
-    assert loop._next_time(problem, state) == 14.0
-    loop.run(problem, plan, state, 1, FOREVER)
-    assert loop._next_time(problem, state) == np.inf
-
-
-def test_the_clock_does_not_run_backwards() -> None:
-    """Jobs submitted before t0 arrive at t0."""
-    problem, plan, state = begun(jobs([4, 4], [5.0, 5.0], submit=[1.0, 2.0]), FOUR, t0=100.0)
-    assert loop.run(problem, plan, state, 99, FOREVER) == Status.DONE
-    assert state.start.tolist() == [100.0, 105.0]
-
-
 def test_what_a_run_comes_back_with() -> None:
     """DONE when all have finished, MORE after so many instants, PAUSED before an instant that is too late."""
     problem, plan, state = begun(jobs([4, 4], [5.0, 5.0]), FOUR)
@@ -106,75 +84,6 @@ def test_a_state_that_asks_stops_before_the_pass() -> None:
     # at 1 s nobody fits, so nobody is asked; at 2 s a job of one node would
     assert loop.run(problem, plan, state, 9, FOREVER) == Status.ASKED
     assert (state.clock[Clock.NOW], started(state)) == (2.0, [0])
-
-
-def test_of_one_instant_all_events_come_before_the_pass() -> None:
-    """[1] In the batch reading who ends at 5 s makes room for who comes at 5 s, whatever their order."""
-    problem, plan, state = begun(jobs([4, 4, 2], [5.0, 5.0, 5.0], submit=[0.0, 5.0, 5.0]), FOUR, order=[0, 2, 1],
-                                 dispatch="greedy")  # fmt: skip
-    assert loop.run(problem, plan, state, 99, FOREVER) == Status.DONE
-    assert state.start.tolist() == [0.0, 10.0, 5.0]
-
-
-def test_one_event_a_pass_in_the_sequential_reading() -> None:
-    """[2] Each submission has a pass of its own: the first to come starts before the better one of the same instant."""
-    problem, plan, state = begun(
-        jobs([4, 4], [5.0, 5.0]), FOUR, order=[1, 0], dispatch="greedy", same_time=SameTime.SEQUENTIAL
-    )
-    assert loop.run(problem, plan, state, 1, FOREVER) == Status.MORE
-    assert started(state) == [0]
-    assert loop.run(problem, plan, state, 99, FOREVER) == Status.DONE
-    assert state.start.tolist() == [0.0, 5.0]
-
-
-def test_capacity_is_lost_while_nodes_idle_beside_one_that_would_fit() -> None:
-    """3 of 4 nodes busy till 10 s, a job of 2 first and one of 1 behind it: one node idles for 10 s of the 30."""
-    problem, plan, state = begun(jobs([3, 2, 1], [10.0, 10.0, 30.0]), FOUR)
-    assert loop.run(problem, plan, state, 1, FOREVER) == Status.MORE
-    assert loop.loss_of_capacity(problem, state) == 0.0
-    assert loop.run(problem, plan, state, 1, FOREVER) == Status.MORE
-    assert state.clock[Clock.LOST_NODE_SECONDS] == 10.0
-    assert loop.loss_of_capacity(problem, state) == 10.0 / 40.0
-    assert loop.run(problem, plan, state, 9, FOREVER) == Status.DONE
-    assert loop.loss_of_capacity(problem, state) == 10.0 / 160.0
-
-
-def test_idle_nodes_are_not_lost_where_nobody_would_fit() -> None:
-    """Nodes that are too few for the smallest job in the queue count for nothing, just enough ones do."""
-    for smallest, lost in ((2, 0.0), (1, 10.0)):
-        problem, plan, state = begun(jobs([3, 4, smallest], [10.0, 10.0, 10.0]), FOUR)
-        loop.run(problem, plan, state, 2, FOREVER)
-        assert state.clock[Clock.LOST_NODE_SECONDS] == lost
-
-
-def test_saturated_seconds_are_counted_for_each_uplink() -> None:
-    """[9] Two links above their bandwidth for 20 s are 40 s."""
-    federation = clusters(((1, 1.0),), ((1, 1.0),), uplinks=[1.0, 1.0])
-    workload = jobs([2], [10.0], task_bandwidth=[4.0], compute_fraction=[0.5])
-    problem, plan, state = begun(workload, federation, dispatch="greedy")
-    assert loop.run(problem, plan, state, 9, FOREVER) == Status.DONE
-    assert state.finish[0] == 25.0  # L/B = 4: 0.5 + 0.5·4
-    assert state.clock[Clock.SATURATED_SECONDS] == 50.0
-
-
-@pytest.mark.parametrize("many", [3, 40])
-def test_few_or_many_arrivals_leave_the_same_queue(many: int) -> None:
-    """Whether the trees are mended for each arrival or once for all, the same jobs are found."""
-    queues = plain("fedsched.engine.queue")
-    tasks = np.random.default_rng(many).integers(1, 5, 64)
-    submit = np.where(np.arange(64) < many, 0.0, 9.0)
-    problem, plan, state = begun(jobs(tasks.tolist(), [1.0] * 64, submit=submit), FOUR, backfill_order="sjf",
-                                 dispatch="easy")  # fmt: skip
-    assert loop._arrive_all(problem, plan, state) == many
-    assert state.counter[Counter.QUEUED] == state.counter[Counter.ARRIVED] == many
-    for queue in (state.queue, state.backfill):
-        found, at = [], queues.next_small(queue, 0, 2)
-        while at >= 0:
-            found.append(int(queue.order[at]))
-            at = queues.next_small(queue, at + 1, 2)
-        waiting = [int(j) for j in queue.order if j < many and tasks[j] <= 2]
-        assert found == waiting
-        assert queue.tasks[1] == tasks[:many].min()
 
 
 def test_the_first_job_that_fits_nowhere() -> None:

@@ -10,6 +10,7 @@ from plain import begun, clusters, jobs
 
 from fedsched.engine.codes import LOOKAHEAD, Dispatch
 from fedsched.engine.pack import caps_table, checked_caps, new_state, pack
+from fedsched.engine.rules import needs_of
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.reading import CLAIRVOYANT, Reading
 
@@ -100,10 +101,11 @@ def test_caps_are_checked() -> None:
 def test_each_rule_has_the_room_that_it_needs() -> None:
     """Only planning rules keep durations and a profile, only lookahead a table; backfill orders make a second queue."""
     problem = packed(jobs([1] * 5, [1.0] * 5))
-    rooms = {rule: new_state(problem, dispatch=rule, separate_backfill=rule == Dispatch.EASY) for rule in Dispatch}
+    easy = Dispatch.EASY
+    rooms = {rule: new_state(problem, needs=needs_of(rule), separate_backfill=rule == easy) for rule in Dispatch}
     for rule, state in rooms.items():
         assert (state.queue.shortest.size > 0) == (rule >= Dispatch.EASY)
-        assert (state.profile.time.size > 0) == (rule >= Dispatch.CONSERVATIVE)
+        assert (state.profile.time.size > 0) == (rule == Dispatch.CONSERVATIVE)
         assert state.packing.job.size == (LOOKAHEAD if rule == Dispatch.LOOKAHEAD else 0)
         assert (state.backfill is state.queue) == (rule != Dispatch.EASY)
     assert rooms[Dispatch.EASY].queue.tasks.size == 16  # twice the least power of two that holds five

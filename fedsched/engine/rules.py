@@ -1,0 +1,42 @@
+"""What each dispatch rule needs to be kept beside the running jobs and the queue."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+from fedsched.compiled import constant, inlined
+from fedsched.engine.codes import Dispatch
+
+
+class Needs(IntFlag):
+    """What costs time or room, and is there for the rules that need it."""
+
+    NOTHING = 0
+    ENDS = 1  # the planned ends of running jobs, and each job's shortest duration
+    PROFILE = 2  # room for a plan of every job that waits
+    PACKING = 4  # room for a table of sums
+
+
+NEEDS = {
+    Dispatch.STRICT: Needs.NOTHING,
+    Dispatch.GREEDY: Needs.NOTHING,
+    Dispatch.LOCAL: Needs.NOTHING,
+    Dispatch.EASY: Needs.ENDS,
+    Dispatch.CONSERVATIVE: Needs.ENDS | Needs.PROFILE,
+    Dispatch.LOOKAHEAD: Needs.ENDS | Needs.PACKING,
+}
+_OF_RULE = tuple(constant(NEEDS[rule]) for rule in Dispatch)  # kernels know no dicts
+
+
+@inlined
+def needs_ends(dispatch: int) -> bool:
+    """Return whether a rule looks at planned ends."""
+    return (_OF_RULE[dispatch] & Needs.ENDS) != 0
+
+
+def needs_of(*dispatch: int) -> Needs:
+    """Return what all of these rules need together: room that serves each of them."""
+    needs = Needs.NOTHING
+    for rule in dispatch:
+        needs |= NEEDS[Dispatch(rule)]
+    return needs
