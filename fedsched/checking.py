@@ -119,7 +119,7 @@ def _capacity(schedule: Schedule) -> Iterator[str]:
 
 
 def _pools(schedule: Schedule) -> Iterator[str]:
-    # The same for what jobs hold beside nodes (reading 29).
+    # The same for what jobs hold beside nodes (reading 30).
     start, finish, needs = schedule.start, schedule.finish, schedule.workload.pools
     if needs is None:
         return

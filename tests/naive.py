@@ -37,7 +37,7 @@ class Machine:
 
     groups: list[Group]
     uplinks: list[float]
-    pools: tuple[int, ...] = ()  # how much there is of each (reading 29)
+    pools: tuple[int, ...] = ()  # how much there is of each (reading 30)
 
     @property
     def nodes(self) -> int:
@@ -354,7 +354,7 @@ def place(job: Job, free: Counts, loads: list[float], machine: Machine, rule: st
 
 
 def needs_fit(job: Job, left: Sequence[int]) -> bool:
-    """Return whether enough is left of every pool (reading 29)."""
+    """Return whether enough is left of every pool (reading 30)."""
     return all(need <= amount for need, amount in zip(job.needs, left, strict=True))
 
 
@@ -558,7 +558,7 @@ class Simulation:
         return uplink_loads(holders, self.machine)
 
     def left_at(self, time: float, reservations: Sequence[Reservation] = ()) -> list[int]:
-        """Return what is left of every pool at a time of the plan (reading 29)."""
+        """Return what is left of every pool at a time of the plan (reading 30)."""
         left = list(self.machine.pools)
         for record in self.present():
             if self.end_in_plan(record) > time:
@@ -671,7 +671,7 @@ class Simulation:
         return extra
 
     def place_beside(self, j: int, shadow: float, extra: Extra) -> Counts | None:
-        """Return the nodes on which a job does not delay the head's reservation (readings 11 and 30)."""
+        """Return the nodes on which a job does not delay the head's reservation (readings 11 and 31)."""
         job = self.jobs[j]
         if not needs_fit(job, self.left_at(self.now)):
             return None

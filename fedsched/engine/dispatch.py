@@ -88,7 +88,7 @@ def start_apart(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 @part
 def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
-    """Scan the queue in order; a job that cannot start holds its clusters against those behind it [25]."""
+    """Scan the queue in order; a job that cannot start holds its clusters against those behind it [29]."""
     queue, held = state.queue, state.scratch.limited
     begin = problem.groups.cluster_begin
     held[:] = 0

@@ -1,4 +1,4 @@
-"""Pools: licences, burst buffers and the like, held beside nodes from a job's start to its finish [29, 30].
+"""Pools: licences, burst buffers and the like, held beside nodes from a job's start to its finish [30, 31].
 
 Every function takes the extras first. Where a problem has none it is compiled to nothing.
 """

@@ -338,7 +338,7 @@ def with_pools(federation: Federation, pool: Sequence[str]) -> Federation:
     for one in pool:
         name, sign, amount = one.rpartition("=")
         if not sign or not re.fullmatch(r"\d{1,10}", amount, re.ASCII):
-            raise FederationError(f"--pool={one!r} must be a name and a whole number: matlab=40.")
+            raise FieldError("{pool}={!r} must be a name and a whole number: matlab=40.", one)
         pools[name.strip()] = Pool(name.strip(), int(amount))
     return replace(federation, pools=tuple(pools.values())) if pool else federation
 

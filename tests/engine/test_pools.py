@@ -1,4 +1,4 @@
-"""Pools, one call at a time, and under each dispatch rule: cases worked out by hand from readings 29 and 30."""
+"""Pools, one call at a time, and under each dispatch rule: cases worked out by hand from readings 30 and 31."""
 
 from __future__ import annotations
 
