@@ -25,13 +25,13 @@ NEEDS = {
     Dispatch.CONSERVATIVE: Needs.ENDS | Needs.PROFILE,
     Dispatch.LOOKAHEAD: Needs.ENDS | Needs.PACKING,
 }
-_OF_RULE = tuple(constant(NEEDS[rule]) for rule in Dispatch)  # kernels know no dicts
+_ENDS = tuple(constant(Needs.ENDS in NEEDS[rule]) for rule in Dispatch)  # kernels know neither dicts nor flags
 
 
 @inlined
 def needs_ends(dispatch: int) -> bool:
     """Return whether a rule looks at planned ends."""
-    return (_OF_RULE[dispatch] & Needs.ENDS) != 0
+    return _ENDS[dispatch] == 1
 
 
 def needs_of(*dispatch: int) -> Needs:
