@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.checks import check_labels, table_column
-from fedsched.text import counted
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,7 +69,7 @@ class PoolNeeds:
 
     def __str__(self) -> str:
         used = [(name, int((self.amounts[:, p] > 0).sum())) for p, name in enumerate(self.names)]
-        return ", ".join(f"{name} by {counted(jobs, 'job')}" for name, jobs in used)
+        return ", ".join(f"{one_line(name)} by {counted(jobs, 'job')}" for name, jobs in used)
 
 
 def needs_in(columns: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]] | None:
@@ -100,7 +100,7 @@ def unlimited(workload: Workload, federation: Federation) -> list[str]:
         return []
     known = {pool.name for pool in federation.pools}
     return [
-        f"{counted(int((column > 0).sum()), 'job')} with needs of {name!r} (the machine has no such pool)"
+        f"{counted(int((column > 0).sum()), 'job')} with needs of {one_line(name)!r} (the machine has no such pool)"
         for name, column in workload.pools.columns().items()
         if name not in known and column.any()
     ]

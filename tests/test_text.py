@@ -22,7 +22,7 @@ from fedsched import text
 from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.comparison.statistics import Pair, Pairs
 from fedsched.comparison.table import Row, Table
-from fedsched.errors import FedschedError, TraceError
+from fedsched.errors import FedschedError, FieldError, TraceError
 from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
@@ -30,6 +30,7 @@ from fedsched.io.fetch import Fetched
 from fedsched.plot import attainment, convergence, cycle, gantt, load, pareto, profile, ranks, saving, style, surface
 from fedsched.plot import result as result_plots
 from fedsched.policies import Rules
+from fedsched.pools import PoolNeeds
 from fedsched.report import of_schedules, write
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.schedule import Schedule
@@ -108,6 +109,8 @@ PAIR = ("win", 1, 0, 0, 0.5, 0.5, 0.5, "", False)
 # Every class that prints itself, with hostile names in whatever it prints; None: it prints numbers and our own words.
 PRINTED: dict[str, Callable[[str], object] | None] = {
     "FedschedError": lambda name: TraceError(f"{name}: wrong."),
+    "FieldError": lambda name: FieldError("{nodes}={} is wrong.", name),
+    "PoolNeeds": lambda name: PoolNeeds((name,), np.array([[1]])),
     "Workload": workload,
     "Federation": federation,
     "Schedule": plan,

@@ -24,6 +24,7 @@ from fedsched.io.sacct_values import (
     UNLIMITED,
     WORDS,
     duration_of,
+    known_or_none,
     minutes_of,
     number_of,
     state_of,
@@ -349,10 +350,11 @@ class _Parser:
         if not kept or not len(kept["submit"]):
             said = f"{self.malformed} lines malformed, {self.steps} steps, {int(unfinished.sum())} unfinished"
             raise TraceError(f"{self.path}: there is no finished job in it ({said}).")
-        table, origin = np.full((len(FIELDS), len(kept["submit"])), -1.0), float(kept["submit"].min())
+        table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
+        origin = float(kept["submit"].min())
         renumbered = self._fill(table, kept, origin)
         beside = [name for name in kept if name in ("energy", "demands") or name.startswith(POOL_PREFIX)]
-        extra: dict[str, Column] = {name: _known(kept[name]) for name in beside}
+        extra: dict[str, Column] = {name: known_or_none(kept[name]) for name in beside}
         held = 0
         if "eligible" in kept:
             held = int(np.count_nonzero(np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])))
@@ -385,17 +387,17 @@ class _Parser:
             table[2] = np.where(np.isfinite(wait) & (wait >= 0), wait, -1.0)
         table[3] = read["elapsed"]
         if counts:
-            table[4] = _known(counts[0])
-            table[7] = _known(read.get(f"requested_{used}", counts[0]))
+            table[4] = known_or_none(counts[0])
+            table[7] = known_or_none(read.get(f"requested_{used}", counts[0]))
             if used not in read and f"requested_{used}" not in read:
                 cure = f'unit="{asked}" (fedsched: --unit {asked}) needs none'
                 raise TraceError(f"{self.path}: no column says how many {used} a job had; {cure}.")
         if "limit" in read:
-            table[8] = np.where(read["limit"] == UNLIMITED, 2.0**31 - 1, _known(read["limit"]))
+            table[8] = np.where(read["limit"] == UNLIMITED, 2.0**31 - 1, known_or_none(read["limit"]))
         table[10] = read.get("state", table[10])
         for field, name in ((11, "user"), (12, "group"), (14, "partition"), (15, "cluster")):
             if name in read:
-                table[field] = _known(read[name])
+                table[field] = known_or_none(read[name])
         return renumbered
 
     def _header(self, origin: float, *, in_cpus: bool) -> tuple[tuple[str, str], ...]:
@@ -420,10 +422,6 @@ def _nodes_differ(read: Mapping[str, Column]) -> bool:
     """Return whether some job had more CPUs than nodes, as far as the dump says both."""
     cpus, nodes = read.get("cpus", read.get("requested_cpus")), read.get("nodes", read.get("requested_nodes"))
     return cpus is not None and nodes is not None and bool((np.isfinite(nodes) & (cpus > nodes)).any())
-
-
-def _known(values: Column) -> Column:
-    return np.where(np.isfinite(values), values, -1.0)
 
 
 def _own(ids: Column) -> Column:

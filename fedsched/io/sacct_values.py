@@ -123,3 +123,8 @@ def times_of(texts: list[str]) -> Column:
 def _whole(digits: NDArray[np.int64]) -> NDArray[np.int64]:
     value: NDArray[np.int64] = digits @ (10 ** np.arange(digits.shape[1])[::-1])
     return value
+
+
+def known_or_none(values: Column) -> Column:
+    """Return the values, and -1, as the Standard Workload Format has it, for those that are not known or endless."""
+    return np.where(np.isfinite(values), values, -1.0)
