@@ -264,4 +264,4 @@ def partition_names(header: tuple[tuple[str, str], ...], label: str = "Partition
 
 def _stem(path: str | PathLike[str]) -> str:
     name = "stdin" if str(path) == STDIN else Path(path).name
-    return re.split(r"\.(?:swf|sacct|json)", name)[0] or name
+    return re.split(r"\.(?:swf|sacct|json|csv)(?=\.|$)", name)[0] or name

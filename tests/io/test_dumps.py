@@ -58,6 +58,7 @@ def test_a_dump_is_known_by_its_columns(mark: str, name: str, tmp_path: Path) ->
     (tmp_path / name).write_text("\n".join(mark.join(row) for row in [HEADER, *ROWS]) + "\n")
     jobs = read(tmp_path / name)
     assert jobs.id.tolist() == [17, 18]
+    assert jobs.name == "a"
     assert jobs.submit.tolist() == [0, 5]
     assert jobs.runtime.tolist() == [60, 30]
     assert jobs.tasks.tolist() == [32, 8]
