@@ -18,6 +18,8 @@ NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 COVERAGE_FLOOR ?= 98
 
 export MPLBACKEND := Agg
+# Whoever keeps no bytecode compiles every file of ours again in each of hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types contract checks nojit boundscheck bench table notebooks docs pictures release clean

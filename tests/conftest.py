@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-# Whoever needs a kernel first compiles it: workers that begin here do not compile the same ones side by side.
-FIRST = ("engine/test_against_naive", "gang/test_against_ref", "search/test_methods", "gang", "market", "io", "gener")
+# Whoever needs a kernel first compiles it: workers that begin here do not compile the same ones side by side. Searches,
+# and evaluations in batches, are compiled around the engine's loop; so they come when that is there.
+FIRST = (
+    "engine/test_against_naive", "gang/test_against_ref", "market/test_compiled", "market", "search/test_methods",
+    "engine/test_batch", "gang", "io", "gener",
+)  # fmt: skip
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 
