@@ -13,12 +13,12 @@ import numpy as np
 import fedsched
 from fedsched.baselines import bound_on, first_plans, reference_of, yardsticks
 from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.evaluate import unpacked
 from fedsched.federation import Federation
 from fedsched.metrics import NAMES
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.search.clock import Clock
 from fedsched.search.driver import INTERRUPTED, drive
-from fedsched.search.genome import unpacked
 from fedsched.search.islands import Archipelago
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem

@@ -116,7 +116,7 @@ def test_a_search_problem_travels_packed(jobs: fs.Workload) -> None:
     rows = problem.random_rows(5, np.random.default_rng(1))
     assert np.array_equal(again.metrics(rows), problem.metrics(rows), equal_nan=True)
     assert not any(
-        array.flags.writeable for array in (*again.problem[:9], *again.problem.groups, *again.space.measured)
+        array.flags.writeable for array in (*again.problem[:9], *again.problem.groups, *again.space.common.measured)
     )
     assert again.anew().problem.submit is again.problem.submit
     assert again.schedule(rows[0]) == problem.schedule(rows[0])

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.codes import Dispatch, Status
-from fedsched.engine.loop import evaluate
-from fedsched.engine.pack import new_state
+from fedsched.engine.codes import Dispatch
+from fedsched.engine.evaluate import Common, Layout, evaluate_rows, nothing_runs
+from fedsched.engine.pack import measured_of, new_state
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import needs_of
 from fedsched.engine.simulation import running_without_end, without_end
@@ -38,8 +38,12 @@ class Evaluator:
         self.threads = max(1, threads)
         self._users = int(problem.user.max()) + 1 if users else 0
         self._spaces: dict[Needs, list[tuple[State, Floats]]] = {}
-        shared = np.arange(jobs)
-        self._common = plan_in_order(shared, np.zeros((1, problem.groups.nodes.size), dtype=np.int64), cap_row=shared)
+        self._layout = Layout(jobs, problem.groups.nodes.size)
+        self._common = Common(
+            shared=plan_in_order(np.arange(jobs), self.default_caps()),
+            running=nothing_runs(problem.groups.nodes.size),
+            measured=measured_of(problem),
+        )
 
     def _workspaces(self, needs: Needs) -> list[tuple[State, Floats]]:
         # A workspace with room for more than a rule needs serves it too, but slower: it keeps more up to date.
@@ -76,31 +80,26 @@ class Evaluator:
         dispatch, placement
             One rule for all candidates, or one each.
         """
-        orders = _own(orders)
+        orders = np.asarray(orders, dtype=np.int64)
         candidates, jobs = orders.shape
-        if jobs != self.problem.submit.size or not _permutations(orders):
-            raise ValueError(f"orders: each row must hold the jobs 0..{self.problem.submit.size - 1} exactly once.")
-        if caps is None:
-            caps = np.repeat(self.default_caps()[None], candidates, axis=0)
-        caps = _own(caps)
-        if caps.shape != (candidates, jobs, self.problem.groups.nodes.size):
-            raise ValueError(f"caps: shape {caps.shape} must be (candidates, jobs, groups).")
-        rules = _own(np.broadcast_to(dispatch, candidates))
-        places = _own(np.broadcast_to(placement, candidates))
+        if jobs != self._layout.jobs or not _permutations(orders):
+            raise ValueError(f"orders: each row must hold the jobs 0..{self._layout.jobs - 1} exactly once.")
+        table = np.broadcast_to(self.default_caps(), (candidates, jobs, self._layout.groups)) if caps is None else caps
+        table = np.asarray(table, dtype=np.int64)
+        if table.shape != (candidates, jobs, self._layout.groups):
+            raise ValueError(f"caps: shape {table.shape} must be (candidates, jobs, groups).")
+        rules = np.stack([np.broadcast_to(rule, candidates) for rule in (dispatch, placement)], axis=1)
+        plans = self._layout.pack(orders, table, rules)
         rows = np.full((candidates, len(Column)), np.nan)
-        spaces = self._workspaces(needs_of(*np.unique(rules).tolist()))
+        spaces = self._workspaces(needs_of(*np.unique(rules[:, 0]).tolist()))
 
         def work(thread: int, first: int, last: int) -> None:
             state, user_sums = spaces[thread]
-            status = evaluate(
-                self.problem, self._common, orders, caps, rules, places, state, user_sums, rows, first, last
-            )
-            if status != Status.DONE:
+            failed = evaluate_rows(self.problem, self._common, plans, state, user_sums, rows, first, last)
+            if failed >= 0:
                 if (endless := running_without_end(self.problem, state)) >= 0:
                     raise InfeasibleError(f"Row {endless}: {without_end(self.problem, endless)}")
-                raise InfeasibleError(
-                    f"A candidate among {first}..{last - 1} has a job that its caps and placement never let start."
-                )
+                raise InfeasibleError(f"Candidate {failed} has a job that its caps and placement never let start.")
 
         in_slices(work, candidates, jobs=jobs, threads=self.threads)
         return rows
@@ -127,12 +126,6 @@ def in_slices(work: Callable[[int, int, int], None], plans: int, *, jobs: int, t
 def plans_in_a_slice(jobs: int) -> int:
     """Return how many plans of so many jobs a kernel evaluates before it lets Python look at Ctrl-C."""
     return max(1, SLICE // max(jobs, 1))
-
-
-def _own(values: ArrayLike) -> NDArray[np.int64]:
-    # Contiguous, int64 and writable: the one type that the kernel is compiled for.
-    array = np.ascontiguousarray(values, dtype=np.int64)
-    return array if array.flags.writeable else array.copy()
 
 
 def _permutations(orders: NDArray[np.int64]) -> bool:

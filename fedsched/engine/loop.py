@@ -15,14 +15,12 @@ from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.conservative import plan_the_queue
 from fedsched.engine.dispatch import start_all_that_fit, start_from_head, start_per_cluster
 from fedsched.engine.events import next_time, take_events
-from fedsched.engine.meters import loss_of_capacity
 from fedsched.engine.placement import place, shortest_duration, slowest
 from fedsched.engine.rules import needs_ends
 from fedsched.engine.running import enter, release_pending, update_rates
-from fedsched.metrics import Measured, fill_row
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.engine.arrays import Problem, State
 
 
 @kernel
@@ -109,64 +107,6 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
         _dispatch(problem, plan, state)
         update_rates(problem, state)
     return Status.DONE if counter[Counter.FINISHED] == jobs else Status.MORE
-
-
-@kernel
-def evaluate(
-    problem: Problem,
-    plan: Plan,
-    orders: Ints,
-    caps: Ints,
-    dispatch: Ints,
-    placement: Ints,
-    state: State,
-    user_sums: Floats,
-    rows: Floats,
-    first: int,
-    last: int,
-) -> int:
-    """Fill the metric rows of candidates first..last: the batch entry. Return a Status.
-
-    A candidate has an order, caps, a dispatch and a placement rule of its own; `plan` holds what they share
-    (keys FIXED, each job's own row of caps).
-    """
-    measured = Measured(
-        problem.submit,
-        problem.tasks,
-        problem.user,
-        problem.groups.nodes,
-        problem.groups.cluster,
-        problem.groups.busy_watts,
-        problem.groups.idle_watts,
-    )
-    for c in range(first, last):
-        candidate = Plan(
-            orders[c],
-            plan.order_key,
-            orders[c],
-            plan.backfill_key,
-            plan.separate_backfill,
-            caps[c],
-            plan.cap_row,
-            dispatch[c],
-            placement[c],
-        )
-        begin(problem, candidate, state)
-        status = run(problem, candidate, state, np.iinfo(np.int64).max, np.inf)
-        if status != Status.DONE:
-            return status
-        fill_row(
-            measured,
-            problem.t0,
-            state.start,
-            state.finish,
-            state.counts,
-            state.clock[Clock.SATURATED_SECONDS],
-            loss_of_capacity(problem, state),
-            user_sums,
-            rows[c],
-        )
-    return Status.DONE
 
 
 @kernel

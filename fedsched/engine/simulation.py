@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
+    from fedsched.engine.evaluate import Running
     from fedsched.federation import Federation
     from fedsched.reading import Reading
-    from fedsched.search.genome import Running
     from fedsched.workload import Workload
 
 OF_STATE = ("start", "finish", "planned_end", "counts")  # what a running job has in a State, and

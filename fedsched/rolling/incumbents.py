@@ -75,7 +75,7 @@ def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> It
 
 def _easy(instant: Instant, spaces: Workspaces, order: Ints, backfill: Ints, placement: int) -> State:
     # EASY as the simulator knows it: the head by one order, backfilling by another.
-    problem, running = instant.problem, instant.space.running
+    problem, running = instant.problem, instant.space.common.running
     state = spaces.of(problem, separate_backfill=True)
     set_running(state, problem.running, running)
     plan = plan_in_order(

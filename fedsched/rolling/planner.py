@@ -10,11 +10,11 @@ import numpy as np
 from fedsched.draws import begin_stream
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
+from fedsched.engine.evaluate import unpacked
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
 from fedsched.rolling.instant import Instant, Workspaces, placements_for_all
 from fedsched.search.driver import INTERRUPTED, drive
-from fedsched.search.genome import unpacked
 from fedsched.search.methods import method_named
 from fedsched.search.objectives import Objectives
 from fedsched.search.run import Run

@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.compiled import inlined, kernel, part
 from fedsched.draws import uniform
 from fedsched.engine.codes import Status
-from fedsched.search.genome import evaluate_row
+from fedsched.engine.evaluate import evaluate_row
 from fedsched.search.operators import move
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def descend(
         for x in range(current.size):
             trial[x] = current[x]
         move(problem, space, trial, walker.ends, walker.stream, state)
-        if evaluate_row(problem, space, trial, state, user_sums, metrics) != Status.DONE:
+        if evaluate_row(problem, space.common, trial, state, user_sums, metrics) != Status.DONE:
             return Status.STUCK
         new = scalar(goal, metrics)
         pocket(goal, walker, metrics, trial)

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.engine.batch import in_slices
 from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.evaluate import Common, Layout, Running, evaluate_rows, nothing_runs
 from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import frozen, measured_of, new_state
 from fedsched.engine.plans import plan_in_order
@@ -16,7 +17,7 @@ from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.errors import InfeasibleError
 from fedsched.metrics import Column
-from fedsched.search.genome import Layout, Running, Space, decode_weights, evaluate_rows, repair
+from fedsched.search.genome import Space, decode_weights, repair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,14 +71,16 @@ class PackedProblem:
         self.ids = ids
         self.layout = Layout(*limits.shape)
         self.space = Space(
-            shared=plan_in_order(np.arange(len(limits)), limits, dispatch=dispatches[0]),
-            running=_running_rows(running, self.layout.groups),
+            common=Common(
+                shared=plan_in_order(np.arange(len(limits)), limits, dispatch=dispatches[0]),
+                running=_running_rows(running, self.layout.groups),
+                measured=measured_of(problem),
+            ),
             limits=limits,
             nodes=np.array(problem.groups.nodes),
             no_load=np.zeros(problem.groups.uplink.size),
             placements=placements,
             dispatches=np.array(dispatches, dtype=np.int64),
-            measured=measured_of(problem),
         )
         self.threads = threads
         self._states = list(states)
@@ -104,7 +107,8 @@ class PackedProblem:
         self.__dict__.update(state)
         # Arrays that have travelled can be written, and kernels know one type.
         self.problem = frozen(self.problem)
-        self.space = self.space._replace(measured=measured_of(self.problem))
+        common = self.space.common._replace(measured=measured_of(self.problem))
+        self.space = self.space._replace(common=common)
 
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
@@ -115,9 +119,10 @@ class PackedProblem:
         states = self.states
 
         def work(thread: int, first: int, last: int) -> None:
-            failed = evaluate_rows(self.problem, self.space, rows, states[thread], self.no_users, metrics, first, last)
+            state, common = states[thread], self.space.common
+            failed = evaluate_rows(self.problem, common, rows, state, self.no_users, metrics, first, last)
             if failed >= 0:
-                if (endless := running_without_end(self.problem, states[thread])) >= 0:
+                if (endless := running_without_end(self.problem, state)) >= 0:
                     raise InfeasibleError(f"Job {self.ids[endless]}: {without_end(self.problem, endless)}")
                 raise InfeasibleError(f"Plan {failed} has a job that its caps and placement never let start.")
 
@@ -212,6 +217,5 @@ def usable_placements(problem: Problem, plan: Plan) -> Ints:
 
 def _running_rows(running: RunningJobs | None, groups: int) -> Running:
     if running is None:
-        none = np.zeros(0)
-        return Running(none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
+        return nothing_runs(groups)
     return Running(*(np.array(getattr(running, name)) for name in Running._fields))

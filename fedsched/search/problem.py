@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Placement
+from fedsched.engine.evaluate import unpacked
 from fedsched.engine.pack import caps_table, pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.policies import Rules, policy_named
 from fedsched.reading import CLAIRVOYANT, SUBMITS, Read, Reading
-from fedsched.search.genome import unpacked
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
 from fedsched.simulate import begun, prepare, to_the_end
 from fedsched.values import whole

@@ -80,7 +80,7 @@ def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
     for i in range(packed.running.size):
         for g in range(counts.size):
             of_group = free[begin[g] : begin[g + 1]]
-            of_group[: problem.space.running.counts[i, g]] = problem.space.running.planned_end[i]
+            of_group[: problem.space.common.running.counts[i, g]] = problem.space.common.running.planned_end[i]
             of_group.sort()
     caps, start = np.zeros_like(limits), np.zeros(len(limits))
     head = np.zeros_like(counts)

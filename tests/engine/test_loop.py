@@ -9,7 +9,6 @@ from plain import begun, clusters, jobs, plain
 import fedsched as fs
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime, Status
-from fedsched.metrics import Column
 
 loop = plain("fedsched.engine.loop")
 FOUR = fs.Federation.homogeneous(4)
@@ -93,16 +92,3 @@ def test_the_first_job_that_fits_nowhere() -> None:
     state.free[:] = 0
     assert loop.first_unplaceable(problem, plan, state) == -1
     assert loop.first_unplaceable(problem, single, state) == 2
-
-
-def test_the_batch_entry_measures_each_candidate() -> None:
-    """Two orders of two jobs that exclude each other: the same makespan, another flow, in rows of their own."""
-    problem, plan, state = begun(jobs([4, 4], [3.0, 5.0]), FOUR, dispatch="greedy")
-    orders, caps = np.array([[0, 1], [1, 0], [0, 1]]), np.full((3, 2, 1), 4)
-    rows = np.full((3, len(Column)), np.nan)
-    one, zero = np.ones(3, dtype=int), np.zeros(3, dtype=int)
-    common = plan._replace(cap_row=np.array([0, 1]))
-    assert loop.evaluate(problem, common, orders, caps, one, zero, state, np.zeros((0, 2)), rows, 0, 2) == Status.DONE
-    assert rows[:2, Column.MAKESPAN].tolist() == [8.0, 8.0]
-    assert rows[:2, Column.FLOW].tolist() == [3.0 + 8.0, 5.0 + 8.0]
-    assert np.isnan(rows[2]).all()

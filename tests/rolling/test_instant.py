@@ -12,11 +12,11 @@ from rolling_cases import Watching, crowd, unlike
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.evaluate import unpacked
 from fedsched.metrics import Column
 from fedsched.rolling import Rolling
 from fedsched.rolling.incumbents import incumbents
 from fedsched.rolling.instant import OVERRUN_SECONDS, Instant, Workspaces, placements_for_all
-from fedsched.search.genome import unpacked
 from fedsched.search.objectives import Objectives
 from fedsched.simulate import prepare, simulate
 
@@ -47,7 +47,7 @@ def as_simulated(run: Simulation, instant: Instant, policy: fs.Rules, caps: np.n
     """Return what the simulator makes of the instant, everybody taking as long as estimated."""
     estimate = run.workload.estimate[instant.jobs]
     part = replace(run.workload.take(instant.jobs), runtime=estimate)
-    running = instant.space.running
+    running = instant.space.common.running
     state = replace(
         run.running(),
         rows=np.array(instant.problem.running),
@@ -156,7 +156,7 @@ def test_late_jobs_are_expected_to_go_on(estimate: int, end: float) -> None:
 
     def look(run: Simulation, instant: Instant) -> None:
         if run.time == 320:
-            ends.extend(instant.space.running.finish.tolist())
+            ends.extend(instant.space.common.running.finish.tolist())
 
     assert instants(workload, EIGHT, look) > 0
     assert ends == [end]

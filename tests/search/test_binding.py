@@ -22,8 +22,8 @@ def plainly_bound(problem: SearchProblem, order: list[int]) -> tuple[list[int], 
         clusters.setdefault(int(packed.groups.cluster[g]), []).append(g)
     free = [[float(packed.t0)] * count for count in problem.space.nodes.tolist()]
     for i in range(packed.running.size):
-        for g, busy in enumerate(problem.space.running.counts[i].tolist()):
-            until = float(problem.space.running.planned_end[i])
+        for g, busy in enumerate(problem.space.common.running.counts[i].tolist()):
+            until = float(problem.space.common.running.planned_end[i])
             free[g] = sorted([until] * busy + free[g][busy:])
     caps, starts = [[0] * len(row) for row in limits], [0.0] * len(limits)
     for j in order:

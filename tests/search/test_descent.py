@@ -85,7 +85,7 @@ class Trials:
     def go(self, aim, who, trials: int | None = None) -> int:
         """Walk on by so many trials, by default by all that are left."""
         count = len(self.values) - self.done if trials is None else trials
-        return descent.descend(None, None, aim, who, self.state, None, np.zeros(3), count)
+        return descent.descend(None, SimpleNamespace(common=None), aim, who, self.state, None, np.zeros(3), count)
 
 
 # ---- the one value --------------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from interpreted import tries
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.evaluate import unpacked
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.metrics import Column
-from fedsched.search.genome import unpacked
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.simulate import prepare

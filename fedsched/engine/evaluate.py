@@ -1,0 +1,171 @@
+"""The evaluation of plans, one after the other: what users, searches, benchmarks and tests run.
+
+A plan is one row of whole numbers, `order (n) | caps (n × groups) | dispatch | placement`: selecting or copying a plan
+is copying a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.compiled import inlined, kernel, part
+from fedsched.engine.arrays import Clock, Plan
+from fedsched.engine.codes import Status
+from fedsched.engine.loop import begin, run
+from fedsched.engine.meters import loss_of_capacity
+from fedsched.metrics import Measured, fill_row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays import Floats, Ints, Problem, State
+
+RULES = 2  # numbers at the end of a row: dispatch, placement
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the parts of a row lie."""
+
+    jobs: int
+    groups: int
+
+    @property
+    def length(self) -> int:
+        """Return how many numbers a row has."""
+        return self.jobs * (1 + self.groups) + RULES
+
+    @property
+    def keys_length(self) -> int:
+        """Return how many numbers a genome of keys has: one a job, one a job and group."""
+        return self.jobs * (1 + self.groups)
+
+    def orders(self, rows: Ints) -> Ints:
+        """Return the queue orders of some rows, as a view."""
+        return rows[:, : self.jobs]
+
+    def caps(self, rows: Ints) -> Ints:
+        """Return the caps of some rows, rows × jobs × groups, as a view."""
+        return rows[:, self.jobs : self.jobs * (1 + self.groups)].reshape(len(rows), self.jobs, self.groups)
+
+    def rules(self, rows: Ints) -> Ints:
+        """Return dispatch and placement of some rows, as a view."""
+        return rows[:, -RULES:]
+
+    def pack(self, orders: Ints, caps: Ints, rules: Ints) -> Ints:
+        """Return rows made of their parts."""
+        return np.concatenate([orders, caps.reshape(len(orders), -1), rules], axis=1, dtype=np.int64)
+
+
+def unpacked(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int, int]:
+    """Return a row's queue order, caps, dispatch and placement, as copies."""
+    rows = row[None]
+    dispatch, placement = layout.rules(rows)[0].tolist()
+    return layout.orders(rows)[0].copy(), layout.caps(rows)[0].copy(), dispatch, placement
+
+
+class Running(NamedTuple):
+    """The jobs that run at t0 already, aligned with `Problem.running`: what each evaluation starts from."""
+
+    start: Floats
+    finish: Floats
+    planned_end: Floats
+    tc: Floats
+    work_left: Floats
+    estimate_left: Floats
+    since: Floats
+    counts: Ints
+
+
+class Common(NamedTuple):
+    """What the plans of a problem have in common."""
+
+    shared: Plan  # all of a Plan that no row says
+    running: Running
+    measured: Measured
+
+
+def nothing_runs(groups: int) -> Running:
+    """Return that no job runs at t0, on so many groups."""
+    none = np.zeros(0)
+    return Running(none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
+
+
+@inlined
+def plan_of(shared: Plan, jobs: int, groups: int, row: Ints) -> Plan:
+    """Return the row as the engine's Plan: views, no copies."""
+    order = row[:jobs]
+    end = jobs * (1 + groups)
+    caps = row[jobs:end].reshape((jobs, groups))
+    return Plan(
+        order,
+        shared.order_key,
+        order,
+        shared.backfill_key,
+        shared.separate_backfill,
+        caps,
+        shared.cap_row,
+        row[end],
+        row[end + 1],
+    )
+
+
+@part
+def _restore(problem: Problem, running: Running, state: State) -> None:
+    # A run changes the running jobs' rows; the next one needs them as they were.
+    rates = state.rates
+    for i in range(problem.running.size):
+        j = problem.running[i]
+        state.start[j] = running.start[i]
+        state.finish[j] = running.finish[i]
+        state.planned_end[j] = running.planned_end[i]
+        rates.tc[j] = running.tc[i]
+        rates.work_left[j] = running.work_left[i]
+        rates.estimate_left[j] = running.estimate_left[i]
+        rates.since[j] = running.since[i]
+        for g in range(state.free.size):
+            state.counts[j, g] = running.counts[i, g]
+
+
+@part
+def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user_sums: Floats, metrics: Floats) -> int:
+    """Simulate the plan and fill its metric row; return a Status."""
+    if problem.running.size > 0:
+        _restore(problem, common.running, state)
+    groups = problem.groups.nodes.size
+    plan = plan_of(common.shared, (row.size - RULES) // (1 + groups), groups, row)
+    begin(problem, plan, state)
+    status = run(problem, plan, state, np.iinfo(np.int64).max, np.inf)
+    fill_row(
+        common.measured,
+        problem.t0,
+        state.start,
+        state.finish,
+        state.counts,
+        state.clock[Clock.SATURATED_SECONDS],
+        loss_of_capacity(problem, state),
+        user_sums,
+        metrics,
+    )
+    return status
+
+
+@kernel
+def evaluate_rows(
+    problem: Problem,
+    common: Common,
+    rows: Ints,
+    state: State,
+    user_sums: Floats,
+    metrics: Floats,
+    first: int,
+    last: int,
+) -> int:
+    """Fill the metric rows of rows first..last; return the first row that no simulation could end, or -1."""
+    for c in range(first, last):
+        if evaluate_row(problem, common, rows[c], state, user_sums, metrics[c]) != Status.DONE:
+            return c
+    return -1
