@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 import types
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -86,6 +87,7 @@ def _is(value: object, kind: Any) -> bool:
             if not isinstance(value, list):
                 return False
             return all(_is(one, inner[0]) for one in value) and (inner[-1] is ... or len(value) == len(inner))
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is float:  # a whole number counts as one as far as floats reach
+        whole_one = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        return isinstance(value, float) or whole_one
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

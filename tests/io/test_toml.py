@@ -89,6 +89,7 @@ def test_what_a_file_may_leave_out(tmp_path: Path) -> None:
         ("speed = 2", "speed = -1", r"speed=-1\.0 must be finite and above 0"),
         ("speed = 2", "speed = nan", "speed=nan must be finite"),
         ("speed = 2", "speed = '2'", "cluster 1, group 1: speed='2' must be a number"),
+        ("speed = 2", f"speed = 1{'0' * 400}", "speed=10+….* must be a number"),
         ("speed = 2", "speed = true", "speed=True must be a number"),
         ("speed = 2", "idle_watts = 200", r"idle_watts=200\.0 must lie between 0 and busy_watts=135\.0"),
         ("count = 4", "count = 4.0", r"count=4\.0 must be a whole number"),
