@@ -14,7 +14,7 @@ import fedsched as fs
 from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.pack import pack
-from fedsched.reading import Reading
+from fedsched.model.reading import Reading
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import naive

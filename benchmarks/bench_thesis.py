@@ -16,7 +16,7 @@ from instances import hungry_federation, thesis_packages
 from measuring import arguments, record
 
 import fedsched as fs
-from fedsched.baselines import baseline_schedules
+from fedsched.optimize.baselines import baseline_schedules
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.simulate import POLICIES

@@ -19,10 +19,10 @@ from instances import all_logs, package_for
 from measuring import ROOT, record
 
 import fedsched as fs
-from fedsched.baselines import BASELINES, DEAR_BASELINES
 from fedsched.compare import Budget, Comparison, Instance, Outcome, compare
 from fedsched.comparison.statistics import critical_difference
 from fedsched.errors import TooFewRunsError
+from fedsched.optimize.baselines import BASELINES, DEAR_BASELINES
 from fedsched.search.methods import METHODS
 
 if TYPE_CHECKING:

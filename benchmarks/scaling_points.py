@@ -20,7 +20,7 @@ from fedsched.compare import Budget, Comparison, Instance, RunRecord, compare
 from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.pack import pack
-from fedsched.reading import CLAIRVOYANT
+from fedsched.model.reading import CLAIRVOYANT
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:

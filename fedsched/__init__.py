@@ -17,46 +17,46 @@ if TYPE_CHECKING:
     from fedsched.compare import Budget as Budget
     from fedsched.compare import Instance as Instance
     from fedsched.compare import compare as compare
-    from fedsched.federation import Cluster as Cluster
-    from fedsched.federation import Federation as Federation
-    from fedsched.federation import NodeGroup as NodeGroup
-    from fedsched.federation import Pool as Pool
     from fedsched.io import read as read
     from fedsched.io import read_federation as read_federation
     from fedsched.io import write as write
+    from fedsched.model.federation import Cluster as Cluster
+    from fedsched.model.federation import Federation as Federation
+    from fedsched.model.federation import NodeGroup as NodeGroup
+    from fedsched.model.federation import Pool as Pool
+    from fedsched.model.reading import Reading as Reading
+    from fedsched.model.schedule import Schedule as Schedule
+    from fedsched.model.workload import Job as Job
+    from fedsched.model.workload import Workload as Workload
     from fedsched.optimize import optimize as optimize
     from fedsched.policies import ListHeuristic as ListHeuristic
     from fedsched.policies import Policy as Policy
     from fedsched.policies import Rules as Rules
-    from fedsched.reading import Reading as Reading
     from fedsched.result import Result as Result
     from fedsched.rolling import Rolling as Rolling
     from fedsched.scenario import Scenario as Scenario
-    from fedsched.schedule import Schedule as Schedule
     from fedsched.simulate import simulate as simulate
-    from fedsched.workload import Job as Job
-    from fedsched.workload import Workload as Workload
 
 __version__ = "0.1.0"
 
 # Public name -> the module that holds it, imported when the name is first used; None: the name is a module itself.
 _HOME: dict[str, str | None] = {
     "Budget": "compare",
-    "Cluster": "federation",
-    "Federation": "federation",
+    "Cluster": "model.federation",
+    "Federation": "model.federation",
     "Instance": "compare",
-    "Job": "workload",
+    "Job": "model.workload",
     "ListHeuristic": "policies",
-    "NodeGroup": "federation",
+    "NodeGroup": "model.federation",
     "Policy": "policies",
-    "Pool": "federation",
-    "Reading": "reading",
+    "Pool": "model.federation",
+    "Reading": "model.reading",
     "Result": "result",
     "Rolling": "rolling",
     "Rules": "policies",
     "Scenario": "scenario",
-    "Schedule": "schedule",
-    "Workload": "workload",
+    "Schedule": "model.schedule",
+    "Workload": "model.workload",
     "bounds": None,
     "compare": "compare",
     "errors": None,

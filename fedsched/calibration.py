@@ -12,9 +12,9 @@ from fedsched.generate.communication import communication
 from fedsched.simulate import simulate
 
 if TYPE_CHECKING:
-    from fedsched.federation import Federation
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
 
 
 def calibrate_bandwidth(

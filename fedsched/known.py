@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedsched.errors import FieldError, ScheduleError
-from fedsched.federation import Federation
-from fedsched.reading import USUAL, Reading
-from fedsched.workload import Workload
+from fedsched.model.federation import Federation
+from fedsched.model.reading import USUAL, Reading
+from fedsched.model.workload import Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 Size = Literal["allocated", "requested"]
 Progress = Callable[[int, int], None]

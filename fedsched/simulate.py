@@ -9,8 +9,8 @@ from fedsched.engine.pack import checked_caps, pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import RunningJobs, Simulation, start_of
 from fedsched.errors import TraceError
+from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
-from fedsched.reading import USUAL, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays import Problem
-    from fedsched.federation import Federation
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
 
 __all__ = [
     "POLICIES", "ListHeuristic", "OnlinePolicy", "Policy", "Reading", "Rules", "RunningJobs", "prepare", "simulate",

@@ -16,7 +16,7 @@ from fedsched.engine.codes import SameTime, Saturation
 from fedsched.engine.pack import new_state, pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.rules import needs_of
-from fedsched.reading import Reading
+from fedsched.model.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

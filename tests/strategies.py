@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 SPEEDS = (1.0, 2.0, 0.5, 1.5, 3.0, 0.7)
 UPLINKS = (math.inf, 0.3, 1.0, 2.5, 10.0)
@@ -288,8 +288,8 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     """Return the package's workload and federation for naive jobs, and the caps as an int64 array [n, G]."""
     import numpy as np
 
-    from fedsched.federation import Cluster, Federation, NodeGroup, Pool
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
+    from fedsched.model.workload import Workload
 
     names = tuple(f"C{k + 1}" for k in range(len(machine.uplinks)))
     clusters = []

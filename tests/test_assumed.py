@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import fedsched as fs
-from fedsched.assumed import WATTS_MARK, are_assumed, assumptions, marked
 from fedsched.io import read_federation
+from fedsched.model.assumed import WATTS_MARK, are_assumed, assumptions, marked
 from fedsched.result import Result
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ def test_the_hash_is_the_published_one() -> None:
 
 def test_cleaning_keeps_what_the_known_schedules_keep() -> None:
     """Tests that sizes come from the field asked for, requests are raised, and jobs are sorted, rebased, renumbered."""
-    from fedsched.log import LogColumns
+    from fedsched.model.log import LogColumns
 
     jobs = fs.Workload(
         submit=[70, 50, 60, 50], tasks=[4, 2, 9, 1], runtime=[10, 20, 30, 40], id=[9, 8, 5, 3],

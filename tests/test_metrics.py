@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from plain import plain
 
-from fedsched.metrics import METRICS, NAMES, Column, Metrics
+from fedsched.model.metrics import METRICS, NAMES, Column, Metrics
 
-metrics = plain("fedsched.metrics")
+metrics = plain("fedsched.model.metrics")
 MEASURED = metrics.Measured(
     submit=np.array([0.0, 10.0, 20.0]),
     tasks=np.array([2, 1, 3]),

@@ -14,7 +14,7 @@ import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError, OutputError
 from fedsched.generate import lublin
 from fedsched.io.sacct_demands import licences_in
-from fedsched.pools import PoolNeeds
+from fedsched.model.pools import PoolNeeds
 from fedsched.result import Result
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.bounds import lower_bounds
-from fedsched.reading import CLAIRVOYANT, UNRECORDED, USUAL, Reading
+from fedsched.model.reading import CLAIRVOYANT, UNRECORDED, USUAL, Reading
 from fedsched.search import Objectives, SearchProblem
 from fedsched.simulate import prepare
 

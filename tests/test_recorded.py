@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.log import LogColumns
-from fedsched.metrics import BOUND_SECONDS
-from fedsched.recorded import BOUND_SECONDS as SAME_SECONDS
-from fedsched.recorded import of_some, recorded, simulated_beside
+from fedsched.model.log import LogColumns
+from fedsched.model.metrics import BOUND_SECONDS
+from fedsched.model.recorded import BOUND_SECONDS as SAME_SECONDS
+from fedsched.model.recorded import of_some, recorded, simulated_beside
 from fedsched.result import Result
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 import fedsched as fs
 from fedsched.cli import describe
 from fedsched.errors import ConfigError, FieldError
-from fedsched.reading import Reading
+from fedsched.model.reading import Reading
 from fedsched.scenario import Log, Machine, Made, PolicyChoice, Scenario
 
 if TYPE_CHECKING:

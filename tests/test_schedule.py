@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.reading import Reading
+from fedsched.model.reading import Reading
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,19 +23,19 @@ from fedsched.comparison.record import Comparison, RunRecord
 from fedsched.comparison.statistics import Pair, Pairs
 from fedsched.comparison.table import Row, Table
 from fedsched.errors import FedschedError, FieldError, TraceError
-from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
 from fedsched.io.fetch import Fetched
+from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.pools import PoolNeeds
+from fedsched.model.schedule import Schedule
+from fedsched.model.workload import Workload
 from fedsched.plot import attainment, convergence, cycle, gantt, load, pareto, profile, ranks, saving, style, surface
 from fedsched.plot import result as result_plots
 from fedsched.policies import Rules
-from fedsched.pools import PoolNeeds
 from fedsched.report import of_schedules, write
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
-from fedsched.schedule import Schedule
 from fedsched.search.run import Moment
-from fedsched.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import fedsched as fs
 from fedsched.io.sacct import read_sacct
+from fedsched.model.unmodelled import CPUS_AS_NODES, sentence, unmodelled
 from fedsched.result import Result
-from fedsched.unmodelled import CPUS_AS_NODES, sentence, unmodelled
 
 if TYPE_CHECKING:
     from pathlib import Path

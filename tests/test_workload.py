@@ -12,7 +12,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import OutputError, TraceError, UnknownNameError
-from fedsched.log import CleaningReport, LogColumns
+from fedsched.model.log import CleaningReport, LogColumns
 
 if TYPE_CHECKING:
     from pathlib import Path

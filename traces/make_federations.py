@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from fedsched import Cluster, Federation, NodeGroup
 from fedsched.assumed import Assumed
+
+from fedsched import Cluster, Federation, NodeGroup
 
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parent / "fedsched" / "data" / "federations"

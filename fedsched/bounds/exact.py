@@ -16,7 +16,7 @@ from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
-from fedsched.reading import CLAIRVOYANT, Reading
+from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
 from fedsched.values import is_number, origin, whole
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.bounds.relaxation import Floats, Ints, Relaxation
-    from fedsched.federation import Federation
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
 
 OBJECTIVES = ("makespan", "energy", "weighted")
 LARGEST_SEED = 2**31 - 1  # that CP-SAT takes

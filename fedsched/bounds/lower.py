@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.assumed import WATTS_MARK
 from fedsched.bounds import closed
 from fedsched.bounds.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down
 from fedsched.bounds.trivial import is_telling
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import TraceError, unknown_name
-from fedsched.reading import CLAIRVOYANT, Reading
+from fedsched.model.assumed import WATTS_MARK
+from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
 from fedsched.values import origin, whole
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from fedsched.bounds.linear import Solved
     from fedsched.bounds.relaxation import Floats
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 METHODS = ("auto", "lp", "lagrangian", "closed")
 LP_JOBS = 1000  # above, `auto` takes the Lagrangian over classes
@@ -195,7 +195,7 @@ class LowerBounds:
 
     def of(self, metric: str) -> float:
         """Return the bound on a column of the metric row; NaN where none is known."""
-        from fedsched.metrics import NAMES
+        from fedsched.model.metrics import NAMES
 
         if metric not in NAMES:
             raise unknown_name("metric", metric, NAMES)

@@ -13,7 +13,7 @@ from fedsched.bounds.integers import TimeUnit, time_unit
 
 if TYPE_CHECKING:
     from fedsched.bounds.relaxation import Ints, Relaxation
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 MANY = 40  # ways to spread a job over the classes; where there are more, counts are variables of the model
 ENERGY_STEPS = 1 << 46

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.reading import CLAIRVOYANT
+from fedsched.model.reading import CLAIRVOYANT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.bounds.relaxation import Ints, Relaxation
-    from fedsched.federation import Federation
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
 
 
 def realised(
     workload: Workload, federation: Federation, relaxation: Relaxation, starts: Ints, class_counts: Ints
 ) -> Schedule:
     """Return the schedule in which the jobs start in this order, each on its nodes as soon as they are free."""
+    from fedsched.model.schedule import Schedule
     from fedsched.policies import Rules
-    from fedsched.schedule import Schedule
     from fedsched.simulate import simulate
 
     order = np.argsort(starts, kind="stable")

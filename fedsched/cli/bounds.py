@@ -15,12 +15,12 @@ from fedsched.cli.shared import (
     say,
     stopwatch,
 )
-from fedsched.reading import CLAIRVOYANT, in_words
+from fedsched.model.reading import CLAIRVOYANT, in_words
 from fedsched.text import counted
 
 if TYPE_CHECKING:
     from fedsched.bounds import LowerBounds
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
 
 
 def command(
@@ -91,15 +91,15 @@ def command(
 def _telling(bounds: LowerBounds) -> dict[str, float]:
     """Return the bounds that say something: above what every schedule meets by definition."""
     from fedsched.bounds.trivial import is_telling
-    from fedsched.metrics import NAMES
+    from fedsched.model.metrics import NAMES
 
     return {name: bounds.of(name) for name in NAMES if is_telling(name, bounds.of(name))}
 
 
 def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -> None:
-    from fedsched.assumed import marked
     from fedsched.bounds.lower import METHOD_NAMES
-    from fedsched.metrics import METRICS
+    from fedsched.model.assumed import marked
+    from fedsched.model.metrics import METRICS
 
     telling = _telling(bounds)
     rows = [

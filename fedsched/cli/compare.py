@@ -23,7 +23,7 @@ from fedsched.cli.shared import (
     say,
     written,
 )
-from fedsched.reading import CLAIRVOYANT
+from fedsched.model.reading import CLAIRVOYANT
 from fedsched.text import counted
 
 if TYPE_CHECKING:

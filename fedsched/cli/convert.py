@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from fedsched.assumed import assumptions
 from fedsched.cli import groups, options
 from fedsched.cli.shared import (
     NotTakenError,
@@ -31,10 +30,11 @@ from fedsched.io import (
 from fedsched.io.atomic import check_writable, is_stdout
 from fedsched.io.examples import example_file, federation_file, names_shipped
 from fedsched.io.files import STDIN
+from fedsched.model.assumed import assumptions
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 WRITTEN = ("swf", "csv", "batsim")
 ALL_FORMATS = {*FORMATS.values(), *FEDERATION_FORMATS.values()}
@@ -93,7 +93,7 @@ def command(
     fedsched convert made.swf.gz made.csv
     fedsched convert sample sample.json
     """
-    from fedsched.unmodelled import sentence
+    from fedsched.model.unmodelled import sentence
 
     piped = is_stdout(target)
     if piped and json:
@@ -220,7 +220,7 @@ def _within(workload: Workload, nodes: int | None) -> Workload:
     """Return the jobs that are no wider than the machine, with the count of the others that logs are read with."""
     if nodes is None or (workload.tasks <= nodes).all():
         return workload
-    from fedsched.log import CleaningReport
+    from fedsched.model.log import CleaningReport
 
     kept = workload.filter(workload.tasks <= nodes)
     if not len(kept):
@@ -238,7 +238,7 @@ def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
         return workload, lost + ["the header"] * bool(workload.header)
     import numpy as np
 
-    from fedsched.log import LOG_COLUMNS, UNKNOWN, LogColumns
+    from fedsched.model.log import LOG_COLUMNS, UNKNOWN, LogColumns
 
     lost, kept = [], workload
     if workload.log is not None and (workload.log.demands > 0).any():

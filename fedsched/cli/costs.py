@@ -11,7 +11,7 @@ from fedsched.text import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Run:
 
 def print_costs(run: Run) -> None:
     """Print what is in the log, and a table of the metrics with their meanings."""
-    from fedsched.assumed import marked
-    from fedsched.metrics import METRICS
-    from fedsched.recorded import of_some
+    from fedsched.model.assumed import marked
+    from fedsched.model.metrics import METRICS
+    from fedsched.model.recorded import of_some
 
     schedule, values, log = run.schedule, run.values, run.recorded
     rows = [
@@ -80,9 +80,9 @@ def print_costs(run: Run) -> None:
 
 def print_side_by_side(runs: Sequence[Run]) -> None:
     """Print what is in each log, and one table: a metric's row, a log's column, and one of what the log records."""
-    from fedsched.assumed import marked
-    from fedsched.metrics import METRICS
-    from fedsched.recorded import of_some
+    from fedsched.model.assumed import marked
+    from fedsched.model.metrics import METRICS
+    from fedsched.model.recorded import of_some
 
     for run in runs:
         say(run.schedule.workload)

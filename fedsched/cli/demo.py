@@ -10,7 +10,7 @@ from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import number_text, print_json, print_table, progress_bar, say
 
 if TYPE_CHECKING:
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 POLICIES = ("fcfs", "easy", "easy-sjbf", "conservative", "wfp3-easy")
 SHOWN = ("mean_wait", "bounded_slowdown", "makespan", "utilisation", "energy", "loss_of_capacity", "coallocated")
@@ -31,10 +31,10 @@ def command(*, out: Path = Path("demo-report"), json: options.Json = False) -> i
     fedsched demo --out report --json
     """
     from fedsched.errors import OutputError
-    from fedsched.federation import Federation
     from fedsched.io import read_example
     from fedsched.io.atomic import check_writable
-    from fedsched.metrics import METRICS
+    from fedsched.model.federation import Federation
+    from fedsched.model.metrics import METRICS
     from fedsched.report import of_schedules, write
     from fedsched.simulate import simulate
 

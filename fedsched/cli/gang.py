@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from fedsched.gang import GangSchedule, GangSystem
     from fedsched.gang.presets import Preset
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 
 def command(

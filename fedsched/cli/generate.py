@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 
 if TYPE_CHECKING:
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 TAKEN = {"lublin": ("nodes", "load"), "poisson": ("nodes", "load"), "planted": ("federation", "makespan")}
 

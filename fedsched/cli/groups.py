@@ -13,7 +13,7 @@ from fedsched.cli.shared import NotTakenError, say
 
 if TYPE_CHECKING:
     from fedsched import scenario as parts
-    from fedsched.reading import Reading as Words
+    from fedsched.model.reading import Reading as Words
 
 
 class Group:

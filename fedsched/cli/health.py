@@ -19,8 +19,8 @@ from fedsched.text import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 Verdict = Literal["ok", "note", "fail"]
 
@@ -202,8 +202,8 @@ def instance() -> tuple[Workload, Federation]:
     """Return what the self-test simulates: jobs that talk so much that uplinks are saturated, on four clusters."""
     import numpy as np
 
-    from fedsched.federation import Federation
     from fedsched.io import read_example
+    from fedsched.model.federation import Federation
 
     sample = read_example("sample").head(JOBS)
     talking = np.full(JOBS, COMPUTE_FRACTION), np.full(JOBS, TASK_BANDWIDTH)

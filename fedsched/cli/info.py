@@ -20,7 +20,7 @@ from fedsched.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
     from fedsched.scenario import Log
 
 OF_FEDERATIONS = ("toml", "simgrid")  # a dump of Slurm's, of which both can be read, is a log first
@@ -51,8 +51,8 @@ def command(
     fedsched info sample
     fedsched info example --json
     """
-    from fedsched.federation import Federation
     from fedsched.io.examples import example_names, federation_file
+    from fedsched.model.federation import Federation
 
     how = {"sites": sites, "unit": unit, "over_request": over_request, "on_error": on_error}
     if from_ in OF_FEDERATIONS or (from_ is None and _is_file_of_federation(source)):
@@ -75,7 +75,7 @@ def _is_file_of_federation(source: Path) -> bool:
 
 
 def _federation(federation: Federation, *, as_json: bool) -> None:
-    from fedsched.assumed import are_assumed, assumptions, sentence
+    from fedsched.model.assumed import are_assumed, assumptions, sentence
 
     groups = [(cluster, group) for cluster in federation.clusters for group in cluster.groups]
     figures = [

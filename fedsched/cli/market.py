@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fedsched.market import Assignment, Domain, Environment
     from fedsched.market.methods import Method
     from fedsched.market.tariff import Prices
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 Name = Literal["css", "slicer", "backfilling", "bsf"]
 MEANINGS = {

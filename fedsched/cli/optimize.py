@@ -24,11 +24,11 @@ from fedsched.cli.shared import (
     write_schedule,
     written,
 )
-from fedsched.reading import CLAIRVOYANT
+from fedsched.model.reading import CLAIRVOYANT
 
 if TYPE_CHECKING:
+    from fedsched.model.workload import Workload
     from fedsched.result import Result
-    from fedsched.workload import Workload
 
 
 def command(

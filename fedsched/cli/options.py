@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from fedsched import reading
+from fedsched.model import reading
 
 LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or `sample`."
 FEDERATION_NAMES = "A federation file (.toml, .xml or .sacct), or the name of a shipped one (example, figure-1-5, …)"

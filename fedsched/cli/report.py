@@ -20,15 +20,15 @@ from fedsched.cli.shared import (
     reading_of,
     say,
 )
-from fedsched.reading import USUAL
+from fedsched.model.reading import USUAL
 from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fedsched.model.workload import Workload
     from fedsched.report import Material
     from fedsched.scenario import PolicyChoice, Scenario
-    from fedsched.workload import Workload
 
 
 def command(

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
 
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
     from fedsched.result import Result
     from fedsched.scenario import Log, Made
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
 
 # What a command exits with; 0 is done.
 CHECK_FAILED, FAILED, INTERRUPTED = 1, 2, 130
@@ -83,8 +83,8 @@ def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) ->
     What reading left out or altered, and what the log holds beyond the model, is said on stderr, unless the caller says
     it.
     """
+    from fedsched.model.unmodelled import sentence
     from fedsched.scenario import Log
-    from fedsched.unmodelled import sentence
 
     workload = jobs.workload(seed)
     source = jobs.file if isinstance(jobs, Log) else jobs.model
@@ -97,8 +97,8 @@ def load_workload(jobs: Log | Made, seed: int = 0, *, announced: bool = True) ->
 
 def reading_of(workload: Workload, federation: Federation | None = None) -> dict[str, object]:
     """Return what reading left out or altered, what is not modelled and what is assumed, as --json says it."""
-    from fedsched.assumed import assumptions
-    from fedsched.unmodelled import unmodelled
+    from fedsched.model.assumed import assumptions
+    from fedsched.model.unmodelled import unmodelled
 
     cleaning = None if workload.cleaning is None else asdict(workload.cleaning)
     said: dict[str, object] = {"cleaning": cleaning, "not_modelled": list(unmodelled(workload, federation))}
@@ -107,8 +107,8 @@ def reading_of(workload: Workload, federation: Federation | None = None) -> dict
 
 def facts_of(workload: Workload, federation: Federation) -> list[str]:
     """Return what of the log's sites this federation has no place for, and what is assumed of both, a line each."""
-    from fedsched.assumed import assumptions, sentence
-    from fedsched.unmodelled import pooled_sites
+    from fedsched.model.assumed import assumptions, sentence
+    from fedsched.model.unmodelled import pooled_sites
 
     facts = assumptions(federation, workload)
     return pooled_sites(workload, federation) + ([sentence(facts)] if facts else [])

@@ -24,7 +24,7 @@ from fedsched.cli.shared import (
     write_schedule,
     written,
 )
-from fedsched.reading import USUAL
+from fedsched.model.reading import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

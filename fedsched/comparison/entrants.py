@@ -6,16 +6,16 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from fedsched.baselines import baseline_schedules, bounds_of, values_of
 from fedsched.comparison.instances import Instance
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.optimize import optimize
+from fedsched.optimize.baselines import baseline_schedules, bounds_of, values_of
+from fedsched.optimize.searching import versions
 from fedsched.policies import POLICIES
 from fedsched.search.driver import INTERRUPTED
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
-from fedsched.searching import versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,14 +8,14 @@ from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Protocol
 
-from fedsched import assumed, unmodelled
 from fedsched.errors import unknown_name
-from fedsched.reading import CLAIRVOYANT, SUBMITS, Read, Reading
+from fedsched.model import assumed, unmodelled
+from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 
 class Comparable(Protocol):

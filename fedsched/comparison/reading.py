@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.reading import CLAIRVOYANT, in_words
+from fedsched.model.reading import CLAIRVOYANT, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fedsched.comparison.record import RunRecord
-    from fedsched.reading import Reading
+    from fedsched.model.reading import Reading
 
 # Runs in files were all made so before their lines said how.
 FORMER = ("now", CLAIRVOYANT)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fedsched.assumed import ENERGIES, WATTS_MARK
 from fedsched.comparison.reading import FORMER, reading_of
+from fedsched.model.assumed import ENERGIES, WATTS_MARK
 from fedsched.search.objectives import MAXIMISED
 from fedsched.text import one_line
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.comparison.scores import Scores
     from fedsched.comparison.statistics import Friedman, Pairs
     from fedsched.comparison.table import Table
-    from fedsched.reading import Reading
+    from fedsched.model.reading import Reading
 
 Blocks = Literal["run", "instance"]
 

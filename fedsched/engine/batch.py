@@ -14,7 +14,7 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import needs_of
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.errors import InfeasibleError
-from fedsched.metrics import Column
+from fedsched.model.metrics import Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable

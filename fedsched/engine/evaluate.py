@@ -16,7 +16,7 @@ from fedsched.engine.arrays import Clock, Plan
 from fedsched.engine.codes import Status
 from fedsched.engine.loop import begin, run
 from fedsched.engine.meters import loss_of_capacity
-from fedsched.metrics import Measured, fill_row
+from fedsched.model.metrics import Measured, fill_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

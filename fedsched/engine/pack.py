@@ -27,9 +27,9 @@ from fedsched.engine.arrays import (
 from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
 from fedsched.engine.rules import Needs
 from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.federation import MOST_NODES
-from fedsched.metrics import Measured
-from fedsched.pools import needs_on
+from fedsched.model.federation import MOST_NODES
+from fedsched.model.metrics import Measured
+from fedsched.model.pools import needs_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.arrays import Floats, Ints
-    from fedsched.federation import Federation
-    from fedsched.reading import Reading
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
 
 
 def _floats(values: ArrayLike) -> Floats:

@@ -13,9 +13,9 @@ from fedsched.engine.pack import caps_table, checked_caps
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Problem
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
     from fedsched.policies import Rules
-    from fedsched.workload import Workload
 
 
 def plan_in_order(

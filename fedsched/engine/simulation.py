@@ -16,7 +16,7 @@ from fedsched.engine.pack import clusters_of_sites, new_state
 from fedsched.engine.requeue import requeue
 from fedsched.engine.rules import Needs, needs_of
 from fedsched.errors import InfeasibleError, ScheduleError
-from fedsched.schedule import Schedule
+from fedsched.model.schedule import Schedule
 from fedsched.text import counted
 from fedsched.values import origin
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
     from fedsched.engine.evaluate import Running
-    from fedsched.federation import Federation
-    from fedsched.reading import Reading
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
 
 OF_STATE = ("start", "finish", "planned_end", "counts")  # what a running job has in a State, and
 OF_RATES = ("tc", "work_left", "estimate_left", "since")  # in its rates

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fedsched.gang.state import Inputs, State
     from fedsched.gang.system import GangSystem
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 STOPPED_AT = ("", "limit of completions", "time limit", "end of all events")
 

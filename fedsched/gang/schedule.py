@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.gang.system import GangSystem
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
-from fedsched.draws import STEP, mixed, unit
+from fedsched.random_numbers import STEP, mixed, unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from fedsched.errors import unknown_name
-from fedsched.federation import MOST_NODES
 from fedsched.gang.names import (
     CLAIMS,
     DISCIPLINES,
@@ -20,6 +19,7 @@ from fedsched.gang.names import (
     PREEMPTS,
     ROUTINGS,
 )
+from fedsched.model.federation import MOST_NODES
 from fedsched.values import is_number, whole
 
 _NAMES = {

@@ -11,7 +11,7 @@ import numpy as np
 from fedsched.values import seed_of
 
 if TYPE_CHECKING:
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 
 def communication(

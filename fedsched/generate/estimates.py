@@ -13,7 +13,7 @@ from fedsched.values import seed_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 POPULAR = 20  # values that hold most of the jobs
 POPULAR_SHARE = 89.0  # per cent

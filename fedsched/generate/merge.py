@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.log import FROM_SLURM, IN_CPUS, LogColumns
+from fedsched.model.log import FROM_SLURM, IN_CPUS, LogColumns
 from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 
 def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
     """Return the jobs of all logs sorted by submit, the log's place in the list and id, and renumbered."""
-    from fedsched.pools import joined_needs
-    from fedsched.workload import UNKNOWN_USER, Workload
+    from fedsched.model.pools import joined_needs
+    from fedsched.model.workload import UNKNOWN_USER, Workload
 
     names = tuple(w.name for w in workloads) if sites is None else tuple(sites)
     _check(workloads, names)

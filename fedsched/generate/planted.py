@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.model.workload import Workload
 from fedsched.values import seed_of, whole
-from fedsched.workload import Workload
 
 if TYPE_CHECKING:
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
 
 STEPS = 1 << 20  # the makespan's resolution: cuts fall on whole steps, so that they add up
 

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from fedsched.errors import unknown_name
+from fedsched.model.workload import Workload
 from fedsched.values import is_number, seed_of, whole
-from fedsched.workload import Workload
 
 SIZES = ("uniform", "pow2", "serial")
 RUNTIMES = ("exponential", "uniform", "constant")

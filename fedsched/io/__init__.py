@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from os import PathLike
 
-    from fedsched.federation import Federation
     from fedsched.io.swf_table import RawLog
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 __all__ = ["read", "read_example", "read_federation", "write", "write_federation"]
 

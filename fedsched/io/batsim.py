@@ -15,8 +15,8 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
 from fedsched.io.files import SKIP, parse_json, read_text
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
-from fedsched.log import UNREAD, CleaningReport, Demand
-from fedsched.pools import POOL_PREFIX
+from fedsched.model.log import UNREAD, CleaningReport, Demand
+from fedsched.model.pools import POOL_PREFIX
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 # The names that versions of Batsim gave to the profiles that say how long a job runs.
 DELAYS = ("delay", "DelayProfile")

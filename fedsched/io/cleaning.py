@@ -16,9 +16,9 @@ from fedsched.errors import TraceError
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import STDIN
 from fedsched.io.swf_table import RawLog, header_number
-from fedsched.log import LOG_COLUMNS, CleaningReport, LogColumns
-from fedsched.pools import needs_in
-from fedsched.workload import NO_SITE, Workload
+from fedsched.model.log import LOG_COLUMNS, CleaningReport, LogColumns
+from fedsched.model.pools import needs_in
+from fedsched.model.workload import NO_SITE, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Collection

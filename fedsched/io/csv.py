@@ -15,14 +15,14 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.files import parse_json, read_text, stem_of
 from fedsched.io.frame import NAMED, WHOLE, check_names, columns_of_workload, workload_of_columns
 from fedsched.io.swf import number_texts
-from fedsched.pools import POOL_PREFIX
+from fedsched.model.pools import POOL_PREFIX
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 # The first line of a file that fedsched wrote; what follows is one JSON object.
 MARK = "# fedsched "

@@ -14,8 +14,8 @@ from fedsched.io.csv import guarded
 if TYPE_CHECKING:
     from os import PathLike
 
-    from fedsched.nodes import Intervals
-    from fedsched.schedule import Schedule
+    from fedsched.model.nodes import Intervals
+    from fedsched.model.schedule import Schedule
 
 COLUMNS = (
     *("job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time"),

@@ -12,7 +12,7 @@ from fedsched.io.files import STDIN
 if TYPE_CHECKING:
     from os import PathLike
 
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
 
 _SUFFIXES = {"federation": (".toml",), "workload": (".swf.gz", ".csv")}
 _FOLDERS = {"federation": "federations", "workload": "workloads"}

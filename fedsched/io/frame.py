@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import LONG_NAME, pandas_for
-from fedsched.log import LOG_COLUMNS, LogColumns
-from fedsched.pools import POOL_PREFIX, needs_in
+from fedsched.model.log import LOG_COLUMNS, LogColumns
+from fedsched.model.pools import POOL_PREFIX, needs_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from fedsched.workload import Job, Workload
+    from fedsched.model.workload import Job, Workload
 
 LOG_PREFIX = "log."
 SITE_SEPARATOR = "|"
@@ -57,7 +57,7 @@ def workload_of_columns(
     history: Iterable[str] = (),
 ) -> Workload:
     """Return the workload in the named columns; sites in the order given, else of appearance."""
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
     check_names(table)
     jobs = len(table["submit"])

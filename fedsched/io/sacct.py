@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedsched.errors import FederationError, TraceError, unknown_name
-from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
 from fedsched.io.files import SKIP, parse_json, read_text
@@ -32,8 +31,9 @@ from fedsched.io.sacct_values import (
     values_of,
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
-from fedsched.log import FROM_SLURM, IN_CPUS, CleaningReport
-from fedsched.pools import POOL_PREFIX
+from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.log import FROM_SLURM, IN_CPUS, CleaningReport
+from fedsched.model.pools import POOL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
     Column = NDArray[np.float64]
 

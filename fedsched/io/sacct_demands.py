@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.io.sacct_values import WORDS, duration_of, values_of
-from fedsched.log import Demand
-from fedsched.pools import POOL_PREFIX
+from fedsched.model.log import Demand
+from fedsched.model.pools import POOL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,18 +11,18 @@ from fedsched.errors import ScheduleError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf import write_swf
-from fedsched.log import LOG_COLUMNS, LogColumns
-from fedsched.reading import UNRECORDED
-from fedsched.schedule import Schedule
-from fedsched.workload import Workload
+from fedsched.model.log import LOG_COLUMNS, LogColumns
+from fedsched.model.reading import UNRECORDED
+from fedsched.model.schedule import Schedule
+from fedsched.model.workload import Workload
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from fedsched.federation import Federation
-    from fedsched.reading import Reading
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
 
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 

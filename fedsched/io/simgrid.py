@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from fedsched.errors import FederationError, TraceError
-from fedsched.federation import DEFAULT_BUSY_WATTS, DEFAULT_IDLE_WATTS, UNLIMITED, Cluster, Federation, NodeGroup
 from fedsched.io.files import open_bytes, stem_of
+from fedsched.model.federation import DEFAULT_BUSY_WATTS, DEFAULT_IDLE_WATTS, UNLIMITED, Cluster, Federation, NodeGroup
 
 if TYPE_CHECKING:
     from os import PathLike

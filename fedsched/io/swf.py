@@ -22,7 +22,7 @@ from fedsched.io.cleaning import (
     workload_of_log,
 )
 from fedsched.io.swf_table import FIELDS, OnError, header_number, read_table
-from fedsched.log import UNKNOWN, LogColumns
+from fedsched.model.log import UNKNOWN, LogColumns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 _RENEWED = ("Version", "MaxJobs", "MaxRecords")
 

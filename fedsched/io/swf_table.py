@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.errors import TraceError
 from fedsched.io.files import SKIP, TruncatedError, decode, open_bytes
-from fedsched.log import CleaningReport
+from fedsched.model.log import CleaningReport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,12 +9,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from fedsched.assumed import Assumed, are_assumed
 from fedsched.errors import FederationError, TraceError, shortened
-from fedsched.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN, read_text
+from fedsched.model.assumed import Assumed, are_assumed
+from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.values import fits, told
 
 if TYPE_CHECKING:

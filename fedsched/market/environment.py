@@ -9,14 +9,14 @@ import numpy as np
 
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.tariff import paid
-from fedsched.nodes import node_runs
+from fedsched.model.nodes import node_runs
 from fedsched.text import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.market.tariff import Prices, Tariff
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
     Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.market.environment import Environment
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
-from fedsched.draws import drawn, unit
 from fedsched.market.codes import Criterion
+from fedsched.random_numbers import drawn, unit
 
 if TYPE_CHECKING:
     from fedsched.market.arrays import Needs, Scratch

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched import assumed
-from fedsched.nodes import node_runs
+from fedsched.model import assumed
+from fedsched.model.nodes import node_runs
+from fedsched.model.units import scaled
 from fedsched.plot import saving, shading
 from fedsched.text import counted, drawn
-from fedsched.units import scaled
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates light and dark.
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")

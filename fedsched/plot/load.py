@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.assumed import marked
+from fedsched.model.assumed import marked
+from fedsched.model.units import scaled
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, few_steps, link_load, steps_of, time_unit
 from fedsched.text import drawn
-from fedsched.units import scaled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 
 class Saturation(NamedTuple):

@@ -10,8 +10,8 @@ from fedsched.plot import convergence, gantt, pareto, style
 from fedsched.text import drawn
 
 if TYPE_CHECKING:
+    from fedsched.model.schedule import Schedule
     from fedsched.result import Result
-    from fedsched.schedule import Schedule
 
 SHOWN = ("fcfs", "easy", "conservative", "easy-sjbf", "laf-greedy")  # baselines beside the front
 WORST = 2.0  # baselines this many times above the best would squeeze even an inset's front into a corner

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.nodes import node_runs
+from fedsched.model.nodes import node_runs
 from fedsched.plot import shading
 from fedsched.report.packing import packed, ticks
 from fedsched.report.sums import strips_of, sums_of
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.nodes import NodeRuns
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
+    from fedsched.model.nodes import NodeRuns
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
 
 MOST_DRAWN = 240_000  # jobs of all plans together whose places are written down, and of bars twice as many
 ROWS, COLUMNS = 512, 8192  # of the shading's grid, at most

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.metrics import NAMES
+from fedsched.model.metrics import NAMES
 from fedsched.report import drawing
 from fedsched.result.verifying import check, claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
     from fedsched.result import Result
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
 
 ALIKE = 1e-4  # values that differ by a smaller share read the same
 LEAST_DRAWN = 4  # plans that are drawn however many jobs they have: thinned where there is no room for all

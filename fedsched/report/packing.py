@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 NEVER = -(2**31)  # the tick of a job that was not started
 TICKS = 2**30  # so many at most in the period of a schedule

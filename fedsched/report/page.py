@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.assumed import mark, marked, watts_sentence
-from fedsched.metrics import METRICS
+from fedsched.model.assumed import mark, marked, watts_sentence
+from fedsched.model.metrics import METRICS
+from fedsched.model.units import SCALES
 from fedsched.plot.pareto import beside
 from fedsched.report import repeating, summary
 from fedsched.report.drawing import kept_jobs, plan_of, thinned_in_words
@@ -18,7 +19,6 @@ from fedsched.report.skeleton import Markup, data_block, document, filled, scrip
 from fedsched.report.words import column, measure, title
 from fedsched.result.faces import from_file
 from fedsched.text import html as escape
-from fedsched.units import SCALES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.baselines import usual_baselines
 from fedsched.errors import InfeasibleError
-from fedsched.federation import Federation
-from fedsched.metrics import NAMES
+from fedsched.model.federation import Federation
+from fedsched.model.metrics import NAMES
+from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.optimize.baselines import usual_baselines
 from fedsched.policies import POLICIES
-from fedsched.reading import CLAIRVOYANT, Reading
 from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
+    from fedsched.model.workload import Workload
     from fedsched.report.material import Material
     from fedsched.result import Result
-    from fedsched.workload import Workload
 
 
 CALL = r"(?:head|window|sample|scale_load)\(.*\)"  # steps of a workload's history that are calls as they stand

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.assumed import are_assumed, assumptions, marked
+from fedsched.model.assumed import are_assumed, assumptions, marked
+from fedsched.model.unmodelled import unmodelled
 from fedsched.report.material import made_again
 from fedsched.report.skeleton import Markup, table
 from fedsched.report.words import column, duration, listed, measure, number, share, title
 from fedsched.text import counted
 from fedsched.text import html as escape
-from fedsched.unmodelled import unmodelled
 
 if TYPE_CHECKING:
-    from fedsched.recorded import Recorded
+    from fedsched.model.recorded import Recorded
     from fedsched.report.material import Material
     from fedsched.result import Result
 

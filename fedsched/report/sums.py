@@ -12,7 +12,7 @@ from fedsched.plot.shading import in_parts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 ROUNDING = 1e-9  # a load above its uplink by less is not
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched import assumed, unmodelled
-from fedsched.metrics import METRICS
+from fedsched.model import assumed, unmodelled
+from fedsched.model.metrics import METRICS
 from fedsched.result.record import BASELINES
 from fedsched.search.objectives import MAXIMISED
 from fedsched.text import counted, one_line

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import FedschedError, TraceError, shortened
-from fedsched.log import UNKNOWN, CleaningReport, LogColumns
-from fedsched.reading import CLAIRVOYANT
+from fedsched.model.log import UNKNOWN, CleaningReport, LogColumns
+from fedsched.model.reading import CLAIRVOYANT
+from fedsched.model.schedule import Schedule
+from fedsched.model.workload import Workload
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
-from fedsched.schedule import Schedule
-from fedsched.workload import Workload
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
     from fedsched.simulate import RunningJobs
 
 FORMAT = "fedsched result 2"

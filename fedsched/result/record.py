@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.assumed import assumptions
 from fedsched.bounds.trivial import is_telling
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import unknown_name
-from fedsched.reading import CLAIRVOYANT, Read, Reading, in_words
+from fedsched.model.assumed import assumptions
+from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
+from fedsched.model.unmodelled import unmodelled
 from fedsched.search.objectives import signs_of
 from fedsched.text import one_line
-from fedsched.unmodelled import unmodelled
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import NDArray
 
-    from fedsched.federation import Federation
-    from fedsched.schedule import Schedule
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
     from fedsched.simulate import RunningJobs
-    from fedsched.workload import Workload
 
 
 BASELINES = "baselines"  # among what is `unverified`, where they were not simulated again

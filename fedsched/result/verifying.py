@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.errors import FedschedError
-from fedsched.metrics import NAMES
+from fedsched.model.metrics import NAMES
 from fedsched.policies import POLICIES
 from fedsched.result.record import BASELINES, Baseline
 from fedsched.search.objectives import signs_of
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fedsched.engine.arrays import Floats, Ints
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
     from fedsched.result.record import PlannedQueue, Result
-    from fedsched.schedule import Schedule
     from fedsched.search.problem import SearchProblem
     from fedsched.simulate import RunningJobs
-    from fedsched.workload import Workload
 
 FEW = 5000  # jobs whose baselines take a moment
 ROUNDING = 1e-9  # by which another machine's values may differ

@@ -16,9 +16,9 @@ from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
     from fedsched.engine.simulation import Simulation
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
     from fedsched.rolling.planner import RollingPlanner
-    from fedsched.workload import Workload
 
 CHANGE = "change"
 OF_SEVERAL = frozenset({"mpso-fga"})  # methods that set objectives against one another: a plan here has one

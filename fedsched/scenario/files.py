@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from fedsched.errors import ConfigError, FedschedError, shortened, unknown_name
-from fedsched.federation import Federation
 from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import names_federation_file, names_shipped
 from fedsched.io.files import STDIN, read_text
 from fedsched.io.toml import federation_of_data, federation_text, quoted
-from fedsched.reading import Reading
+from fedsched.model.federation import Federation
+from fedsched.model.reading import Reading
 from fedsched.scenario.noun import Scenario
 from fedsched.scenario.parts import Log, Machine, Made, PolicyChoice, words_of
 from fedsched.values import fits, told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fedsched.reading import USUAL, Reading
+from fedsched.model.reading import USUAL, Reading
 from fedsched.scenario.parts import Log, Machine, Made, PolicyChoice
 from fedsched.values import seed_of
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.compare import Instance
-    from fedsched.federation import Federation
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

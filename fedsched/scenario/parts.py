@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
     from fedsched.policies import Policy
-    from fedsched.workload import Workload
 
 Unit = Literal["cpus", "nodes"]
 Sites = Literal["auto", "partition", "none"]
@@ -185,7 +185,7 @@ class Machine:
     pool: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        from fedsched.federation import MOST_NODES
+        from fedsched.model.federation import MOST_NODES
 
         if self.federation is not None and self.nodes is not None:
             raise FieldError("Give {federation} or {nodes}, not both.")
@@ -207,7 +207,7 @@ class Machine:
         return with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
 
     def _nodes(self, workload: Workload | None) -> Federation:
-        from fedsched.federation import Federation
+        from fedsched.model.federation import Federation
 
         if isinstance(self.federation, Federation):
             return self.federation
@@ -332,7 +332,7 @@ def with_uplinks(federation: Federation, uplink: Sequence[str]) -> Federation:
 
 def with_pools(federation: Federation, pool: Sequence[str]) -> Federation:
     """Return the federation with these pools, each name=amount, beside its own or in place of one of its name."""
-    from fedsched.federation import Pool
+    from fedsched.model.federation import Pool
 
     pools = {one.name: one for one in federation.pools}
     for one in pool:
@@ -344,7 +344,7 @@ def with_pools(federation: Federation, pool: Sequence[str]) -> Federation:
 
 
 def _federation_called(name: str) -> Federation:
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
 
     return federation_file(name) if names_federation_file(name) else Federation.example(name)
 

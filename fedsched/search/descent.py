@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
-from fedsched.draws import uniform
 from fedsched.engine.codes import Status
 from fedsched.engine.evaluate import evaluate_row
+from fedsched.random_numbers import uniform
 from fedsched.search.operators import move
 
 if TYPE_CHECKING:
-    from fedsched.draws import Stream
     from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.random_numbers import Stream
     from fedsched.search.genome import Space
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import kernel
-from fedsched.draws import begin_stream, below, uniform
+from fedsched.random_numbers import begin_stream, below, uniform
 
 if TYPE_CHECKING:
-    from fedsched.draws import Stream
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.random_numbers import Stream
 
 INERTIA, OWN, SOCIAL = 0.729, 1.494, 1.494
 FASTEST = 0.2  # velocities are clipped to this

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsched.errors import unknown_name
-from fedsched.metrics import NAMES
+from fedsched.model.metrics import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

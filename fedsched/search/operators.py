@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import flag, inlined, kernel, part
-from fedsched.draws import begin_stream, below, uniform
+from fedsched.random_numbers import begin_stream, below, uniform
 from fedsched.search.genome import keep_placeable, make_placeable, takes_any_nodes
 
 if TYPE_CHECKING:
-    from fedsched.draws import Stream
     from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.random_numbers import Stream
     from fedsched.search.genome import Space
 
 LONGEST_BLOCK = 8  # jobs that an insertion moves together

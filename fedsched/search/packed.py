@@ -16,7 +16,7 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.errors import InfeasibleError
-from fedsched.metrics import Column
+from fedsched.model.metrics import Column
 from fedsched.search.genome import Space, decode_weights, repair
 
 if TYPE_CHECKING:

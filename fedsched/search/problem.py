@@ -13,8 +13,8 @@ from fedsched.engine.pack import caps_table, pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
+from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.policies import Rules, policy_named
-from fedsched.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
 from fedsched.simulate import begun, prepare, to_the_end
 from fedsched.values import whole
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fedsched.engine.arrays import Ints
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
     from fedsched.policies import Policy
-    from fedsched.schedule import Schedule
     from fedsched.search.objectives import Objectives
     from fedsched.simulate import RunningJobs
-    from fedsched.workload import Workload
 
 
 class SearchProblem(PackedProblem, Read):

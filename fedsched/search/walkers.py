@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.draws import begin_stream
 from fedsched.engine.batch import plans_in_a_slice
 from fedsched.engine.codes import Status
 from fedsched.errors import InfeasibleError
-from fedsched.metrics import Column
+from fedsched.model.metrics import Column
+from fedsched.random_numbers import begin_stream
 from fedsched.search.descent import Accept, Goal, Walker, descend
 from fedsched.search.resting import saved_plans
 

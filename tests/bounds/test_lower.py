@@ -17,7 +17,7 @@ from fedsched.bounds import LowerBounds, lower_bounds
 from fedsched.bounds.dual import Multipliers, dual_value
 from fedsched.bounds.relaxation import rounded_down
 from fedsched.generate import lublin, planted
-from fedsched.metrics import NAMES
+from fedsched.model.metrics import NAMES
 
 METHODS = ("lp", "lagrangian", "closed")
 

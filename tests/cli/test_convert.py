@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from fedsched import cli
-from fedsched.federation import Federation
 from fedsched.io import read, read_federation, write, write_federation
-from fedsched.workload import Workload
+from fedsched.model.federation import Federation
+from fedsched.model.workload import Workload
 
 if TYPE_CHECKING:
     from pathlib import Path

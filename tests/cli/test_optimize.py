@@ -40,7 +40,7 @@ def test_the_result_is_saved_before_anything_is_made_of_it(
     def full(*_: object) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("fedsched.schedule.Schedule.to_csv", full)
+    monkeypatch.setattr("fedsched.model.schedule.Schedule.to_csv", full)
     saved = tmp_path / "result.json"
     assert call(*SMALL, "--out", tmp_path / "plan.csv", "--save", saved)[0] == 2
     assert Result.load(saved).evaluations == 20

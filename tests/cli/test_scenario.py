@@ -11,7 +11,7 @@ import pytest
 import fedsched as fs
 from fedsched.cli import COMMANDS
 from fedsched.cli.app import arguments_of, build_app
-from fedsched.reading import Reading
+from fedsched.model.reading import Reading
 from fedsched.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import fedsched as fs
 from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.pack import pack
-from fedsched.metrics import Column
-from fedsched.reading import Reading
+from fedsched.model.metrics import Column
+from fedsched.model.reading import Reading
 
 
 def instance(seed: int) -> tuple[fs.Workload, fs.Federation]:

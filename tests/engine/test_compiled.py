@@ -16,7 +16,7 @@ import fedsched
 from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.pack import pack
-from fedsched.reading import Reading
+from fedsched.model.reading import Reading
 
 pytestmark = pytest.mark.compiled
 
@@ -35,7 +35,7 @@ def test_kernels_have_no_more_signatures_than_they_may() -> None:
         reading=Reading(saturation="static", knowledge="runtime", kill_at_estimate=True),
     )
     Evaluator(problem, users=True)([[2, 1, 0]], dispatch=Dispatch.EASY)
-    signatures.check("fedsched.engine", "fedsched.metrics", least=50)
+    signatures.check("fedsched.engine", "fedsched.model.metrics", least=50)
 
 
 KERNEL = """

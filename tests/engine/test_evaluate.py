@@ -6,7 +6,7 @@ import numpy as np
 from plain import jobs, plain
 
 import fedsched as fs
-from fedsched.metrics import Column
+from fedsched.model.metrics import Column
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 

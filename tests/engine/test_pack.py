@@ -12,7 +12,7 @@ from fedsched.engine.codes import LOOKAHEAD, Dispatch
 from fedsched.engine.pack import caps_table, checked_caps, new_state, pack
 from fedsched.engine.rules import needs_of
 from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.reading import CLAIRVOYANT, Reading
+from fedsched.model.reading import CLAIRVOYANT, Reading
 
 if TYPE_CHECKING:
     import fedsched as fs

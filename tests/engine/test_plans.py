@@ -8,7 +8,7 @@ import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order, plan_of_rules
-from fedsched.reading import Reading
+from fedsched.model.reading import Reading
 
 MACHINE = fs.Federation.of(4, 2)
 JOBS = fs.Workload(submit=[0.0, 0.0, 5.0], tasks=[2, 4, 1], runtime=[9.0, 3.0, 2.0])

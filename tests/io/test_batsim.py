@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fedsched.errors import ScheduleError, TraceError
-from fedsched.federation import Cluster, Federation, NodeGroup
 from fedsched.io import read, write
 from fedsched.io.batsim import read_batsim, write_batsim
 from fedsched.io.evalys import COLUMNS, interval_set
+from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.workload import Workload
 from fedsched.simulate import simulate
-from fedsched.workload import Workload
 
 if TYPE_CHECKING:
     from pathlib import Path

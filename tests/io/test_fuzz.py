@@ -25,19 +25,19 @@ from hypothesis import strategies as st
 from fedsched.comparison.files import read_records
 from fedsched.comparison.record import RunRecord
 from fedsched.errors import FedschedError
-from fedsched.federation import Federation
 from fedsched.io import read, read_federation, write, write_federation
 from fedsched.io import schedules as schedule_files
 from fedsched.io.batsim import read_batsim, write_batsim
 from fedsched.io.sealed import SealedFile
 from fedsched.io.trees import pack
 from fedsched.market.files import read_market
+from fedsched.model.federation import Federation
+from fedsched.model.schedule import Schedule
+from fedsched.model.workload import Workload
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
-from fedsched.schedule import Schedule
 from fedsched.search.checkpoint import MARK, Checkpoint
 from fedsched.search.run import Moment
 from fedsched.simulate import simulate
-from fedsched.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

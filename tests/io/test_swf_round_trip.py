@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from fedsched.errors import TraceError
 from fedsched.io.swf import read_swf, write_swf
 from fedsched.io.swf_table import FIELDS, header_number, parse_header, read_table
-from fedsched.workload import Workload
+from fedsched.model.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable

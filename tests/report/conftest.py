@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.model.schedule import Schedule
 from fedsched.result import Baseline, Front, PlannedQueue, Result, Settings
-from fedsched.schedule import Schedule
 from fedsched.search.run import Moment
 
 if TYPE_CHECKING:

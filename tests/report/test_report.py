@@ -15,7 +15,7 @@ from report_cases import data_of, unpacked
 
 import fedsched as fs
 from fedsched import cli
-from fedsched.reading import UNRECORDED, Reading
+from fedsched.model.reading import UNRECORDED, Reading
 from fedsched.report import drawing, material, of_result, of_schedules, page, repeating, summary, words
 from fedsched.report.drawing import plan_of
 from fedsched.report.packing import NEVER, jobs_of, packed, tick_of
@@ -24,7 +24,7 @@ from fedsched.result import Result
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedsched.schedule import Schedule
+    from fedsched.model.schedule import Schedule
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import pytest
 from report_cases import data_of, unpacked
 
 import fedsched as fs
+from fedsched.model.schedule import Schedule
 from fedsched.report import drawing, of_schedules, page, sums
 from fedsched.report.packing import tick_of
-from fedsched.schedule import Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from rolling_cases import Watching, crowd, unlike
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.evaluate import unpacked
-from fedsched.metrics import Column
+from fedsched.model.metrics import Column
 from fedsched.rolling import Rolling
 from fedsched.rolling.incumbents import incumbents
 from fedsched.rolling.instant import OVERRUN_SECONDS, Instant, Workspaces, placements_for_all

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.baselines import DEAR_BASELINES, baseline_schedules, yardsticks
 from fedsched.bounds import lower_bounds
 from fedsched.engine.simulation import Simulation
+from fedsched.optimize.baselines import DEAR_BASELINES, baseline_schedules, yardsticks
 from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.methods import METHODS
@@ -81,7 +81,7 @@ def test_list_heuristics_of_many_jobs_are_not_begun_in_haste(
     problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that what cannot be cut is left out of large problems, and of none without a budget in seconds."""
-    monkeypatch.setattr("fedsched.baselines.MANY_JOBS", 10)
+    monkeypatch.setattr("fedsched.optimize.baselines.MANY_JOBS", 10)
     found = yardsticks(problem, ("fcfs", "mct"), Scripted(10**6))
     assert (found.names, found.left_out) == (["fcfs"], ("mct",))
     assert "mct" in DEAR_BASELINES
@@ -211,7 +211,7 @@ def test_ctrl_c_at_the_last_evaluation_loses_nothing(problem: SearchProblem, eva
 def test_ctrl_c_beside_the_search_loses_nothing(struck: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an interrupt while a result is put together, or a method is made, returns what there is."""
     # `fedsched.optimize` is the function
-    module = sys.modules[fs.optimize.__module__ if struck == "result_of" else "fedsched.searching"]
+    module = sys.modules[fs.optimize.__module__ if struck == "result_of" else "fedsched.optimize.searching"]
     usual: Callable[..., Any] = getattr(module, struck)
     calls = []
 
@@ -230,10 +230,10 @@ def test_ctrl_c_beside_the_search_loses_nothing(struck: str, monkeypatch: pytest
 
 def test_ctrl_c_between_packages_keeps_those_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an interrupt after a package's search returns the schedule until then, marked as interrupted."""
-    import fedsched.packages
+    import fedsched.optimize.packages
 
     calls = []
-    usual = fedsched.packages._running_at
+    usual = fedsched.optimize.packages._running_at
 
     def strike(*given: Any) -> Any:
         calls.append(1)
@@ -241,7 +241,7 @@ def test_ctrl_c_between_packages_keeps_those_that_ended(monkeypatch: pytest.Monk
             raise KeyboardInterrupt
         return usual(*given)
 
-    monkeypatch.setattr(fedsched.packages, "_running_at", strike)
+    monkeypatch.setattr(fedsched.optimize.packages, "_running_at", strike)
     found = fs.optimize(
         JOBS, MACHINE, objectives="makespan", evaluations=130, package=8, baselines=("fcfs",), method="ga"
     )

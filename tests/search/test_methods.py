@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.baselines import baseline_schedules, values_of
 from fedsched.io.trees import Saved, pack, unpack
+from fedsched.optimize.baselines import baseline_schedules, values_of
 from fedsched.search.driver import drive
 from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives

@@ -13,7 +13,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import FedschedError, TraceError, UnknownNameError
-from fedsched.lists import HEURISTICS
+from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.search import checkpoint as checkpoints
 from fedsched.search.stopping import GapReached, NoProgress
 from fedsched.simulate import prepare

@@ -11,8 +11,8 @@ from search.test_problem import of_scenario, some_rows
 
 import fedsched as fs
 from fedsched.compiled import constant
-from fedsched.draws import begin_stream, below, uniform
 from fedsched.io.trees import pack
+from fedsched.random_numbers import begin_stream, below, uniform
 from fedsched.search.archive import Archive
 from fedsched.search.crowding import crowding
 from fedsched.search.fuzzy import CHANCE, memberships, progress, promotion

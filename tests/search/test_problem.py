@@ -14,7 +14,7 @@ import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.evaluate import unpacked
 from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.metrics import Column
+from fedsched.model.metrics import Column
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.simulate import prepare

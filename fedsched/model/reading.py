@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 SameTime = Literal["batch", "sequential"]
 Knowledge = Literal["estimate", "runtime"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from fedsched.checks import check_jobs, check_sites, site_table, table_column
 from fedsched.errors import unknown_name
-from fedsched.pools import PoolNeeds
+from fedsched.model.pools import PoolNeeds
+from fedsched.model.validation import check_jobs, check_sites, site_table, table_column
 from fedsched.text import counted
 from fedsched.values import seed_of, whole
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.log import CleaningReport, LogColumns
-    from fedsched.recorded import Recorded
+    from fedsched.model.log import CleaningReport, LogColumns
+    from fedsched.model.recorded import Recorded
 
 NO_SITE = -1
 UNKNOWN_USER = -1
@@ -381,19 +381,19 @@ class Workload:
     @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the jobs' log holds and the model does not, a few words each: "5 partitions pooled"."""
-        from fedsched.unmodelled import unmodelled
+        from fedsched.model.unmodelled import unmodelled
 
         return unmodelled(self)
 
     @property
     def recorded(self) -> Recorded | None:
         """Return the waits and slowdowns that the log itself records for these jobs; None where it records no start."""
-        from fedsched.recorded import recorded
+        from fedsched.model.recorded import recorded
 
         return recorded(self)
 
     def __str__(self) -> str:
-        from fedsched.summary import summary
+        from fedsched.model.summary import summary
 
         return summary(self)
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.lists import HEURISTICS, assign
 from fedsched.policies import DISPATCH, POLICIES
+from fedsched.policies.list_heuristics import HEURISTICS, assign
 from fedsched.simulate import prepare
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=40)

@@ -12,10 +12,10 @@ from fedsched.text import counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.schedule import Schedule
-    from fedsched.workload import Workload
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
 
-BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown, as in `fedsched.metrics`
+BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown, as in `fedsched.model.metrics`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Recorded:
         return "all jobs" if self.whole else f"{self.jobs:,} of {counted(self.of, 'job')}"
 
     def __str__(self) -> str:
-        from fedsched.summary import duration
+        from fedsched.model.summary import duration
 
         return (
             f"mean wait {duration(self.mean_wait)}, mean slowdown {self.mean_slowdown:,.4g}, "

@@ -13,8 +13,8 @@ from fedsched.compiled import inlined, kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 import fedsched
-from fedsched.baselines import bound_on, first_plans, reference_of, yardsticks
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.evaluate import unpacked
-from fedsched.federation import Federation
-from fedsched.metrics import NAMES
+from fedsched.model.federation import Federation
+from fedsched.model.metrics import NAMES
+from fedsched.model.workload import Workload
+from fedsched.optimize.baselines import bound_on, first_plans, reference_of, yardsticks
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.search.clock import Clock
 from fedsched.search.driver import INTERRUPTED, drive
@@ -25,7 +26,6 @@ from fedsched.search.problem import SearchProblem
 from fedsched.search.run import Run
 from fedsched.search.seeds import structured_seeds
 from fedsched.search.stopping import MaxEvaluations
-from fedsched.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-    from fedsched.baselines import Yardsticks
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.optimize.baselines import Yardsticks
     from fedsched.result import Settings
     from fedsched.search.checkpoint import Checkpoint
     from fedsched.search.methods import Method, MethodInfo

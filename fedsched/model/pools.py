@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.checks import check_labels, table_column
+from fedsched.model.validation import check_labels, table_column
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 
 POOL_PREFIX = "pool."  # of a table's column of needs; the pool's name follows

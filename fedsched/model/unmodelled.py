@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.log import FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
-from fedsched.pools import unlimited
+from fedsched.model.log import FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
+from fedsched.model.pools import unlimited
 from fedsched.text import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 # What jobs ask for beyond nodes and time, as the facts say it.
 DEMANDS = {

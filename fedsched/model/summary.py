@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.unmodelled import sentence
 from fedsched.text import counted, one_line
-from fedsched.unmodelled import sentence
 
 if TYPE_CHECKING:
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 
 def summary(workload: Workload) -> str:

@@ -12,8 +12,8 @@ import pytest
 import strategies
 
 import fedsched as fs
-from fedsched.checking import violations
-from fedsched.metrics import NAMES
+from fedsched.model.metrics import NAMES
+from fedsched.model.verification import violations
 
 
 def good() -> fs.Schedule:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.claims import broken_claims
+from fedsched.model.claims import broken_claims
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.metrics import Metrics
-    from fedsched.nodes import Intervals
-    from fedsched.schedule import Schedule
+    from fedsched.model.metrics import Metrics
+    from fedsched.model.nodes import Intervals
+    from fedsched.model.schedule import Schedule
 
 TICKS = 1000  # steps of the clock by which a replayed finish may differ: rounding, times what contention makes of it
 

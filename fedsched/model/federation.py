@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.assumed import Assumed, are_assumed
-from fedsched.checks import check_labels
 from fedsched.errors import FederationError, unknown_name
+from fedsched.model.assumed import Assumed, are_assumed
+from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
 from fedsched.values import is_number
 

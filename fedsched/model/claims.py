@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.metrics import Metrics
-    from fedsched.schedule import Schedule
+    from fedsched.model.metrics import Metrics
+    from fedsched.model.schedule import Schedule
 
     Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.workload import Workload
+    from fedsched.model.workload import Workload
 
 # '|' separates names in CSV files, and a site's name must fit on one header line of a log.
 _FORBIDDEN_IN_NAMES = ("|", "\n", "\r")

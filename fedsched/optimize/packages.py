@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.baselines import bound_on, values_of, yardsticks
+from fedsched.model.schedule import Schedule
+from fedsched.optimize.baselines import bound_on, values_of, yardsticks
+from fedsched.optimize.searching import Search, baselines_of, problem_of, search_once, undisturbed, versions
 from fedsched.result import Front, PlannedQueue, Result
-from fedsched.schedule import Schedule
 from fedsched.search.clock import Clock
 from fedsched.search.driver import INTERRUPTED, ended_early
 from fedsched.search.resting import saved_plans, saved_values
 from fedsched.search.run import history_of, history_state
-from fedsched.searching import Search, baselines_of, problem_of, search_once, undisturbed, versions
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints
     from fedsched.engine.simulation import Simulation
     from fedsched.io.trees import Plain, Saved
+    from fedsched.optimize.searching import Found
     from fedsched.search.checkpoint import Checkpoint
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
-    from fedsched.searching import Found
     from fedsched.simulate import RunningJobs
 
 

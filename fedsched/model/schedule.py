@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import ScheduleError
-from fedsched.reading import UNRECORDED, USUAL, Read, Reading
+from fedsched.model.reading import UNRECORDED, USUAL, Read, Reading
 from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.federation import Federation
-    from fedsched.metrics import Metric, Metrics
-    from fedsched.nodes import Intervals
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.metrics import Metric, Metrics
+    from fedsched.model.nodes import Intervals
+    from fedsched.model.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,20 +143,20 @@ class Schedule(Read):
     @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the jobs' log holds and the model or the federation does not, a few words each."""
-        from fedsched.unmodelled import unmodelled
+        from fedsched.model.unmodelled import unmodelled
 
         return unmodelled(self.workload, self.federation)
 
     @property
     def assumed(self) -> tuple[str, ...]:
         """Return what is assumed of the machine and of what jobs send, a few words each."""
-        from fedsched.assumed import assumptions
+        from fedsched.model.assumed import assumptions
 
         return assumptions(self.federation, self.workload)
 
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row of the jobs that have finished."""
-        from fedsched.metrics import measured, metrics_of
+        from fedsched.model.metrics import measured, metrics_of
 
         return metrics_of(
             measured(self.workload, self.federation),
@@ -208,7 +208,7 @@ class Schedule(Read):
 
     def node_numbers(self) -> list[Intervals]:
         """Return the nodes of every job as intervals of numbers, lowest free first."""
-        from fedsched.nodes import number_nodes
+        from fedsched.model.nodes import number_nodes
 
         return number_nodes(self.federation, self.start, self.finish, self.counts)
 
@@ -216,7 +216,7 @@ class Schedule(Read):
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
     ) -> list[str]:
         """Return everything about the schedule that breaks the model, one line each."""
-        from fedsched.checking import violations
+        from fedsched.model.verification import violations
 
         return violations(self, tolerance=tolerance, caps=caps, claimed=claimed)
 
@@ -280,7 +280,7 @@ class Schedule(Read):
 
     def _recorded(self) -> dict[str, object] | None:
         # What the log says of its jobs' waits, and what the schedule says of the same jobs.
-        from fedsched.recorded import recorded, simulated_beside
+        from fedsched.model.recorded import recorded, simulated_beside
 
         found = recorded(self.workload)
         return None if found is None else {**asdict(found), "simulated": simulated_beside(self)}
@@ -340,9 +340,9 @@ class Schedule(Read):
 
 def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the lines above a schedule's metrics, and the metrics with their units."""
-    from fedsched import assumed, unmodelled
-    from fedsched.metrics import METRICS
-    from fedsched.recorded import of_some, recorded
+    from fedsched.model import assumed, unmodelled
+    from fedsched.model.metrics import METRICS
+    from fedsched.model.recorded import of_some, recorded
 
     values, found = schedule.metrics().as_dict(), recorded(schedule.workload)
     log = {} if found is None else found.figures()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.simulation import RunningJobs
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

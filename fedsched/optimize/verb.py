@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fedsched.baselines import usual_baselines
 from fedsched.compilation import compiling
-from fedsched.packages import optimize_in_packages
-from fedsched.progress import watched
-from fedsched.reading import CLAIRVOYANT, Reading
+from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.optimize.baselines import usual_baselines
+from fedsched.optimize.packages import optimize_in_packages
+from fedsched.optimize.progress import watched
+from fedsched.optimize.searching import Search, problem_of, result_of, search_once, tiny_problem, undisturbed, warm_up
 from fedsched.result import Settings
 from fedsched.search.checkpoint import Checkpoint
 from fedsched.search.clock import Clock
 from fedsched.search.methods import method_named
 from fedsched.search.objectives import Objectives
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
-from fedsched.searching import Search, problem_of, result_of, search_once, tiny_problem, undisturbed, warm_up
 from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from os import PathLike
 
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
     from fedsched.result import Result
     from fedsched.search.objectives import Cost
     from fedsched.search.run import Run
     from fedsched.simulate import RunningJobs
-    from fedsched.workload import Workload
 
 WORK = 30_000_000  # the default budget: so many job placements, some ten seconds
 SEEDS = ("structured", "random")

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fedsched.errors import unknown_name
-from fedsched.lists import HEURISTICS, assign
+from fedsched.policies.list_heuristics import HEURISTICS, assign
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.simulation import Planner, RunningJobs, Simulation
-    from fedsched.federation import Federation
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 ORDERS: Mapping[str, str] = MappingProxyType(
     {
@@ -116,7 +116,7 @@ class ListHeuristic:
     `strict`, without contention and with exact estimates.
     """
 
-    heuristic: str = "mct"  # a name of `fedsched.lists.HEURISTICS`
+    heuristic: str = "mct"  # a name of `fedsched.policies.list_heuristics.HEURISTICS`
     dispatch: str = "local"
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.federation import Federation
+    from fedsched.model.federation import Federation
 
 OFTEN = 4096  # jobs between two reports of progress
 Intervals = tuple[tuple[int, int], ...]  # (first, last) node numbers, both included

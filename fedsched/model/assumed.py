@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fedsched.federation import Federation, NodeGroup
-    from fedsched.workload import Workload
+    from fedsched.model.federation import Federation, NodeGroup
+    from fedsched.model.workload import Workload
 
 ENERGIES = ("energy", "busy_energy", "idle_energy")  # the metrics that follow from watts
 WATTS_MARK = "assumed watts"

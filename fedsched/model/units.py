@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fedsched.metrics import METRICS
+from fedsched.model.metrics import METRICS
 
 # Unit -> the names, sizes, and from where on each is used, the largest first.
 SCALES = {

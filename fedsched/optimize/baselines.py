@@ -15,10 +15,10 @@ from fedsched.bounds.lower import bounds_of_relaxation
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.pack import caps_table
 from fedsched.errors import InfeasibleError
-from fedsched.lists import HEURISTICS
-from fedsched.metrics import NAMES, Column
+from fedsched.model.metrics import NAMES, Column
+from fedsched.model.schedule import Schedule
+from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.result import PlannedQueue, Result
-from fedsched.schedule import Schedule
 from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.seeds import structured_seeds
 

@@ -1,0 +1,1 @@
+"""The nouns that everything speaks of, what is measured on them, and what checks them."""
