@@ -70,8 +70,9 @@ nojit: $(READY) ## Run the kernels' tests without the compiler, under coverage o
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m 'not slow and not needs_traces and not compiled' $(KERNELS) $(BESIDE:%=--deselect=%) \
 	  --cov --cov-report=term-missing:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
 
+# Optimising little compiles a fifth faster, and the indexes are the same.
 boundscheck: $(READY) ## Run the kernels' tests with every array index checked
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) -m 'not slow and not needs_traces' $(KERNELS) tests/rolling $(BESIDE:%=--deselect=%)
+	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(PYTEST) -m 'not slow and not needs_traces' $(KERNELS) tests/rolling $(BESIDE:%=--deselect=%)
 
 bench: $(READY) ## Run the benchmarks (SMOKE=1: small, two at a time, only that they run)
 ifdef SMOKE
