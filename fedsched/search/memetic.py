@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from fedsched.search.run import Run
 
 POPULATION = 100
-MEMBERS = 8  # walkers, with a budget that feeds them
-MEAL = 3000  # evaluations that make it worth while to have a walker more
+MEMBERS = 8  # walkers, where the budget is large enough for so many
+PER_WALKER = 3000  # evaluations of a budget that make it worth while to have one walker more
 STRETCH = 0.02  # of an evaluation budget: how long one side goes on before the other may
 SHORTEST, LONGEST = 200, 4000  # evaluations of a stretch
 STALE = 10_000  # trials without a better plan after which a walker begins elsewhere
@@ -38,7 +38,7 @@ class Memetic:
         objectives = len(run.problem.objectives.names)
         budget = run.total or 100 * LONGEST
         least = 1 if objectives == 1 else objectives + 1
-        members = max(least, min(MEMBERS, budget // MEAL))
+        members = max(least, min(MEMBERS, budget // PER_WALKER))
         self.walkers = Walkers(run, members=members)
         self.walkers.weights = directions(members, objectives)
         self._population: Population | None = None
