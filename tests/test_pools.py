@@ -16,6 +16,9 @@ from fedsched.generate import lublin
 from fedsched.io.sacct_demands import licences_in
 from fedsched.model.pools import PoolNeeds
 from fedsched.result import Result
+from fedsched.search.checkpoint import _key as search_key
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -256,3 +259,16 @@ def test_needs_of_some_jobs_are_those_jobs() -> None:
     """Tests that needs are compared and shown as tables."""
     assert JOBS.pools == PoolNeeds.of(NEEDS, JOBS.id)
     assert JOBS.pools != PoolNeeds.of({"ansys": [2, 0, 1, 1]}, JOBS.id)
+
+
+def test_a_checkpoint_is_of_its_pools() -> None:
+    """Tests that a search or a run under other pools or needs does not go on from a checkpoint of this one."""
+    workload, federation = short_of_licences()
+    more = (fs.Pool("lm", 4),)
+    greedier = replace(workload, pools={"lm": 3})
+    keys = set()
+    for jobs, pools in ((workload, federation.pools), (workload, more), (greedier, federation.pools), (workload, ())):
+        machine = replace(federation, pools=pools)
+        problem = SearchProblem(jobs, machine, Objectives.of("makespan"))
+        keys.add(search_key(problem, "ga", 1))
+    assert len(keys) == 4

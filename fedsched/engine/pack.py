@@ -182,9 +182,14 @@ def measured_of(problem: Problem) -> Measured:
     )
 
 
+def parts_of(problem: Problem) -> tuple[object, ...]:
+    """Return all that a problem is made of, arrays and numbers, whatever they lie in."""
+    return (*problem, *problem.groups, *(() if problem.extras is None else problem.extras.pools))
+
+
 def frozen(problem: Problem) -> Problem:
     """Return the problem, none of whose arrays can be written: the kernels know one type."""
-    for array in (*problem, *problem.groups, *(problem.extras.pools if problem.extras else ())):
+    for array in parts_of(problem):
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
     return problem

@@ -11,6 +11,7 @@ import numpy as np
 
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Placement
+from fedsched.engine.pack import parts_of
 from fedsched.io.sealed import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
 from fedsched.search.packed import PLAN_DISPATCH
@@ -130,4 +131,4 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 
 def _key(policy: Rolling, run: Simulation) -> str:
     own = (run.plan.caps, run.plan.cap_row, *astuple(run.running()))
-    return key_of(repr(replace(policy, checkpoint=None)), (*run.problem, *run.problem.groups, *own))
+    return key_of(repr(replace(policy, checkpoint=None)), (*parts_of(run.problem), *own))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.pack import parts_of
 from fedsched.io.sealed import SealedFile, check_checkpoint, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
 from fedsched.search.crowding import least_crowded
@@ -131,4 +132,4 @@ def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
 
 def _key(problem: SearchProblem, method: str, seed: int) -> str:
     words = f"{method} {seed} {problem.objectives.names} {problem.objectives.weights}"
-    return key_of(words, (*problem.problem, *problem.problem.groups, problem.space.limits))
+    return key_of(words, (*parts_of(problem.problem), problem.space.limits))
