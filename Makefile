@@ -22,7 +22,7 @@ export MPLBACKEND := Agg
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract checks nojit boundscheck bench table notebooks docs pictures release clean
+.PHONY: help demo test lint types contract checks nojit boundscheck bench table notebooks docs pictures changelog release clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -94,6 +94,9 @@ ifeq ($(NOTEBOOKS),)
 else
 	$(PYTEST) --nbmake --nbmake-timeout=600 $(NOTEBOOKS)
 endif
+
+changelog: $(READY) ## Gather the changes told in changes/ into CHANGELOG.md
+	$(BIN)/python tools/changelog.py
 
 release: $(READY) ## Build wheel and sdist; try the wheel with the oldest and the newest dependencies
 	$(BIN)/python tools/release.py

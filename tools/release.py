@@ -28,6 +28,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=("lowest", "newest"), help="try one of the two environments")
     only = parser.parse_args().only
+    if waiting := [path.name for path in (ROOT / "changes").glob("*.*.md")]:
+        raise SystemExit(f"{', '.join(waiting)}: gather them first: make changelog.")
     with tempfile.TemporaryDirectory() as scratch:
         wheel, sdist = build(ROOT / "dist")
         check_contents(wheel, sdist)
