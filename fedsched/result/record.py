@@ -17,6 +17,7 @@ from fedsched.search.objectives import signs_of
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -96,12 +97,16 @@ class Front:
             raise unknown_name("objective", objective, self.objectives)
         return int(np.argmin(self.minimised()[:, self.objectives.index(objective)]))
 
-    def knee_index(self) -> int:
-        """Return which plan lies farthest from the line (plane) between the extremes, all objectives scaled alike."""
+    def scaled(self) -> NDArray[np.float64]:
+        """Return the values from 0, the front's best by an objective, to 1, its worst."""
         values = self.minimised()
         extent = np.ptp(values, axis=0)
-        scaled = (values - values.min(axis=0)) / np.where(extent > 0, extent, 1.0)
-        return int(np.argmin(scaled.sum(axis=1)))
+        return (values - values.min(axis=0)) / np.where(extent > 0, extent, 1.0)
+
+    def knee_index(self, among: NDArray[np.int64] | None = None) -> int:
+        """Return which plan, among some, lies farthest from the plane between the ends, all objectives scaled alike."""
+        scaled = self.scaled()
+        return int(np.argmin((scaled if among is None else scaled[among]).sum(axis=1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +189,30 @@ class Result:
     def knee(self) -> Schedule:
         """Return the schedule of the front's knee: the balanced choice."""
         return self.schedule(self.front.knee_index())
+
+    def choose(
+        self,
+        by: str | None = None,
+        *,
+        weights: Mapping[str, float] | None = None,
+        within: Mapping[str, float | str] | None = None,
+    ) -> Schedule:
+        """Return the schedule of one plan of the front.
+
+        Parameters
+        ----------
+        by
+            "knee", the balanced plan (the default), or an objective: the best by it.
+        weights
+            In place of `by`: how much each objective counts, on the scale from the front's best to its worst.
+        within
+            Of which plans: those that keep each of these objectives to a limit, a number or what a baseline has:
+            `result.choose("energy", within={"mean_wait": "easy+5%"})` is the least energy with a mean wait at most 5 %
+            above EASY's.
+        """
+        from fedsched.result.choosing import chosen_index
+
+        return self.schedule(chosen_index(self, by, weights, within))
 
     def value(self, objective: str | None = None) -> float:
         """Return the best value of an objective, by default the first."""
