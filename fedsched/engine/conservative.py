@@ -199,7 +199,7 @@ def _first_without(profile: Profile, first: int, rows: int, tasks: int, end: flo
     return rows
 
 
-@part
+@inlined
 def _first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     # The breakpoint from which the job can run, its nodes in `state.scratch.chosen`. A breakpoint with too few free
     # nodes rules out every window that holds it; on one group nothing else does.
