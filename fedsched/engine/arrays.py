@@ -93,6 +93,13 @@ class Queue(NamedTuple):
     members: Ints  # [0]: positions in use, for orders that change with time
 
 
+class Classes(NamedTuple):
+    """A long queue grouped into classes, for scans that pass over jobs that cannot start; of size 0 in short ones."""
+
+    number: Ints  # indexed by ClassNumber; in a long queue its Tables follow (engine/classes.py), section by section
+    shortest: Floats  # the classes' trees over the shortest planned durations
+
+
 class Profile(NamedTuple):
     """Nodes (and link load) planned to be free from each breakpoint on."""
 
@@ -108,13 +115,8 @@ class Profile(NamedTuple):
 class Packing(NamedTuple):
     """The candidates of a lookahead pass, and which sums of their tasks can be reached."""
 
-    job: Ints
-    tasks: Ints
-    lasts: Ints  # 1: runs beyond the shadow time
-    chosen: Ints
-    brief_with: Ints  # sum -> the fewest first candidates among which those done by the shadow time reach it
-    lasting_with: Ints  # the same over those that run beyond it
-    most_brief: Ints  # room -> the greatest sum of the first kind that fits
+    candidate: Ints  # CandidateRow x candidate
+    reach: Ints  # ReachRow x sum
 
 
 class Heap(NamedTuple):
@@ -189,6 +191,7 @@ class State(NamedTuple):
     load: Floats
     queue: Queue
     backfill: Queue
+    classes: Classes  # of the queue that is scanned
     profile: Profile
     packing: Packing
     scratch: Scratch
@@ -215,6 +218,33 @@ class Counter(IntEnum):
     PLAN_HOLDS = 14
     ASKS = 15  # 1: before a pass that may start something, the loop asks for a plan
     PASS_DUE = 16  # it has asked, and the pass is still to come
+
+
+class ClassNumber(IntEnum):
+    """Whole numbers of a grouped queue."""
+
+    CLASSES = 0  # 0: it is not grouped
+    PATIENCE = 1  # jobs that may still be placed in vain before it is grouped
+    SEEN = 2  # entries of `arrival` that have joined their classes
+    SCANNED = 3  # the class whose candidate was handed out last
+    ROOM_AT = 4  # free nodes when the rooms were measured
+
+
+class CandidateRow(IntEnum):
+    """What a lookahead pass keeps of a candidate."""
+
+    JOB = 0
+    TASKS = 1
+    LASTS = 2  # 1: runs beyond the shadow time
+    CHOSEN = 3
+
+
+class ReachRow(IntEnum):
+    """What a lookahead pass keeps of a sum of tasks."""
+
+    BRIEF_WITH = 0  # the fewest first candidates among which those done by the shadow time reach it
+    LASTING_WITH = 1  # the same over those that run beyond it
+    MOST_BRIEF = 2  # the greatest sum of the first kind that it has room for
 
 
 class Clock(IntEnum):

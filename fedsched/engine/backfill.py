@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.compiled import inlined, part
+from fedsched.engine.arrays import ClassNumber, Clock, Counter
+from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import (
     LASTING,
@@ -15,6 +16,7 @@ from fedsched.engine.dispatch import (
     place_beside_reservation,
     reserve,
     reserve_for_head,
+    start_beside_reservation,
     start_from_head,
     start_job,
 )
@@ -37,6 +39,10 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
     if plan.dispatch == Dispatch.LOOKAHEAD:
         start_packed(problem, plan, state, head, shadow, window)
+    number = state.classes.number
+    if number[ClassNumber.PATIENCE] < 0:
+        _backfill_by_class(problem, plan, state, head, shadow, window)
+        return
     beside = free_beside_reservation(state)
     position = next_candidate(queue, FIRST, state.counter[Counter.FREE], window, beside)
     while position >= 0:
@@ -48,4 +54,19 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
             if fit != REFUSED:
                 start_job(problem, plan, state, j)
                 beside = free_beside_reservation(state)
+            else:
+                number[ClassNumber.PATIENCE] -= 1
         position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, beside)
+
+
+@part
+def _backfill_by_class(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> None:
+    queue = state.backfill if plan.separate_backfill else state.queue
+    if state.classes.number[ClassNumber.CLASSES] == 0:
+        group(problem, plan, state, queue.order)
+    position = next_of_classes(problem, plan, state, queue.position, FIRST, window)
+    while position >= 0:
+        j = queue.order[position]
+        if j != head:
+            start_beside_reservation(problem, plan, state, j, shadow)
+        position = next_of_classes(problem, plan, state, queue.position, position + 1, window)

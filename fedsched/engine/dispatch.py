@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import pools
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.arrays import ClassNumber, Clock, Counter
+from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import place, planned_duration, slowest
-from fedsched.engine.queue import ANY, FIRST, dequeue, next_small
+from fedsched.engine.queue import ANY, FIRST, NEVER, dequeue, next_small
 from fedsched.engine.running import end_after, enter, sum_loads
 
 if TYPE_CHECKING:
@@ -71,12 +72,18 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
 @inlined
 def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
     """Scan the queue once in order and start whatever fits [10]."""
+    number = state.classes.number
+    if number[ClassNumber.PATIENCE] < 0:
+        _start_by_class(problem, plan, state)
+        return
     queue = state.queue
     position = next_small(queue, FIRST, state.counter[Counter.FREE])
     while position >= 0:
         j = queue.order[position]
         if fits_now(problem, plan, state, j):
             start_job(problem, plan, state, j)
+        else:
+            number[ClassNumber.PATIENCE] -= 1
         position = next_small(queue, position + 1, state.counter[Counter.FREE])
 
 
@@ -84,6 +91,19 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
 def start_apart(problem: Problem, plan: Plan, state: State, j: int) -> None:
     """Start a job as `start_job` does: compiled once, for the rules that do not start jobs by the million."""
     start_job(problem, plan, state, j)
+
+
+@part
+def _start_by_class(problem: Problem, plan: Plan, state: State) -> None:
+    queue = state.queue
+    if state.classes.number[ClassNumber.CLASSES] == 0:
+        group(problem, plan, state, queue.order)
+    position = next_of_classes(problem, plan, state, queue.position, FIRST, NEVER)
+    while position >= 0:
+        j = queue.order[position]
+        if fits_now(problem, plan, state, j):
+            start_apart(problem, plan, state, j)
+        position = next_of_classes(problem, plan, state, queue.position, position + 1, NEVER)
 
 
 @part
@@ -205,3 +225,19 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
         if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
             return BRIEF
     return LASTING if lasting else REFUSED
+
+
+@part
+def place_apart(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
+    """Place a job as `place_beside_reservation` does: compiled once, for scans that are not the commonest."""
+    return place_beside_reservation(problem, plan, state, j, shadow)
+
+
+@part
+def start_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> None:
+    """Start a job now if the head's reservation holds beside it."""
+    fit = place_apart(problem, plan, state, j, shadow)
+    if fit == LASTING:
+        reserve(problem, state, j)
+    if fit != REFUSED:
+        start_apart(problem, plan, state, j)

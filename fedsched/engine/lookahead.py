@@ -10,48 +10,46 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import Counter
+from fedsched.engine.arrays import CandidateRow, ClassNumber, Counter, ReachRow
+from fedsched.engine.classes import next_of_classes
 from fedsched.engine.codes import LOOKAHEAD
-from fedsched.engine.dispatch import (
-    LASTING,
-    REFUSED,
-    free_beside_reservation,
-    place_beside_reservation,
-    reserve,
-    start_apart,
-)
+from fedsched.engine.dispatch import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
 from fedsched.engine.queue import FIRST, next_candidate
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, Packing, Plan, Problem, State
+    from fedsched.engine.arrays import Ints, Packing, Plan, Problem, Queue, State
 
 BRIEFLY, LASTINGLY = constant(0), constant(1)  # values of `lasts`
 NEVER = constant(LOOKAHEAD + 1)  # no number of candidates reaches the sum
 
 
-@part
-def _place_beside(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
-    return place_beside_reservation(problem, plan, state, j, shadow)
+@inlined
+def _candidate_from(
+    problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float, beside: int
+) -> int:
+    if state.classes.number[ClassNumber.CLASSES] > 0:
+        return next_of_classes(problem, plan, state, queue.position, position, window)
+    return next_candidate(queue, position, state.counter[Counter.FREE], window, beside)
 
 
 @inlined
 def _collect(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> int:
     # The first jobs that could start beside the reservation if they were alone; returns how many.
     queue = state.backfill if plan.separate_backfill else state.queue
-    packing, free, beside = state.packing, state.counter[Counter.FREE], free_beside_reservation(state)
+    candidate, beside = state.packing.candidate, free_beside_reservation(state)
     found = 0
-    position = next_candidate(queue, FIRST, free, window, beside)
-    while position >= 0 and found < packing.job.size:
+    position = _candidate_from(problem, plan, state, queue, FIRST, window, beside)
+    while position >= 0 and found < candidate.shape[1]:
         j = queue.order[position]
         if j != head:
-            fit = _place_beside(problem, plan, state, j, shadow)
+            fit = place_apart(problem, plan, state, j, shadow)
             if fit != REFUSED:
-                packing.job[found] = j
-                packing.tasks[found] = problem.tasks[j]
-                packing.lasts[found] = 1 if fit == LASTING else 0
-                packing.chosen[found] = 0
+                candidate[CandidateRow.JOB, found] = j
+                candidate[CandidateRow.TASKS, found] = problem.tasks[j]
+                candidate[CandidateRow.LASTS, found] = 1 if fit == LASTING else 0
+                candidate[CandidateRow.CHOSEN, found] = 0
                 found += 1
-        position = next_candidate(queue, position + 1, free, window, beside)
+        position = _candidate_from(problem, plan, state, queue, position + 1, window, beside)
     return found
 
 
@@ -81,40 +79,39 @@ def choose(packing: Packing, candidates: int, free: int, extra: int) -> int:
     At most `free` nodes in all, `extra` for those that last. Of sets that use equally many it is the one without the
     last job in which they differ.
     """
-    brief_limit = _reach(packing.tasks, packing.lasts, candidates, BRIEFLY, free, packing.brief_with)
-    lasting_limit = _reach(packing.tasks, packing.lasts, candidates, LASTINGLY, min(free, extra), packing.lasting_with)
+    tasks, lasts = packing.candidate[CandidateRow.TASKS], packing.candidate[CandidateRow.LASTS]
+    brief_with, lasting_with = packing.reach[ReachRow.BRIEF_WITH], packing.reach[ReachRow.LASTING_WITH]
+    most_brief = packing.reach[ReachRow.MOST_BRIEF]
+    brief_limit = _reach(tasks, lasts, candidates, BRIEFLY, free, brief_with)
+    lasting_limit = _reach(tasks, lasts, candidates, LASTINGLY, min(free, extra), lasting_with)
     most = 0
     for nodes in range(brief_limit + 1):
-        if packing.brief_with[nodes] != NEVER:
+        if brief_with[nodes] != NEVER:
             most = nodes
-        packing.most_brief[nodes] = most
+        most_brief[nodes] = most
     best = 0
     for nodes in range(lasting_limit + 1):
-        if packing.lasting_with[nodes] != NEVER:
-            best = max(best, nodes + packing.most_brief[min(brief_limit, free - nodes)])
+        if lasting_with[nodes] != NEVER:
+            best = max(best, nodes + most_brief[min(brief_limit, free - nodes)])
     left, room = best, lasting_limit
     while left > 0:
         # The last job of the set is the first with which the rest of the sum can be reached.
         last = NEVER
         for nodes in range(max(0, left - brief_limit), min(room, left) + 1):
-            last = min(last, max(packing.lasting_with[nodes], packing.brief_with[left - nodes]))
-        packing.chosen[last - 1] = 1
-        left -= packing.tasks[last - 1]
-        if packing.lasts[last - 1] == 1:
-            room -= packing.tasks[last - 1]
+            last = min(last, max(lasting_with[nodes], brief_with[left - nodes]))
+        packing.candidate[CandidateRow.CHOSEN, last - 1] = 1
+        left -= tasks[last - 1]
+        if lasts[last - 1] == 1:
+            room -= tasks[last - 1]
     return best
 
 
 @part
 def start_packed(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> None:
     """Start what uses the most nodes beside the head's reservation [24]."""
-    packing, extra = state.packing, state.scratch.extra
+    candidate = state.packing.candidate
     candidates = _collect(problem, plan, state, head, shadow, window)
-    choose(packing, candidates, state.counter[Counter.FREE], extra.sum())
+    choose(state.packing, candidates, state.counter[Counter.FREE], state.scratch.extra.sum())
     for i in range(candidates):
-        if packing.chosen[i] == 1:
-            fit = _place_beside(problem, plan, state, packing.job[i], shadow)
-            if fit == LASTING:
-                reserve(problem, state, packing.job[i])
-            if fit != REFUSED:
-                start_apart(problem, plan, state, packing.job[i])
+        if candidate[CandidateRow.CHOSEN, i] == 1:
+            start_beside_reservation(problem, plan, state, candidate[CandidateRow.JOB, i], shadow)

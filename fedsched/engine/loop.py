@@ -11,6 +11,7 @@ from fedsched.engine import pools
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.backfill import backfill_around_head
+from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.conservative import plan_the_queue
 from fedsched.engine.dispatch import start_all_that_fit, start_from_head, start_per_cluster
@@ -46,6 +47,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     if needs_ends(plan.dispatch):
         for j in problem.arrival:
             state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
+    begin_ungrouped(plan, state)
     queues.begin(state.queue, plan.order, plan.order_key)
     if plan.separate_backfill:
         queues.begin(state.backfill, plan.backfill_order, plan.backfill_key)

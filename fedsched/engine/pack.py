@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays import (
+    CandidateRow,
+    Classes,
+    ClassNumber,
     Clock,
     Counter,
     Ends,
@@ -21,9 +24,11 @@ from fedsched.engine.arrays import (
     Profile,
     Queue,
     Rates,
+    ReachRow,
     Scratch,
     State,
 )
+from fedsched.engine.classes import LONG_QUEUE, room_for
 from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
 from fedsched.engine.rules import Needs
 from fedsched.errors import InfeasibleError, UnknownNameError
@@ -234,6 +239,12 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
     )
 
 
+def _new_classes(jobs: int, groups: int, *, with_durations: bool) -> Classes:
+    # Pages that are never touched cost no memory.
+    numbers, durations = room_for(jobs, groups) if jobs >= LONG_QUEUE else (len(ClassNumber), 0)
+    return Classes(number=np.zeros(numbers, dtype=np.int64), shortest=np.empty(durations if with_durations else 0))
+
+
 def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> State:
     """Return the arrays that a run works in, with room for what its dispatch rules need."""
     jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
@@ -274,6 +285,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         load=np.zeros(clusters),
         queue=queue,
         backfill=_new_queue(jobs, with_durations=with_durations) if separate_backfill else queue,
+        classes=_new_classes(jobs, groups, with_durations=with_durations),
         profile=Profile(
             time=np.empty(breakpoints),
             total=np.empty(breakpoints, dtype=np.int64),
@@ -284,13 +296,8 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
             peak=np.zeros(clusters),
         ),
         packing=Packing(
-            job=np.zeros(candidates, dtype=np.int64),
-            tasks=np.zeros(candidates, dtype=np.int64),
-            lasts=np.zeros(candidates, dtype=np.int64),
-            chosen=np.zeros(candidates, dtype=np.int64),
-            brief_with=np.zeros(sums, dtype=np.int64),
-            lasting_with=np.zeros(sums, dtype=np.int64),
-            most_brief=np.zeros(sums, dtype=np.int64),
+            candidate=np.zeros((len(CandidateRow), candidates), dtype=np.int64),
+            reach=np.zeros((len(ReachRow), sums), dtype=np.int64),
         ),
         scratch=Scratch(
             chosen=np.zeros(groups, dtype=np.int64),

@@ -30,7 +30,12 @@ def clear(queue: Queue) -> None:
 @inlined
 def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
     """Put a job's numbers at a position and mend the paths above it; `shortest` only where it is kept."""
-    tree = queue.tasks
+    set_path(queue.tasks, queue.shortest, position, tasks, shortest)
+
+
+@inlined
+def set_path(tree: Ints, times: Floats, position: int, tasks: int, shortest: float) -> None:
+    """Put a job's numbers at a leaf of two trees and mend the paths above it."""
     node = (tree.size >> 1) + position
     tree[node] = tasks
     while node > 1:
@@ -39,7 +44,6 @@ def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
         if tree[node] == least:
             break
         tree[node] = least
-    times = queue.shortest
     if times.size > 0:
         node = (times.size >> 1) + position
         times[node] = shortest
@@ -51,10 +55,15 @@ def set_leaf(queue: Queue, position: int, tasks: int, shortest: float) -> None:
             times[node] = soonest
 
 
-@part
+@inlined
 def mend_prefix(queue: Queue, positions: int) -> None:
     """Rebuild the trees above the first `positions` leaves."""
-    tree, times = queue.tasks, queue.shortest
+    mend_trees(queue.tasks, queue.shortest, positions)
+
+
+@part
+def mend_trees(tree: Ints, times: Floats, positions: int) -> None:
+    """Rebuild two trees above their first `positions` leaves."""
     level = tree.size >> 1
     last = level + max(positions - 1, 0)
     while level > 1:
@@ -70,11 +79,12 @@ def mend_prefix(queue: Queue, positions: int) -> None:
 @inlined
 def next_small(queue: Queue, position: int, free: int) -> int:
     """Return the first position from `position` on whose job needs at most `free` nodes, or -1."""
-    return _next_small(queue.tasks, position, free)
+    return next_small_leaf(queue.tasks, position, free)
 
 
 @part
-def _next_small(tasks: Ints, position: int, free: int) -> int:
+def next_small_leaf(tasks: Ints, position: int, free: int) -> int:
+    """Return the first leaf of a tree from `position` on whose job needs at most `free` nodes, or -1."""
     size = tasks.size >> 1
     if position >= size:
         return -1
@@ -95,11 +105,12 @@ def _next_small(tasks: Ints, position: int, free: int) -> int:
 @inlined
 def next_candidate(queue: Queue, position: int, free: int, window: float, extra: int) -> int:
     """Return the first position from `position` on whose job may fit: small, and either short or small enough."""
-    return _next_candidate(queue.tasks, queue.shortest, position, free, window, extra)
+    return next_leaf(queue.tasks, queue.shortest, position, free, window, extra)
 
 
 @part
-def _next_candidate(tasks: Ints, shortest: Floats, position: int, free: int, window: float, extra: int) -> int:
+def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: float, extra: int) -> int:
+    """Return the first leaf of two trees from `position` on whose job may fit as a candidate, or -1."""
     size = tasks.size >> 1
     if position >= size:
         return -1

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 EVERY_SECONDS = 10.0
 MARK = b"fedsched rolling checkpoint 4\n"
 WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
-SCRATCH = ("backfill", "packing", "scratch")  # no planner's run has another order to backfill by; room, not state
+SCRATCH = ("backfill", "packing", "scratch", "classes")  # no planner's run has another order to backfill by; room
 UNKNOWN = ("state.start", "state.finish")  # NaN until they are known
 OF_JOBS = ("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position")
 

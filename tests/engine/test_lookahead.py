@@ -12,6 +12,7 @@ from interpreted import tries
 from plain import plain
 
 import fedsched as fs
+from fedsched.engine.arrays import CandidateRow
 from fedsched.engine.codes import LOOKAHEAD
 from fedsched.engine.pack import new_state
 from fedsched.engine.rules import needs_of
@@ -60,10 +61,10 @@ def test_the_packing_is_the_best_of_all_subsets(seed: int) -> None:
         free = rng.randint(1, 40)
         extra = rng.randint(0, free)
         for i, (tasks, lasts) in enumerate(sizes):
-            packing.tasks[i], packing.lasts[i], packing.chosen[i] = tasks, int(lasts), 0
+            packing.candidate[:, i] = i, tasks, int(lasts), 0
         nodes = lookahead.choose(packing, len(sizes), free, extra)
         expected = naive.best_packing(sizes, free, extra)
-        assert np.flatnonzero(packing.chosen[: len(sizes)]).tolist() == expected
+        assert np.flatnonzero(packing.candidate[CandidateRow.CHOSEN, : len(sizes)]).tolist() == expected
         assert nodes == sum(sizes[i][0] for i in expected)
 
 

@@ -106,7 +106,7 @@ def test_each_rule_has_the_room_that_it_needs() -> None:
     for rule, state in rooms.items():
         assert (state.queue.shortest.size > 0) == (rule >= Dispatch.EASY)
         assert (state.profile.time.size > 0) == (rule == Dispatch.CONSERVATIVE)
-        assert state.packing.job.size == (LOOKAHEAD if rule == Dispatch.LOOKAHEAD else 0)
+        assert state.packing.candidate.shape[1] == (LOOKAHEAD if rule == Dispatch.LOOKAHEAD else 0)
         assert (state.backfill is state.queue) == (rule != Dispatch.EASY)
     assert rooms[Dispatch.EASY].queue.tasks.size == 16  # twice the least power of two that holds five
     # a running job has one breakpoint, a reservation two, now one, and one more
