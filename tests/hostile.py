@@ -31,12 +31,25 @@ NAMES = {
 WILD = {"lines": "two\nlines\r\rthree\ttabs", "half": "half \ud800 pair"}
 EVERY = NAMES | WILD
 
+# Signs that unicodedata calls formats and that are seen, or lay out a script's own letters and notes: they stay.
+LAYS_OUT = ((0x600, 0x605), (0x6DD, 0x6DD), (0x70F, 0x70F), (0x890, 0x891), (0x8E2, 0x8E2), (0x110BD, 0x110BD),
+            (0x110CD, 0x110CD), (0x13430, 0x1343F), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A))  # fmt: skip
+# Signs that it does not call so, and that show nothing: no characters, and where tags and selectors hide text.
+UNSEEN = ((0x2065, 0x2065), (0xFDD0, 0xFDEF), (0xE0000, 0xE0FFF))
+
+
+def acts(sign: str) -> bool:
+    """Return whether a terminal or a browser would act on a sign, lines and joiners among them."""
+    point = ord(sign)
+    if any(first <= point <= last for first, last in UNSEEN) or point & 0xFFFE == 0xFFFE:
+        return True
+    formats = unicodedata.category(sign) == "Cf" and not any(first <= point <= last for first, last in LAYS_OUT)
+    return formats or unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")
+
 
 def acting(text: str, *, lines: str = "\n\t") -> list[str]:
     """Return the signs of a text that a terminal or a browser would act on, by name; those of `lines` may stand."""
-    kinds = ("Cc", "Cf", "Cs", "Zl", "Zp")
-    found = [sign for sign in text if unicodedata.category(sign) in kinds or ord(sign) & 0xFFFE == 0xFFFE]
-    return [ascii(sign) for sign in found if sign not in lines and sign not in "\u200c\u200d"]
+    return [ascii(sign) for sign in text if acts(sign) and sign not in lines and sign not in "\u200c\u200d"]
 
 
 class Tags(HTMLParser):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -268,6 +269,16 @@ def test_what_leaves_acts_on_nothing(any_text: str) -> None:
     if not hostile.acting(any_text):
         assert text.terminal(any_text) == any_text
     ElementTree.fromstring(f"<a>{text.html(any_text)}</a>")
+
+
+def test_every_sign_acts_or_stays() -> None:
+    """Tests of each sign there is that it is spelled out where it acts, and left alone where it does not."""
+    wrong = [
+        hex(point)
+        for point, sign in enumerate(map(chr, range(sys.maxunicode + 1)))
+        if (text.terminal(sign) == sign) != (hostile.acting(sign) == [])
+    ]
+    assert wrong == []
 
 
 def test_letters_of_all_scripts_stay() -> None:
