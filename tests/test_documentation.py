@@ -111,7 +111,7 @@ def test_commands_have_the_options_that_pages_give_them() -> None:
     mentioned = [(name_of(page), *pair) for page in EVERY_PAGE for pair in mentioned_in(page)]
     assert not [one for one in mentioned if one[2] not in options[one[1]] | {"--config", "--debug", "--help"}]
     assert ("docs/formats.md", "fetch", "--out") in mentioned
-    assert ("docs/formats.md", "convert", "--unit") in mentioned
+    assert ("docs/formats.md", "convert", "--federation") in mentioned
 
 
 def test_links_lead_to_files() -> None:
