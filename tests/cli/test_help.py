@@ -15,9 +15,10 @@ import pytest
 
 from fedsched import cli
 from fedsched.cli.app import arguments_of, build_app, examples_of
+from fedsched.policies.named import DISPATCH, ORDERS, PLACEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from cyclopts.argument import Argument
 
@@ -78,6 +79,16 @@ def test_help_shows_examples_and_loads_nothing_heavy() -> None:
         assert f"  fedsched {command}" in page.partition("For example:")[2]
         assert "--config" in page
         assert "[default: None]" not in page
+
+
+@pytest.mark.parametrize(
+    ("option", "names"), [("--order", ORDERS), ("--dispatch", DISPATCH), ("--placement", PLACEMENTS)]
+)
+def test_help_names_every_order_and_rule(option: str, names: Mapping[str, str]) -> None:
+    """Tests that the help of an option that takes a rule says all that it takes, and nothing else."""
+    told = options_by_name()[option]["simulate"].parameter.help or ""
+    listed = told.rpartition(":")[2].strip(" .").replace(" or ", ", ")
+    assert listed.split(", ") == list(names), "fedsched/cli/groups.py says these by hand: help loads no policies"
 
 
 def test_examples_are_read_from_docstrings() -> None:

@@ -10,7 +10,7 @@ from plain import begun, clusters, jobs
 
 from fedsched.engine.codes import LOOKAHEAD, Dispatch
 from fedsched.engine.pack import caps_table, checked_caps, new_state, pack
-from fedsched.engine.rules import needs_of
+from fedsched.engine.rules import NEEDS, Needs, needs_of
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.reading import CLAIRVOYANT, Reading
 
@@ -104,9 +104,9 @@ def test_each_rule_has_the_room_that_it_needs() -> None:
     easy = Dispatch.EASY
     rooms = {rule: new_state(problem, needs=needs_of(rule), separate_backfill=rule == easy) for rule in Dispatch}
     for rule, state in rooms.items():
-        assert (state.queue.shortest.size > 0) == (rule >= Dispatch.EASY)
-        assert (state.profile.time.size > 0) == (rule == Dispatch.CONSERVATIVE)
-        assert state.packing.candidate.shape[1] == (LOOKAHEAD if rule == Dispatch.LOOKAHEAD else 0)
+        assert (state.queue.shortest.size > 0) == (Needs.ENDS in NEEDS[rule])
+        assert (state.profile.time.size > 0) == (Needs.PROFILE in NEEDS[rule])
+        assert state.packing.candidate.shape[1] == (LOOKAHEAD if Needs.PACKING in NEEDS[rule] else 0)
         assert (state.backfill is state.queue) == (rule != Dispatch.EASY)
     assert rooms[Dispatch.EASY].queue.tasks.size == 16  # twice the least power of two that holds five
     # a running job has one breakpoint, a reservation two, now one, and one more
