@@ -51,6 +51,11 @@ class Scenario:
         jobs = [replace(job, submit=instant) if j == late else job for j, job in enumerate(self.jobs)]
         return replace(self, jobs=jobs)
 
+    def without_pools(self) -> Scenario:
+        """Return the scenario without its pools."""
+        jobs = [replace(job, needs=()) for job in self.jobs]
+        return replace(self, jobs=jobs, machine=replace(self.machine, pools=()))
+
     def simulate(
         self, *, t0: float | None = None, watch: Callable[[naive.Simulation], None] | None = None, **changes: Any
     ) -> naive.Result:

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import fedsched as fs
+from fedsched.optimize import progress
 from fedsched.optimize.progress import status, watched
 
 if TYPE_CHECKING:
@@ -56,10 +57,10 @@ def test_a_notebook_without_widgets_stays_as_it_is(monkeypatch: pytest.MonkeyPat
     """Tests that a notebook whose cells cannot renew a line gets none, and one that can gets it."""
     calls: list[object] = []
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
-    monkeypatch.setattr("fedsched.optimize.progress.find_spec", lambda name: None)
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
     with watched(calls.append, None) as line:
         assert line.callback == calls.append
-    monkeypatch.setattr("fedsched.optimize.progress.find_spec", lambda name: object())
+    monkeypatch.setattr(progress, "find_spec", lambda name: object())
     with watched(calls.append, None) as line:
         assert line.callback != calls.append
 

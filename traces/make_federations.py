@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from fedsched.assumed import Assumed
-
 from fedsched import Cluster, Federation, NodeGroup
+from fedsched.model.assumed import Assumed
 
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parent / "fedsched" / "data" / "federations"

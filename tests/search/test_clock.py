@@ -11,6 +11,7 @@ import pytest
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.engine.simulation import Simulation
+from fedsched.optimize import baselines
 from fedsched.optimize.baselines import DEAR_BASELINES, baseline_schedules, yardsticks
 from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.driver import INTERRUPTED, drive
@@ -81,7 +82,7 @@ def test_list_heuristics_of_many_jobs_are_not_begun_in_haste(
     problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that what cannot be cut is left out of large problems, and of none without a budget in seconds."""
-    monkeypatch.setattr("fedsched.optimize.baselines.MANY_JOBS", 10)
+    monkeypatch.setattr(baselines, "MANY_JOBS", 10)
     found = yardsticks(problem, ("fcfs", "mct"), Scripted(10**6))
     assert (found.names, found.left_out) == (["fcfs"], ("mct",))
     assert "mct" in DEAR_BASELINES
@@ -230,10 +231,10 @@ def test_ctrl_c_beside_the_search_loses_nothing(struck: str, monkeypatch: pytest
 
 def test_ctrl_c_between_packages_keeps_those_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that an interrupt after a package's search returns the schedule until then, marked as interrupted."""
-    import fedsched.optimize.packages
+    from fedsched.optimize import packages
 
     calls = []
-    usual = fedsched.optimize.packages._running_at
+    usual = packages._running_at
 
     def strike(*given: Any) -> Any:
         calls.append(1)
@@ -241,7 +242,7 @@ def test_ctrl_c_between_packages_keeps_those_that_ended(monkeypatch: pytest.Monk
             raise KeyboardInterrupt
         return usual(*given)
 
-    monkeypatch.setattr(fedsched.optimize.packages, "_running_at", strike)
+    monkeypatch.setattr(packages, "_running_at", strike)
     found = fs.optimize(
         JOBS, MACHINE, objectives="makespan", evaluations=130, package=8, baselines=("fcfs",), method="ga"
     )
