@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import ClassNumber, Clock, Counter
+from fedsched.engine.availability import ROUNDING
 from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.codes import Dispatch
-from fedsched.engine.dispatch import (
+from fedsched.engine.dispatch import start_from_head, start_job
+from fedsched.engine.lookahead import start_packed
+from fedsched.engine.queue import FIRST, next_candidate, next_small
+from fedsched.engine.reservation import (
     LASTING,
     REFUSED,
-    ROUNDING,
     free_beside_reservation,
     place_beside_reservation,
     reserve,
     reserve_for_head,
     start_beside_reservation,
-    start_from_head,
-    start_job,
 )
-from fedsched.engine.lookahead import start_packed
-from fedsched.engine.queue import FIRST, next_candidate, next_small
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State

@@ -13,8 +13,8 @@ from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import CandidateRow, ClassNumber, Counter, ReachRow
 from fedsched.engine.classes import next_of_classes
 from fedsched.engine.codes import LOOKAHEAD
-from fedsched.engine.dispatch import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
 from fedsched.engine.queue import FIRST, next_candidate
+from fedsched.engine.reservation import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Packing, Plan, Problem, Queue, State

@@ -42,64 +42,6 @@ def profile_of(state) -> list[tuple[float, list[int]]]:
     return [(float(state.profile.time[b]), free[:, b].tolist()) for b in range(rows)]
 
 
-def busy(*ends: tuple[int, float], waiting: tuple[int, float] = (1, 1.0)):
-    """Return a state at 0 s in which jobs of so many nodes run until their ends, and one job waits."""
-    tasks, runtime = [t for t, _ in ends] + [waiting[0]], [end for _, end in ends] + [waiting[1]]
-    problem, plan, state = arrived(jobs(tasks, runtime), TEN, dispatch="conservative")
-    for j, size in enumerate(tasks[:-1]):
-        state.scratch.chosen[:] = size
-        dispatch.start_job(problem, plan, state, j)
-    conservative._profile_of_running_jobs(problem, plan, state)
-    return problem, plan, state
-
-
-def test_the_profile_of_running_jobs() -> None:
-    """[12] A breakpoint at now and at each planned end; those that end together make one."""
-    _, _, state = busy((3, 20.0), (2, 10.0), (4, 20.0))
-    assert profile_of(state) == [(0.0, [1]), (10.0, [3]), (20.0, [10])]
-
-
-def test_a_breakpoint_is_made_once() -> None:
-    """[12] A new one has what was free before it; where there is one already it is found."""
-    _, _, state = busy((3, 20.0), (2, 10.0))
-    assert conservative._break_at(None, state, 10.0, 0, False) == 1
-    assert conservative._break_at(None, state, 15.0, 0, False) == 2
-    assert profile_of(state) == [(0.0, [5]), (10.0, [7]), (15.0, [7]), (20.0, [10])]
-    assert conservative._break_at(None, state, 25.0, 2, False) == 4
-    assert profile_of(state)[-1] == (25.0, [10])
-    assert conservative._break_at(None, state, 20.0, 3, False) == 3
-
-
-@pytest.mark.parametrize(
-    ("waiting", "begin"),
-    [
-        ((3, 10.0), 0),  # from now until the very instant at which less is free
-        ((3, 10.5), 2),  # half a second too long: only from 20 s on
-        ((2, 99.0), 0),
-        ((7, 1.0), 2),
-        ((8, 1.0), 3),
-        ((10, 1.0), 3),
-    ],
-)
-def test_the_first_window_that_is_long_enough(waiting: tuple[int, float], begin: int) -> None:
-    """[12] 5 nodes are free now, 2 from 10 s, 7 from 20 s, 10 from 30 s: a window is half open."""
-    problem, plan, state = busy((3, 30.0), (2, 20.0), waiting=waiting)
-    state.scratch.chosen[:] = 3
-    conservative._break_at(None, state, 10.0, 0, False)
-    state.profile.total[1] = 2
-    assert [free for _, (free,) in profile_of(state)] == [5, 2, 7, 10]
-    assert conservative._first_fit(problem, plan, state, 2) == begin
-    assert state.scratch.chosen.tolist() == [waiting[0]]
-
-
-def test_a_reservation_takes_its_nodes_for_its_time() -> None:
-    """[12] From its breakpoint up to its end, and no longer."""
-    problem, plan, state = busy((6, 10.0), waiting=(8, 5.0))
-    begin = conservative._first_fit(problem, plan, state, 1)
-    conservative._reserve(problem, plan, state, 1, begin, 15.0)
-    assert profile_of(state) == [(0.0, [4]), (10.0, [2]), (15.0, [10])]
-
-
 def test_every_job_has_its_place_in_queue_order() -> None:
     """[12] 6 nodes till 10 s; the head of 8 gets 10 s; 4 nodes for 12 s would delay it, 2 nodes for 12 s do not."""
     _, _, state = planned([6, 8, 4, 2], [10.0, 5.0, 12.0, 12.0])
@@ -162,16 +104,6 @@ def test_a_plan_that_a_job_has_outrun_does_not_stand() -> None:
     assert not conservative._standing_plan_holds(plan._replace(order_key=1), state)
 
 
-def test_the_past_of_a_profile_is_forgotten() -> None:
-    """What is free now is what the last breakpoint that is not after now says."""
-    _, _, state = busy((3, 20.0), (2, 10.0))
-    for now, expected in ((4.0, [5, 7, 10]), (10.0, [7, 10]), (25.0, [10])):
-        state.clock[Clock.NOW] = now
-        conservative._forget_the_past(None, state)
-        assert profile_of(state)[0][0] == now
-        assert [free for _, (free,) in profile_of(state)] == expected
-
-
 def test_on_several_groups_the_placement_decides_how_long_the_window_is() -> None:
     """[12] The shortest duration is that on the fast cluster; on the slow one, where nodes are free, it is twice so."""
     pair = clusters(((2, 2.0),), ((3, 1.0),))
@@ -194,20 +126,3 @@ def test_reservations_load_the_uplinks_that_they_will_use(uplink: float, expecte
         task_bandwidth=[0.0, 1.0, 1.0],
     )  # fmt: skip
     assert started(state) == expected
-
-
-def test_windows_bear_the_greatest_load_within_them() -> None:
-    """[22] A job that sends between clusters waits until the uplink bears it over its whole window."""
-    pair = clusters(((3, 1.0),), ((3, 1.0),), uplinks=[3.0, 3.0])
-    workload = {"task_bandwidth": [1.0, 1.0, 1.0]}
-    problem, plan, state = arrived(
-        jobs([2, 4, 2], [10.0, 5.0, 5.0], **workload), pair, dispatch="conservative", placement="link_aware"
-    )
-    state.scratch.chosen[:] = 1
-    dispatch.start_job(problem, plan, state, 0)  # 1·1·1/1 on each link till 10 s
-    conservative._profile_of_running_jobs(problem, plan, state)
-    # four tasks, 2 + 2 free on each side: 2·1·2/3 each, with 1 there already 2.33: below 3
-    assert conservative._first_fit(problem, plan, state, 1) == 0
-    tight = problem._replace(groups=problem.groups._replace(uplink=np.array([2.0, 2.0])))
-    assert conservative._first_fit(tight, plan, state, 1) == 1
-    assert state.scratch.chosen.sum() == 4

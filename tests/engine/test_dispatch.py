@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
@@ -120,85 +119,3 @@ def test_a_held_cluster_is_held_whole() -> None:
     )  # fmt: skip
     dispatch.start_per_cluster(problem, plan, state)
     assert started(state) == [0, 3]
-
-
-def head_that_waits(free: int = 4, **options: object):
-    """Return 10 nodes of which 2, 1 and 3 are taken until 20, 10 and 30 s, and a head of 7 nodes in the queue."""
-    workload = jobs([3, 2, 1, 7, 1], [30.0, 20.0, 10.0, 5.0, 5.0])
-    problem, plan, state = arrived(workload, fs.Federation.homogeneous(10), dispatch="easy", **options)
-    for j in (0, 1, 2):
-        state.scratch.chosen[:] = problem.tasks[j]
-        dispatch.start_job(problem, plan, state, j)
-    assert state.counter[Counter.FREE] == free
-    return problem, plan, state
-
-
-def test_the_shadow_time_is_the_first_planned_end_at_which_the_head_fits() -> None:
-    """[11] 4 free, 5 from 10 s on, 7 from 20 s on: a head of 7 has its reservation at 20 s, and leaves nothing then."""
-    problem, plan, state = head_that_waits()
-    assert dispatch.reserve_for_head(problem, plan, state, 3) == 20.0
-    assert state.scratch.extra.tolist() == [0]
-    six = problem._replace(tasks=np.array([3, 2, 1, 6, 1]))
-    assert dispatch.reserve_for_head(six, plan, state, 3) == 20.0
-    assert state.scratch.extra.tolist() == [1]
-    five = problem._replace(tasks=np.array([3, 2, 1, 5, 1]))
-    assert dispatch.reserve_for_head(five, plan, state, 3) == 10.0
-    assert state.scratch.extra.tolist() == [0]
-
-
-def test_all_that_end_at_the_shadow_time_count() -> None:
-    """[11] Two jobs planned to end at one time give their nodes together; an outrun one counts as ending right now."""
-    problem, plan, state = head_that_waits()
-    state.ends.time[1] = 10.0
-    assert dispatch.reserve_for_head(problem, plan, state, 3) == 10.0
-    assert state.scratch.extra.tolist() == [0]
-    state.clock[Clock.NOW] = 15.0
-    assert dispatch.reserve_for_head(problem, plan, state, 3) == math.nextafter(15.0, math.inf)
-
-
-@pytest.mark.parametrize(
-    ("runtime", "extra", "expected"),
-    [(20.0, 0, "BRIEF"), (20.1, 0, "REFUSED"), (20.1, 1, "LASTING"), (19.0, 4, "BRIEF")],
-)
-def test_beside_the_reservation(runtime: float, extra: int, expected: str) -> None:
-    """[11] Who ends by the shadow time is brief; who lasts must fit into the extra nodes, else it is refused."""
-    problem, plan, state = head_that_waits()
-    problem = problem._replace(estimate=np.array([30.0, 20.0, 10.0, 5.0, runtime]))
-    state.scratch.extra[:] = extra
-    fit = dispatch.place_beside_reservation(problem, plan, state, 4, 20.0)
-    assert fit == getattr(dispatch, expected)
-    if expected != "REFUSED":
-        assert state.scratch.chosen.tolist() == [1]
-
-
-def test_a_second_placement_keeps_out_of_the_reservation() -> None:
-    """[11] A job that would last on the head's nodes is placed anew on what is free and extra, or ends in time."""
-    federation = clusters(((2, 2.0),), ((2, 1.0),))
-    problem, plan, state = arrived(jobs([1, 2], [10.0, 10.0]), federation, dispatch="easy", placement="fastest")
-    extra = state.scratch.extra
-    extra[:] = [0, 1]
-    assert dispatch.place_beside_reservation(problem, plan, state, 0, 4.0) == dispatch.LASTING
-    assert state.scratch.chosen.tolist() == [0, 1]
-    assert dispatch.place_beside_reservation(problem, plan, state, 0, 5.0) == dispatch.BRIEF
-    assert state.scratch.chosen.tolist() == [1, 0]
-    extra[:] = [1, 1]
-    assert dispatch.place_beside_reservation(problem, plan, state, 1, 4.0) == dispatch.LASTING
-    assert state.scratch.chosen.tolist() == [1, 1]
-    extra[:] = [1, 0]
-    assert dispatch.place_beside_reservation(problem, plan, state, 1, 4.0) == dispatch.REFUSED
-
-
-def test_planned_load_forgets_who_has_ended_by_then() -> None:
-    """[22] The load at a time is that of jobs planned to end after it, and of those that have outrun their estimate."""
-    federation = clusters(((2, 1.0),), ((2, 1.0),), uplinks=[10.0, 10.0])
-    problem, plan, state = arrived(jobs([2, 2], [10.0, 20.0], task_bandwidth=[1.0, 2.0]), federation, dispatch="easy")
-    for j in (0, 1):
-        state.scratch.chosen[:] = 1
-        dispatch.start_job(problem, plan, state, j)
-    load = np.full(2, 9.0)
-    for time, expected in ((5.0, 3.0), (10.0, 2.0), (19.0, 2.0), (20.0, 0.0)):
-        dispatch.planned_load(problem, state, time, load)
-        assert load.tolist() == [expected, expected]
-    state.clock[Clock.NOW] = 30.0
-    dispatch.planned_load(problem, state, 30.0, load)
-    assert load.tolist() == [3.0, 3.0]

@@ -1,0 +1,262 @@
+"""What is free, and when: the profile of nodes, loads and pools over the breakpoints of a plan [8, 12, 22, 31].
+
+A plan that looks ahead fills the profile with what the running jobs leave, finds windows in it, and takes them off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
+from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.codes import Placement
+from fedsched.engine.placement import fill_demand, place, planned_duration
+from fedsched.engine.running import end_after
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Extras, Floats, Ints, Plan, Problem, Profile, State
+
+NOW = constant(0)  # the breakpoint of now
+ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
+
+
+@inlined
+def planned_load(problem: Problem, state: State, time: float, load: Floats) -> None:
+    """Fill the load of every uplink that the running jobs are planned to cause after now, at `time` [22]."""
+    now = state.clock[Clock.NOW]
+    load[:] = 0.0
+    for i in range(state.counter[Counter.SPANNING]):
+        j = state.rates.spanning[i]
+        if end_after(state.planned_end[j], now) > time:
+            for k in range(load.size):
+                load[k] += state.rates.demand[j, k]
+
+
+@part
+def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
+    """Fill the profile with what is free at the planned ends of the running jobs."""
+    profile = state.profile
+    groups = profile.free.shape[0]
+    now = state.clock[Clock.NOW]
+    profile.time[NOW] = now
+    profile.total[NOW] = state.counter[Counter.FREE]
+    for g in range(groups):
+        profile.free[g, NOW] = state.free[g]
+    pools.begin_profile(problem.extras, state.extras)
+    row = 0
+    for i in range(state.counter[Counter.ENDS] - 1, -1, -1):
+        time = end_after(state.ends.time[i], now)
+        if time != profile.time[row]:
+            row += 1
+            profile.time[row] = time
+            profile.total[row] = profile.total[row - 1]
+            for g in range(groups):
+                profile.free[g, row] = profile.free[g, row - 1]
+            pools.repeat_breakpoint(problem.extras, state.extras, row)
+        j = state.ends.job[i]
+        profile.total[row] += problem.tasks[j]
+        for g in range(groups):
+            profile.free[g, row] += state.counts[j, g]
+        pools.end_at(problem.extras, state.extras, row, j)
+    state.counter[Counter.BREAKPOINTS] = row + 1
+    if plan.placement == Placement.LINK_AWARE:
+        # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
+        planned_load(problem, state, np.nextafter(now, np.inf), profile.load[0])
+        for b in range(1, row + 1):
+            planned_load(problem, state, profile.time[b], profile.load[b])
+
+
+@inlined
+def _first_at(profile: Profile, time: float, first: int, rows: int) -> int:
+    # The first breakpoint from `first` on that is not before `time`, or `rows`.
+    low, high = first, rows
+    while low < high:
+        middle = (low + high) >> 1
+        if profile.time[middle] < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def _repeat_at(values: Ints, place: int, size: int) -> None:
+    # Inserts at `place` what stands before it.
+    tail = values[place - 1 : size + 1]
+    carried = tail[0]
+    for i in range(1, tail.size):
+        here = tail[i]
+        tail[i] = carried
+        carried = here
+
+
+@part
+def _break_at(extras: Extras | None, state: State, time: float, first: int, with_loads: bool) -> int:
+    # The breakpoint at `time`, made if there is none; `first` is a breakpoint before it.
+    profile = state.profile
+    rows = state.counter[Counter.BREAKPOINTS]
+    place = _first_at(profile, time, first, rows)
+    if place < rows and profile.time[place] == time:
+        return place
+    later, carried = profile.time[place : rows + 1], time
+    for i in range(later.size):
+        here = later[i]
+        later[i] = carried
+        carried = here
+    _repeat_at(profile.total, place, rows)
+    for g in range(profile.free.shape[0]):
+        _repeat_at(profile.free[g], place, rows)
+    pools.insert_breakpoint(extras, state.extras, place, rows)
+    if with_loads:
+        for b in range(rows, place - 1, -1):
+            for k in range(state.load.size):
+                profile.load[b, k] = profile.load[b - 1, k]
+    state.counter[Counter.BREAKPOINTS] = rows + 1
+    return place
+
+
+@inlined
+def _take(values: Ints, begin: int, end: int, nodes: int) -> None:
+    span = values[begin:end]
+    for i in range(span.size):
+        span[i] -= nodes
+
+
+@inlined
+def _least(values: Ints, begin: int, end: int, least: int) -> int:
+    span = values[begin:end]
+    for i in range(span.size):
+        least = min(least, span[i])
+    return least
+
+
+@inlined
+def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: int, end_time: float) -> None:
+    """Take the nodes in `state.scratch.chosen`, and the job's pools, from breakpoint `begin` up to `end_time`."""
+    profile, chosen = state.profile, state.scratch.chosen
+    link_aware = plan.placement == Placement.LINK_AWARE
+    end = _break_at(problem.extras, state, end_time, begin, link_aware)
+    _take(profile.total, begin, end, problem.tasks[j])
+    for g in range(profile.free.shape[0]):
+        if chosen[g] > 0:
+            _take(profile.free[g], begin, end, chosen[g])
+    pools.reserve_over(problem.extras, state.extras, j, begin, end)
+    if link_aware and fill_demand(problem.groups, problem.tasks[j], problem.bandwidth[j], chosen, state.scratch.demand):
+        for b in range(begin, end):
+            for k in range(state.load.size):
+                profile.load[b, k] += state.scratch.demand[k]
+
+
+@inlined
+def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -> bool:
+    # Whether the job fits on several groups from breakpoint `begin` on; fills `state.scratch.chosen`.
+    profile = state.profile
+    rows = state.counter[Counter.BREAKPOINTS]
+    low, peak = profile.low, profile.peak
+    link_aware = plan.placement == Placement.LINK_AWARE
+    time = profile.time[begin]
+    end = end_after(time + state.shortest[j], time)
+    for g in range(low.size):
+        low[g] = profile.free[g, begin]
+    if link_aware:
+        for k in range(peak.size):
+            peak[k] = state.load[k] if begin == NOW else profile.load[begin, k]
+    seen = begin + 1
+    while True:
+        past = _first_at(profile, end, seen, rows)
+        total = 0
+        for g in range(low.size):
+            low[g] = _least(profile.free[g], seen, past, low[g])
+            total += low[g]
+        if link_aware:
+            for b in range(seen, past):
+                for k in range(peak.size):
+                    peak[k] = max(peak[k], profile.load[b, k])
+        seen = past
+        if total < problem.tasks[j] or not place(problem, plan, j, low, peak, state):
+            return False
+        if not pools.suffice_until(problem.extras, state.extras, profile.time, rows, j, begin, end):
+            return False
+        planned = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+        if planned <= end:
+            return True
+        end = planned
+
+
+@inlined
+def _first_with(totals: Ints, first: int, rows: int, tasks: int) -> int:
+    # The first breakpoint from `first` on with so many free nodes in all, or `rows`.
+    rest = totals[first:rows]
+    for i in range(rest.size):
+        if rest[i] >= tasks:
+            return first + i
+    return rows
+
+
+@inlined
+def first_without(profile: Profile, first: int, rows: int, tasks: int, end: float) -> int:
+    """Return the first breakpoint from `first` on, but before `end`, with fewer free nodes in all; or `rows`."""
+    times, totals = profile.time[first:rows], profile.total[first:rows]
+    for i in range(times.size):
+        if times[i] >= end:
+            return rows
+        if totals[i] < tasks:
+            return first + i
+    return rows
+
+
+@inlined
+def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
+    """Return the breakpoint from which the job can run, its nodes in `state.scratch.chosen`, or -1."""
+    # A breakpoint with too few free nodes rules out every window that holds it; on one group nothing else does, but a
+    # pool.
+    profile = state.profile
+    rows = state.counter[Counter.BREAKPOINTS]
+    tasks = problem.tasks[j]
+    duration = state.shortest[j]
+    several = profile.free.shape[0] > 0
+    state.scratch.chosen[0] = tasks
+    begin = _first_with(profile.total, NOW, rows, tasks)
+    while begin < rows:
+        # A window holds its begin, even where its end is too near for the clock [0].
+        lacking = first_without(profile, begin + 1, rows, tasks, profile.time[begin] + duration)
+        if lacking == rows and (
+            _fits_from(problem, plan, state, j, begin)
+            if several
+            else pools.suffice_until(
+                problem.extras, state.extras, profile.time, rows, j, begin, profile.time[begin] + duration
+            )
+        ):
+            return begin
+        begin = _first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
+    return -1
+
+
+@inlined
+def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
+    """Return whether enough nodes are free from breakpoint `first` on for a start now, as long as it surely lasts."""
+    profile = state.profile
+    end = profile.time[NOW] + state.shortest[j] * (1.0 - ROUNDING)
+    rows = state.counter[Counter.BREAKPOINTS]
+    return first_without(profile, first, rows, problem.tasks[j], end) == rows
+
+
+@inlined
+def forget_the_past(extras: Extras | None, state: State) -> None:
+    """Make `now` the first breakpoint of a plan that stands."""
+    profile = state.profile
+    now = state.clock[Clock.NOW]
+    rows = state.counter[Counter.BREAKPOINTS]
+    past = 0
+    while past + 1 < rows and profile.time[past + 1] <= now:
+        past += 1
+    if past > 0:
+        for b in range(past, rows):
+            profile.time[b - past] = profile.time[b]
+            profile.total[b - past] = profile.total[b]
+        pools.drop_breakpoints(extras, state.extras, past, rows)
+        state.counter[Counter.BREAKPOINTS] = rows - past
+    profile.time[0] = now

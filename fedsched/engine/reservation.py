@@ -1,0 +1,117 @@
+"""The reservation of EASY's head: when it can start at the latest, and what may start beside it [11, 22, 31]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
+from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.availability import planned_load
+from fedsched.engine.codes import Placement
+from fedsched.engine.dispatch import start_apart
+from fedsched.engine.placement import place, planned_duration
+from fedsched.engine.running import end_after
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Ints, Plan, Problem, State
+
+REFUSED, BRIEF, LASTING = constant(0), constant(1), constant(2)
+
+
+@inlined
+def reserve(problem: Problem, state: State, j: int) -> None:
+    """Take what a job uses at the shadow time, its nodes in `state.scratch.chosen`, off what is free then."""
+    extra = state.scratch.extra
+    for g in range(extra.size):
+        extra[g] -= state.scratch.chosen[g]
+    pools.reserve(problem.extras, state.extras, j)
+
+
+@inlined
+def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> float:
+    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
+
+    A head that waits only for the load of jobs whose finish is pending has its reservation now.
+    """
+    now = state.clock[Clock.NOW]
+    extra = state.scratch.extra
+    total = state.counter[Counter.FREE]
+    for g in range(extra.size):
+        extra[g] = state.free[g]
+    pools.look_ahead(problem.extras, state.extras)
+    place_in_list = state.counter[Counter.ENDS] - 1
+    while place_in_list >= 0:
+        time = end_after(state.ends.time[place_in_list], now)
+        while place_in_list >= 0 and end_after(state.ends.time[place_in_list], now) == time:
+            j = state.ends.job[place_in_list]
+            for g in range(extra.size):
+                extra[g] += state.counts[j, g]
+                total += state.counts[j, g]
+            pools.look_past(problem.extras, state.extras, j)
+            place_in_list -= 1
+        if total < problem.tasks[head] or not pools.suffice_then(problem.extras, state.extras, head):
+            continue
+        if plan.placement == Placement.LINK_AWARE:
+            planned_load(problem, state, time, state.profile.peak)
+        if place(problem, plan, head, extra, state.profile.peak, state):
+            reserve(problem, state, head)
+            return time
+    state.profile.peak[:] = 0.0
+    place(problem, plan, head, extra, state.profile.peak, state)
+    reserve(problem, state, head)
+    return now
+
+
+@inlined
+def free_beside_reservation(state: State) -> int:
+    """Return how many nodes are free now and stay free when the head starts: a job that runs on takes no more."""
+    total = 0
+    for g in range(state.free.size):
+        total += min(state.free[g], state.scratch.extra[g])
+    return total
+
+
+@inlined
+def _within(chosen: Ints, limit: Ints) -> bool:
+    within = True
+    for g in range(chosen.size):
+        within = within and chosen[g] <= limit[g]
+    return within
+
+
+@inlined
+def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
+    """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
+    now = state.clock[Clock.NOW]
+    extra, limited = state.scratch.extra, state.scratch.limited
+    if not pools.suffice(problem.extras, state.extras, j):
+        return REFUSED
+    fits = place(problem, plan, j, state.free, state.load, state)
+    if fits and end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
+        return BRIEF
+    lasting = pools.suffice_then(problem.extras, state.extras, j)
+    if not fits or not lasting or not _within(state.scratch.chosen, extra):
+        for g in range(extra.size):
+            limited[g] = min(state.free[g], extra[g])
+        if not place(problem, plan, j, limited, state.load, state):
+            return REFUSED
+        if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
+            return BRIEF
+    return LASTING if lasting else REFUSED
+
+
+@part
+def place_apart(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
+    """Place a job as `place_beside_reservation` does: compiled once, for scans that are not the commonest."""
+    return place_beside_reservation(problem, plan, state, j, shadow)
+
+
+@part
+def start_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> None:
+    """Start a job now if the head's reservation holds beside it."""
+    fit = place_apart(problem, plan, state, j, shadow)
+    if fit == LASTING:
+        reserve(problem, state, j)
+    if fit != REFUSED:
+        start_apart(problem, plan, state, j)
