@@ -47,6 +47,8 @@ def test_planned_load_forgets_who_has_ended_by_then() -> None:
     state.clock[Clock.NOW] = 30.0
     availability.planned_load(problem, state, 30.0, load)
     assert load.tolist() == [3.0, 3.0]
+
+
 def test_the_profile_of_running_jobs() -> None:
     """[12] A breakpoint at now and at each planned end; those that end together make one."""
     _, _, state = busy((3, 20.0), (2, 10.0), (4, 20.0))

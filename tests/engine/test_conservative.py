@@ -1,4 +1,4 @@
-"""Conservative backfilling by hand: the profile, its breakpoints, and the windows that a job fits into."""
+"""Conservative backfilling by hand: who has which place in the plan, and for how long the plan stands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from engine.test_availability import profile_of
 from engine.test_dispatch import started
 from plain import arrived, clusters, jobs, plain
 
@@ -33,13 +34,6 @@ def planned(
     problem, plan, state = arrived(workload, federation, dispatch="conservative", **options)
     conservative.plan_the_queue(problem, plan, state)
     return problem, plan, state
-
-
-def profile_of(state) -> list[tuple[float, list[int]]]:
-    """Return the breakpoints: from when on how many nodes of each group are free."""
-    rows = int(state.counter[Counter.BREAKPOINTS])
-    free = state.profile.free if len(state.profile.free) else state.profile.total[None]
-    return [(float(state.profile.time[b]), free[:, b].tolist()) for b in range(rows)]
 
 
 def test_every_job_has_its_place_in_queue_order() -> None:

@@ -13,15 +13,6 @@ from fedsched.engine.arrays import Clock, Counter
 
 dispatch = plain("fedsched.engine.dispatch")
 reservation = plain("fedsched.engine.reservation")
-FOUR = fs.Federation.homogeneous(4)
-
-
-def started(state) -> list[int]:
-    """Return the jobs that have started, in start order."""
-    size = int(state.counter[Counter.STARTED])
-    rows = np.flatnonzero(~np.isnan(state.start))
-    assert rows.size == size
-    return rows[np.argsort(state.heap.sequence[rows])].tolist()
 
 
 def head_that_waits(free: int = 4, **options: object):
@@ -33,6 +24,8 @@ def head_that_waits(free: int = 4, **options: object):
         dispatch.start_job(problem, plan, state, j)
     assert state.counter[Counter.FREE] == free
     return problem, plan, state
+
+
 def test_the_shadow_time_is_the_first_planned_end_at_which_the_head_fits() -> None:
     """[11] 4 free, 5 from 10 s on, 7 from 20 s on: a head of 7 has its reservation at 20 s, and leaves nothing then."""
     problem, plan, state = head_that_waits()
