@@ -239,10 +239,11 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
     )
 
 
-def _new_classes(jobs: int, groups: int, *, with_durations: bool) -> Classes:
+def _new_classes(jobs: int, groups: int, needs: Needs) -> Classes:
     # Pages that are never touched cost no memory.
-    numbers, durations = room_for(jobs, groups) if jobs >= LONG_QUEUE else (len(ClassNumber), 0)
-    return Classes(number=np.zeros(numbers, dtype=np.int64), shortest=np.empty(durations if with_durations else 0))
+    room = jobs >= LONG_QUEUE and Needs.CLASSES in needs
+    numbers, durations = room_for(jobs, groups) if room else (len(ClassNumber), 0)
+    return Classes(number=np.zeros(numbers, dtype=np.int64), shortest=np.empty(durations if Needs.ENDS in needs else 0))
 
 
 def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> State:
@@ -285,7 +286,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         load=np.zeros(clusters),
         queue=queue,
         backfill=_new_queue(jobs, with_durations=with_durations) if separate_backfill else queue,
-        classes=_new_classes(jobs, groups, with_durations=with_durations),
+        classes=_new_classes(jobs, groups, needs),
         profile=Profile(
             time=np.empty(breakpoints),
             total=np.empty(breakpoints, dtype=np.int64),

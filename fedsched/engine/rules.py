@@ -15,15 +15,16 @@ class Needs(IntFlag):
     ENDS = 1  # the planned ends of running jobs, and each job's shortest duration
     PROFILE = 2  # room for a plan of every job that waits
     PACKING = 4  # room for a table of sums
+    CLASSES = 8  # room for a long queue to be grouped, where a scan places many in vain
 
 
 NEEDS = {
     Dispatch.STRICT: Needs.NOTHING,
-    Dispatch.GREEDY: Needs.NOTHING,
+    Dispatch.GREEDY: Needs.CLASSES,
     Dispatch.LOCAL: Needs.NOTHING,
-    Dispatch.EASY: Needs.ENDS,
+    Dispatch.EASY: Needs.ENDS | Needs.CLASSES,
     Dispatch.CONSERVATIVE: Needs.ENDS | Needs.PROFILE,
-    Dispatch.LOOKAHEAD: Needs.ENDS | Needs.PACKING,
+    Dispatch.LOOKAHEAD: Needs.ENDS | Needs.PACKING | Needs.CLASSES,
 }
 _ENDS = tuple(constant(Needs.ENDS in NEEDS[rule]) for rule in Dispatch)  # kernels know neither dicts nor flags
 

@@ -14,6 +14,7 @@ import fedsched as fs
 from fedsched.engine import loop, pack
 from fedsched.engine.arrays import ClassNumber, Counter, State
 from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.rules import needs_of
 from fedsched.simulate import prepare
 
 classes = plain("fedsched.engine.classes")
@@ -231,7 +232,7 @@ def tried(dispatch: Dispatch, placement: Placement, *, may_group: bool) -> tuple
     state = run.state
     state.classes.number[ClassNumber.PATIENCE] = MANY  # so that all of these are grouped in their midst
     if not may_group:
-        state = state._replace(classes=pack._new_classes(1, 4, with_durations=dispatch != Dispatch.GREEDY))
+        state = state._replace(classes=pack._new_classes(1, 4, needs_of(dispatch)))
         loop.begin(run.problem, run.plan, state)
     assert loop.run(run.problem, run.plan, state, np.iinfo(np.int64).max, np.inf) == Status.DONE
     return state, bool(state.classes.number[ClassNumber.CLASSES] > 0)

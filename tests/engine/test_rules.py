@@ -26,5 +26,5 @@ def test_kernels_know_who_looks_at_planned_ends(rule: Dispatch) -> None:
 def test_several_rules_need_all_that_each_needs() -> None:
     """Room for several rules serves each of them; for none, nothing is needed."""
     assert needs_of() == Needs.NOTHING
-    assert needs_of(Dispatch.GREEDY, Dispatch.EASY) == Needs.ENDS
-    assert needs_of(Dispatch.CONSERVATIVE, Dispatch.LOOKAHEAD) == Needs.ENDS | Needs.PROFILE | Needs.PACKING
+    assert needs_of(Dispatch.GREEDY, Dispatch.EASY) == Needs.ENDS | Needs.CLASSES
+    assert needs_of(Dispatch.STRICT, Dispatch.CONSERVATIVE) == Needs.ENDS | Needs.PROFILE
