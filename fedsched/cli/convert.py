@@ -236,24 +236,11 @@ def _losses(workload: Workload, into: str) -> tuple[Workload, list[str]]:
     if into == "batsim":
         lost = [] if workload.log is None else ["the log's other columns"]
         return workload, lost + ["the header"] * bool(workload.header)
-    import numpy as np
+    from fedsched.io.swf import without_what_logs_lack
 
-    from fedsched.model.log import LOG_COLUMNS, UNKNOWN, LogColumns
-
-    lost, kept = [], workload
+    kept, lost = without_what_logs_lack(workload)
     if workload.log is not None and (workload.log.demands > 0).any():
-        lost = ["log.demands"]  # the model makes nothing of them: no loss that --lossy must allow
-    if (workload.compute_fraction != 1).any():
-        lost, kept = [*lost, "compute_fraction"], replace(kept, compute_fraction=np.ones(len(workload)))
-    if workload.task_bandwidth.any():
-        lost, kept = [*lost, "task_bandwidth"], replace(kept, task_bandwidth=np.zeros(len(workload)))
-    if workload.allowed is not None:
-        lost, kept = [*lost, "allowed"], replace(kept, allowed=None)
-    if workload.pools is not None:
-        lost, kept = [*lost, "pools"], replace(kept, pools=None)
-    if workload.log is not None and (workload.log.energy != UNKNOWN).any():
-        columns = {name: getattr(workload.log, name) for name in LOG_COLUMNS if name != "energy"}
-        lost, kept = [*lost, "log.energy"], replace(kept, log=LogColumns(len(workload), columns))
+        lost = ["log.demands", *lost]  # the model makes nothing of them: no loss that --lossy must allow
     return kept, lost
 
 

@@ -119,8 +119,8 @@ class Instance(Read):
             digest.update(column.tobytes())
         if w.allowed is not None:
             digest.update(w.allowed.tobytes() + repr(w.sites).encode())
-        if w.pools is not None:
-            digest.update(w.pools.amounts.tobytes() + repr(w.pools.names).encode())
+        for extra in w.extras.values():
+            digest.update(extra.fingerprint())
         return digest.hexdigest()[:12]
 
 

@@ -277,7 +277,7 @@ def _notes(workload: Workload, system: GangSystem, status: int, counter: dict[st
         what
         for what, present in (
             ("allowed sites", workload.allowed is not None),
-            ("pools", workload.pools is not None),
+            *((field, True) for field in workload.extras),
             ("communication", bool((workload.compute_fraction != 1.0).any())),
         )
         if present

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.model.log import FROM_SLURM, IN_CPUS, LogColumns
+from fedsched.model.log import FROM_SLURM, IN_CPUS
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
     """Return the jobs of all logs sorted by submit, the log's place in the list and id, and renumbered."""
-    from fedsched.model.pools import joined_needs
-    from fedsched.model.workload import UNKNOWN_USER, Workload
+    from fedsched.model.workload import OPTIONAL, UNKNOWN_USER, Workload
 
     names = tuple(w.name for w in workloads) if sites is None else tuple(sites)
     _check(workloads, names)
@@ -29,16 +28,12 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
         # Users of different logs are different people, whatever their numbers.
         users.append(np.where(w.user == UNKNOWN_USER, UNKNOWN_USER, w.user + known))
         known += max(0, int(w.user.max(initial=0)) + 1)
-    logs = [w.log for w in workloads]
-    log = None
-    if any(part is not None for part in logs):
-        parts = [LogColumns(size) if part is None else part for part, size in zip(logs, sizes, strict=True)]
-        log = LogColumns.concatenate(parts)
+    parts = {field: kind.joined([(getattr(w, field), len(w)) for w in workloads]) for field, kind in OPTIONAL.items()}
+    optional: dict[str, Any] = {field: part for field, part in parts.items() if part is not None}
 
     def joined(field: str) -> np.ndarray:
         return np.concatenate([getattr(w, field) for w in workloads])
 
-    needs = joined_needs((w.pools, len(w)) for w in workloads)
     submit, old_id = joined("submit"), joined("id")
     order = np.lexsort((old_id, origin, submit))
     return Workload(
@@ -51,8 +46,7 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
         origin=origin[order],
         user=np.concatenate(users)[order],
         sites=names,
-        pools={name: need[order] for name, need in needs.items()} or None,
-        log=None if log is None else log.take(order),
+        **{field: part.take(order) for field, part in optional.items()},
         name=name,
         nodes=sum(w.nodes for w in workloads) if all(w.nodes for w in workloads) else 0,
         header=[FROM_SLURM] * all(FROM_SLURM in w.header for w in workloads)

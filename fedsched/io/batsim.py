@@ -14,9 +14,10 @@ from fedsched.io import WHOLE_JOBS
 from fedsched.io.atomic import atomic_text
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, workload_of_log
 from fedsched.io.files import SKIP, parse_json, read_text
+from fedsched.io.frame import named
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.model.log import UNREAD, CleaningReport, Demand
-from fedsched.model.pools import POOL_PREFIX
+from fedsched.model.workload import EXTRAS
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
@@ -134,21 +135,22 @@ class _Reader:
     def log(self) -> RawLog:
         """Return the jobs as the fields of the Standard Workload Format."""
         rows: list[tuple[float, ...]] = []
-        allowed: list[list[str] | None] = []
-        needs: list[dict[str, int]] = []
+        said: list[dict[str, Any]] = []
         unread: list[set[str]] = []
         malformed = unmapped = 0
         for k, job in enumerate(self.jobs):
             try:
-                rows.append(self._row(job, f"{self.path}, job {k + 1}"))
-                allowed.append(self._ours(job, "").get("allowed"))
-                needs.append(self._needs(self._ours(job, "")))
-                unread.append(self._unread(job))
+                row, ours, names = self._row(job, f"{self.path}, job {k + 1}"), self._ours(job, ""), self._unread(job)
+                self._check(ours, k + 1)
             except TraceError as error:
                 if not self.skip:
                     raise
                 unmapped += isinstance(error, _ProfileError)
                 malformed += not isinstance(error, _ProfileError)
+            else:
+                rows.append(row)
+                said.append(ours)
+                unread.append(names)
         if not rows:
             raise TraceError(f"{self.path}: there is no job in it that says how long it runs.")
         ids, submit, runtime, tasks, limit, user, site, fraction, bandwidth = np.array(rows, dtype=np.float64).T
@@ -159,8 +161,8 @@ class _Reader:
         table[10] = 1.0  # each runs its time
         table[15] = np.where(site >= 0, site + 1, -1)
         columns: dict[str, NDArray[Any]] = {"compute_fraction": fraction, "task_bandwidth": bandwidth}
-        for pool in dict.fromkeys(pool for of_job in needs for pool in of_job):
-            columns[POOL_PREFIX + pool] = np.array([of_job.get(pool, 0) for of_job in needs], dtype=np.float64)
+        for field, kind in EXTRAS.items():
+            columns |= named(kind, kind.of_jobs([ours.get(field) for ours in said]))
         header: list[tuple[str, str]] = [("MaxProcs", str(self.nodes))] if self.nodes else []
         if any(unread):
             columns["demands"] = np.array([Demand.UNREAD * bool(names) for names in unread], dtype=np.float64)
@@ -168,8 +170,9 @@ class _Reader:
         if self.sites:
             header += [("Partition", f"{k + 1} {site}") for site, k in self.sites.items()]
             header += [SITES_NOTE]
-            if any(one is not None for one in allowed):
-                columns["allowed"] = self._allowed(allowed)
+            allowed = [ours.get("allowed") for ours in said]
+            if any(names is not None for names in allowed):
+                columns["allowed"] = np.array([[names is None or s in names for s in self.sites] for names in allowed])
         return RawLog(
             table,
             tuple(header),
@@ -251,21 +254,18 @@ class _Reader:
         seconds = flops / self.node_speed
         return seconds, sent * (tasks - 1) / seconds if seconds > 0 else 0.0
 
-    def _needs(self, ours: Mapping[str, Any]) -> dict[str, int]:
-        needs = ours.get("pools", {})
-        if not isinstance(needs, dict) or not all(type(need) is int and need >= 0 for need in needs.values()):
-            raise TraceError(f"{self.path}: pools={_short(needs)} must be an object of whole numbers by pool name.")
-        return needs
-
-    def _allowed(self, allowed: list[list[str] | None]) -> NDArray[np.bool_]:
-        table = np.ones((len(allowed), len(self.sites)), dtype=np.bool_)
-        for row, names in enumerate(allowed):
-            if names is not None:
-                if not isinstance(names, list) or not all(isinstance(one, str) and one in self.sites for one in names):
-                    raise TraceError(f"{self.path}: allowed={_short(names)} must be a list of names of {OURS}.sites.")
-                table[row] = False
-                table[row, [self.sites[one] for one in names]] = True
-        return table
+    def _check(self, ours: Mapping[str, Any], job: int) -> None:
+        """Raise where what fedsched wrote about a job means nothing."""
+        names = ours.get("allowed") or []
+        if not isinstance(names, list) or not all(isinstance(one, str) and one in self.sites for one in names):
+            raise TraceError(
+                f"{self.path}, job {job}: allowed={_short(names)} must be a list of names of {OURS}.sites."
+            )
+        for field in EXTRAS.keys() & ours.keys():
+            try:
+                EXTRAS[field].of(EXTRAS[field].of_jobs([ours[field]]), np.array([job]))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise TraceError(f"{self.path}, job {job}: {field}={_short(ours[field])}: {error}") from None
 
 
 def _listed(names: set[str]) -> str:
@@ -350,8 +350,7 @@ def _jobs(
             ours |= {"compute_fraction": fraction, "task_bandwidth": bandwidth}
         if w.allowed is not None:
             ours["allowed"] = [site for site, may in zip(w.sites, w.allowed[row].tolist(), strict=True) if may]
-        if w.pools is not None and (needs := w.pools.of_job(row)):
-            ours["pools"] = needs
+        ours |= {field: asked for field, part in w.extras.items() if (asked := part.of_job(row)) is not None}
         said: dict[str, object] = {
             "id": str(job), "subtime": submit, "walltime": estimate, "res": tasks, "profile": profile,
         }  # fmt: skip

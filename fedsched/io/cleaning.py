@@ -15,9 +15,9 @@ import numpy as np
 from fedsched.errors import TraceError
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import STDIN
+from fedsched.io.frame import optional_in
 from fedsched.io.swf_table import RawLog, header_number
 from fedsched.model.log import LOG_COLUMNS, CleaningReport, LogColumns
-from fedsched.model.pools import needs_in
 from fedsched.model.workload import NO_SITE, Workload
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
             user=np.trunc(raw.table[11, kept.rows]),
             allowed=extra.get("allowed") if site_names else None,
             sites=site_names,
-            pools=needs_in(extra),
+            **optional_in(extra),
             log=_log_columns(raw, kept.rows) if raw.logged else None,
             name=how.name or _stem(path),
             nodes=machine,

@@ -13,9 +13,8 @@ import numpy as np
 from fedsched.errors import TraceError, shortened
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import parse_json, read_text, stem_of
-from fedsched.io.frame import NAMED, WHOLE, check_names, columns_of_workload, workload_of_columns
+from fedsched.io.frame import cell_of, check_names, columns_of_workload, workload_of_columns
 from fedsched.io.swf import number_texts
-from fedsched.model.pools import POOL_PREFIX
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -38,7 +37,8 @@ def write_csv(workload: Workload, path: str | PathLike[str]) -> None:
     about = json.dumps({name: getattr(workload, name) for name in _ABOUT}, ensure_ascii=False)
     table = columns_of_workload(workload)
     columns = [
-        list(map(guarded, values.tolist())) if name in NAMED else number_texts(values) for name, values in table.items()
+        list(map(guarded, values.tolist())) if cell_of(name) is str else number_texts(values)
+        for name, values in table.items()
     ]
     with atomic_text(path) as out:
         out.write(f"{MARK}{about}\n")
@@ -165,10 +165,9 @@ def _is_json(text: str) -> bool:
 def _column(
     name: str, texts: tuple[str, ...], at: list[int], path: str | PathLike[str], *, decimal: str
 ) -> NDArray[Any]:
-    if name in NAMED:
+    if (kind := cell_of(name)) is str:
         return np.array([_unguarded(text) for text in texts], dtype=object)
-    kind = int if name in WHOLE or name.startswith(POOL_PREFIX) else float
-    values = []
+    values: list[Any] = []
     for text, line in zip(texts, at, strict=True):
         try:
             # Spreadsheets that part fields by semicolons write 1,5 for 1.5.

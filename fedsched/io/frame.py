@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import LONG_NAME, pandas_for
-from fedsched.model.log import LOG_COLUMNS, LogColumns
-from fedsched.model.pools import POOL_PREFIX, needs_in
+from fedsched.model.workload import EXTRAS, OPTIONAL, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from fedsched.model.workload import Job, Workload
+    from fedsched.model.job_columns import JobColumns
+    from fedsched.model.workload import Job
 
-LOG_PREFIX = "log."
 SITE_SEPARATOR = "|"
 WHOLE = ("id", "tasks", "user")
 REAL = ("submit", "runtime", "estimate", "compute_fraction", "task_bandwidth")
@@ -28,7 +27,7 @@ REQUIRED = ("submit", "tasks", "runtime")
 COLUMNS = (
     *("id", "submit", "tasks", "runtime", "estimate", "origin", "user"),
     *("compute_fraction", "task_bandwidth", "allowed"),
-    *(LOG_PREFIX + name for name in LOG_COLUMNS),
+    *(kind.PREFIX + name for kind in OPTIONAL.values() for name in kind.NAMES or ("NAME",)),
 )
 
 
@@ -41,11 +40,36 @@ def columns_of_workload(workload: Workload) -> dict[str, NDArray[Any]]:
     table |= {name: getattr(w, name) for name in ("user", "compute_fraction", "task_bandwidth")}
     if w.allowed is not None:
         table["allowed"] = np.array([SITE_SEPARATOR.join(names[:-1][row]) for row in w.allowed], dtype=object)
-    if w.pools is not None:
-        table |= {POOL_PREFIX + name: values for name, values in w.pools.columns().items()}
-    if w.log is not None:
-        table |= {LOG_PREFIX + name: values for name, values in w.log.items()}
+    for field in OPTIONAL:
+        if (part := getattr(w, field)) is not None:
+            table |= named(part, part.columns())
     return table
+
+
+def named(kind: JobColumns | type[JobColumns], columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return columns that a workload need not have, under the names that they have in tables."""
+    return {kind.PREFIX + name: values for name, values in columns.items()}
+
+
+def optional_in(table: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the columns of a table that a workload need not have, by the workload's field and their own names."""
+    found: dict[str, Any] = {}
+    for name, values in table.items():
+        if field := field_of(name):
+            found.setdefault(field, {})[name.removeprefix(OPTIONAL[field].PREFIX)] = values
+    return found
+
+
+def field_of(column: str) -> str | None:
+    """Return the field of a workload that a table's column is a part of, of those that it need not have."""
+    return next((field for field, kind in OPTIONAL.items() if kind.owns(column)), None)
+
+
+def cell_of(column: str) -> type[int] | type[float] | type[str]:
+    """Return what the cells of a table's column hold."""
+    if field := field_of(column):
+        return OPTIONAL[field].CELL
+    return int if column in WHOLE else str if column in NAMED else float
 
 
 def workload_of_columns(
@@ -57,8 +81,6 @@ def workload_of_columns(
     history: Iterable[str] = (),
 ) -> Workload:
     """Return the workload in the named columns; sites in the order given, else of appearance."""
-    from fedsched.model.workload import Workload
-
     check_names(table)
     jobs = len(table["submit"])
     origin = [_site(text) for text in table["origin"]] if "origin" in table else [""] * jobs
@@ -72,15 +94,13 @@ def workload_of_columns(
         allowed = np.zeros((jobs, len(sites)), dtype=np.bool_)
         for row, parts in enumerate(may_use):
             allowed[row, [_number(site, number) for site in parts] or slice(None)] = True
-    logged = {key.removeprefix(LOG_PREFIX): values for key, values in table.items() if key.startswith(LOG_PREFIX)}
     numeric: dict[str, Any] = {key: table[key] for key in (*WHOLE, *REAL) if key in table}
     return Workload(
         **numeric,
         origin=np.array([_number(site, number) for site in origin], dtype=np.int64),
         allowed=allowed,
         sites=sites,
-        pools=needs_in(table),
-        log=LogColumns(jobs, logged) if logged else None,
+        **optional_in(table),
         name=name,
         nodes=nodes,
         history=history,
@@ -91,11 +111,10 @@ def check_names(names: Iterable[str]) -> None:
     """Raise when a column is unknown (the nearest one is offered) or a needed one is missing."""
     given = list(names)
     for name in given:
-        if name not in COLUMNS and not str(name).startswith(POOL_PREFIX):
+        if name not in COLUMNS and not field_of(str(name)):
             near = difflib.get_close_matches(str(name)[:LONG_NAME], COLUMNS, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            known = ", ".join((*COLUMNS, f"{POOL_PREFIX}NAME"))
-            raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {known}.")
+            raise ValueError(f"Unknown column {str(name)[:LONG_NAME]!r}.{hint} Known: {', '.join(COLUMNS)}.")
     for name in REQUIRED:
         if name not in given:
             raise ValueError(f"Column {name!r} is missing; {', '.join(REQUIRED)} are needed.")
@@ -109,8 +128,8 @@ def workload_of_rows(jobs: Sequence[Job], *, name: str, nodes: int) -> Workload:
     table["origin"] = np.array([job.origin or "" for job in jobs], dtype=object)
     if any(job.allowed is not None for job in jobs):
         table["allowed"] = np.array([SITE_SEPARATOR.join(job.allowed or ()) for job in jobs], dtype=object)
-    for pool in dict.fromkeys(pool for job in jobs for pool in job.pools or ()):
-        table[POOL_PREFIX + pool] = np.array([(job.pools or {}).get(pool, 0) for job in jobs])
+    for field, kind in EXTRAS.items():
+        table |= named(kind, kind.of_jobs([getattr(job, field) for job in jobs]))
     return workload_of_columns(table, name=name, nodes=nodes)
 
 

@@ -15,6 +15,7 @@ from fedsched.errors import FederationError, TraceError, unknown_name
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
 from fedsched.io.files import SKIP, parse_json, read_text
+from fedsched.io.frame import field_of, named
 from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
 from fedsched.io.sacct_json import lines_of
 from fedsched.io.sacct_values import (
@@ -33,7 +34,7 @@ from fedsched.io.sacct_values import (
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.model.federation import Cluster, Federation, NodeGroup
 from fedsched.model.log import FROM_SLURM, IN_CPUS, CleaningReport
-from fedsched.model.pools import POOL_PREFIX
+from fedsched.model.pools import PoolNeeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -279,7 +280,7 @@ class _Parser:
                     table[name] = values_of(texts[column], number)
         if not DEMANDS.keys().isdisjoint(texts):
             table["demands"] = demands_of(texts, len(at))
-            table |= {POOL_PREFIX + name: held for name, held in licences_of(texts).items()}
+            table |= named(PoolNeeds, licences_of(texts))
         sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
         self.malformed += int(np.count_nonzero(~sound))
         self.parts.append({name: column[sound] for name, column in table.items()})
@@ -353,7 +354,7 @@ class _Parser:
         table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
         origin = float(kept["submit"].min())
         renumbered = self._fill(table, kept, origin)
-        beside = [name for name in kept if name in ("energy", "demands") or name.startswith(POOL_PREFIX)]
+        beside = [name for name in kept if name in ("energy", "demands") or field_of(name)]
         extra: dict[str, Column] = {name: known_or_none(kept[name]) for name in beside}
         held = 0
         if "eligible" in kept:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.io.frame import field_of
 from fedsched.io.sacct_values import WORDS, duration_of, values_of
 from fedsched.model.log import Demand
-from fedsched.model.pools import POOL_PREFIX
+from fedsched.model.workload import OPTIONAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,7 +71,9 @@ def licences_of(texts: Mapping[str, list[str]]) -> dict[str, NDArray[np.float64]
 
 def part_of(part: Mapping[str, NDArray[np.float64]], name: str) -> NDArray[np.float64]:
     """Return a column of a part of a dump; licences that nobody asks for there are in none."""
-    return part[name] if name in part or not name.startswith(POOL_PREFIX) else np.zeros(len(part["submit"]))
+    if name in part or not (field := field_of(name)):
+        return part[name]
+    return np.full(len(part["submit"]), OPTIONAL[field].NOTHING)
 
 
 def _choice(text: str) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -99,18 +100,11 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
     Fields say what the workload says: a requested time that reading raised is written as raised, and capped or kept
     overruns come back as they are with over_request="keep".
 
-    The format has no place for compute fractions, task bandwidths, allowed sites, pools and joules: a workload that has
-    them is an error unless `lossy`. What else jobs ask for (`log.demands`), of which the model makes nothing, is left
-    out.
+    The format has no place for compute fractions, task bandwidths, allowed sites, joules and what jobs ask for beside
+    the plain model, such as pools: a workload that has them is an error unless `lossy`. What else jobs ask for
+    (`log.demands`), of which the model makes nothing, is left out.
     """
-    unsaid = [
-        (bool((workload.compute_fraction != 1).any()), "compute_fraction"),
-        (bool(workload.task_bandwidth.any()), "task_bandwidth"),
-        (workload.allowed is not None, "allowed"),
-        (workload.pools is not None, "pools"),
-        (workload.log is not None and bool((workload.log.energy != UNKNOWN).any()), "log.energy"),
-    ]
-    lost = [field for present, field in unsaid if present]
+    _, lost = without_what_logs_lack(workload)
     if lost and not lossy:
         raise OutputError(
             f"Cannot write {path}: the Standard Workload Format has no place for {' and '.join(lost)}; "
@@ -124,6 +118,23 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
         for first in range(0, len(workload), 8192):
             texts = [number_texts(column[first : first + 8192]) for column in columns]
             out.writelines(" ".join(row) + "\n" for row in zip(*texts, strict=True))
+
+
+def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
+    """Return the workload without what the format has no place for, and what that is; the same where nothing is."""
+    w, plain = workload, dict[str, Any]()
+    if (w.compute_fraction != 1).any():
+        plain["compute_fraction"] = 1.0
+    if w.task_bandwidth.any():
+        plain["task_bandwidth"] = 0.0
+    if w.allowed is not None:
+        plain["allowed"] = None
+    plain |= dict.fromkeys(w.extras)
+    lost = list(plain)
+    if w.log is not None and (w.log.energy != UNKNOWN).any():
+        plain["log"] = {name: values for name, values in w.log.items() if name != "energy"}
+        lost.append("log.energy")
+    return replace(w, **plain) if plain else w, lost
 
 
 def _columns(workload: Workload, numbers: list[int]) -> list[NDArray[np.float64] | NDArray[np.int64]]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import IntFlag
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.model.job_columns import JobColumns
 from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -38,13 +39,17 @@ class Demand(IntFlag):
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
-class LogColumns:
+class LogColumns(JobColumns):
     """The columns of a log that the model does not use; -1 = unknown.
 
     They are those of the Standard Workload Format, and two for which that format has no place: the measured joules, and
     what else a job asks for (`Demand`).
     All are float64 (whole numbers below 2^53 are exact). A column that says the same for every job takes no memory.
     """
+
+    PREFIX = "log."
+    CELL = float
+    NOTHING = UNKNOWN
 
     wait: NDArray[np.float64]
     allocated: NDArray[np.float64]
@@ -76,13 +81,6 @@ class LogColumns:
     def __len__(self) -> int:
         return len(self.wait)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LogColumns):
-            return NotImplemented
-        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in LOG_COLUMNS)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __reduce__(self) -> tuple[type[LogColumns], tuple[int, dict[str, NDArray[np.float64]]]]:
         return LogColumns, (len(self), dict(self.items()))
 
@@ -90,18 +88,25 @@ class LogColumns:
         """Return the columns' names and values, in the format's order."""
         return ((name, getattr(self, name)) for name in LOG_COLUMNS)
 
-    def take(self, rows: NDArray[np.int64]) -> LogColumns:
-        """Return the columns of the rows with these indices."""
-        return LogColumns(len(rows), {name: values[rows] for name, values in self.items()})
+    @classmethod
+    def of(cls, given: LogColumns | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> LogColumns:
+        """Return the columns of these jobs, of columns by name."""
+        return given if isinstance(given, LogColumns) else LogColumns(len(ids), given)
 
-    @staticmethod
-    def concatenate(parts: Sequence[LogColumns]) -> LogColumns:
-        """Return the columns of several logs, one after the other."""
-        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in LOG_COLUMNS}
-        return LogColumns(sum(len(part) for part in parts), columns)
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """Return the columns by name."""
+        return dict(self.items())
+
+    def data(self) -> dict[str, Any]:
+        """Return the columns that say anything; one number for those that say the same of every job."""
+        said = {name: values for name, values in self.items() if len(values) and (values != UNKNOWN).any()}
+        return {
+            name: float(values[0]) if (values == values[0]).all() else values.tolist() for name, values in said.items()
+        }
 
 
 LOG_COLUMNS: tuple[str, ...] = tuple(column.name for column in fields(LogColumns))
+LogColumns.NAMES = LOG_COLUMNS
 
 
 def _compact(values: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:

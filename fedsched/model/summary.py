@@ -33,8 +33,7 @@ def summary(workload: Workload) -> str:
         lines.append(f"sites: {', '.join(shown)}" + (f" and {more} more" if more else ""))
     if w.allowed is not None:
         lines.append(f"allowed: {counted(int((~w.allowed.all(axis=1)).sum()), 'job')} may not use every site")
-    if w.pools is not None:
-        lines.append(one_line(f"pools: {w.pools}"))
+    lines += [one_line(f"{field}: {part}") for field, part in w.extras.items()]
     if w.task_bandwidth.any():
         sends = w.task_bandwidth[w.task_bandwidth > 0]
         lines.append(

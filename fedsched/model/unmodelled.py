@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.log import FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
-from fedsched.model.pools import unlimited
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -43,7 +42,10 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     federation
         What they are to run on: whether it has a place for their sites.
     """
-    facts = [] if federation is None else pooled_sites(workload, federation) + unlimited(workload, federation)
+    facts: list[str] = []
+    if federation is not None:
+        facts += pooled_sites(workload, federation)
+        facts += [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
     log = workload.log
     if log is None or not len(workload):
         return tuple(facts)

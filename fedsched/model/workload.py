@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fedsched.errors import unknown_name
+from fedsched.model.log import LogColumns
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.validation import check_jobs, check_sites, site_table, table_column
 from fedsched.text import counted
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.model.log import CleaningReport, LogColumns
+    from fedsched.model.job_columns import JobColumns
+    from fedsched.model.log import CleaningReport
     from fedsched.model.recorded import Recorded
 
 NO_SITE = -1
 UNKNOWN_USER = -1
+# What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
+EXTRAS: dict[str, type[JobColumns]] = {"pools": PoolNeeds}
+OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +144,10 @@ class Workload:
         column("origin", origin, np.int64)
         column("user", user, np.int64)
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
+        for field, given in (("pools", pools), ("log", log)):
+            object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (
             ("sites", sites),
-            ("pools", None if pools is None else PoolNeeds.of(pools, ids)),
-            ("log", log),
             ("name", str(name)),
             ("nodes", whole("Workload", "nodes", nodes)),
             ("header", tuple((str(label), str(text)) for label, text in header)),
@@ -172,7 +177,7 @@ class Workload:
             task_bandwidth=float(self.task_bandwidth[i]),
             user=int(self.user[i]),
             allowed=may_use,
-            pools=None if self.pools is None else self.pools.of_job(i),
+            **{field: part.of_job(i) for field, part in self.extras.items()},
         )
 
     def __iter__(self) -> Iterator[Job]:
@@ -183,7 +188,7 @@ class Workload:
             return NotImplemented
         if (self.sites, self.nodes, self.allowed is None) != (other.sites, other.nodes, other.allowed is None):
             return False
-        return (self.log, self.pools) == (other.log, other.pools) and all(
+        return all(getattr(self, field) == getattr(other, field) for field in OPTIONAL) and all(
             np.array_equal(getattr(self, field), getattr(other, field)) for field in _ARRAYS
         )
 
@@ -205,8 +210,7 @@ class Workload:
         return replace(
             self,
             **{name: values[index] for name in _ARRAYS if (values := getattr(self, name)) is not None},
-            pools=None if self.pools is None else self.pools.take(index),
-            log=None if self.log is None else self.log.take(index),
+            **{name: part.take(index) for name in OPTIONAL if (part := getattr(self, name)) is not None},
         )
 
     def head(self, jobs: int) -> Workload:
@@ -364,6 +368,11 @@ class Workload:
         return frame_of_workload(self)
 
     # ---- what it is like --------------------------------------------------------------------------------------
+
+    @property
+    def extras(self) -> dict[str, JobColumns]:
+        """Return what jobs ask for beside the plain model, by field; nothing that none of them asks for."""
+        return {field: part for field in EXTRAS if (part := getattr(self, field)) is not None}
 
     @property
     def area(self) -> float:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import FedschedError, TraceError, shortened
-from fedsched.model.log import UNKNOWN, CleaningReport, LogColumns
+from fedsched.model.log import CleaningReport
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.schedule import Schedule
-from fedsched.model.workload import Workload
+from fedsched.model.workload import OPTIONAL, Workload
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 
 if TYPE_CHECKING:
@@ -90,13 +90,12 @@ def as_data(result: Result) -> dict[str, Any]:
             **{name: getattr(w, name).tolist() for name in COLUMNS},
             "allowed": None if w.allowed is None else w.allowed.tolist(),
             "sites": list(w.sites),
-            "pools": None if w.pools is None else {name: need.tolist() for name, need in w.pools.columns().items()},
             "name": w.name,
             "nodes": w.nodes,
             "cleaning": None if w.cleaning is None else asdict(w.cleaning),
             "history": list(w.history),
             "header": [list(pair) for pair in w.header],
-            "log": None if w.log is None else _log_data(w.log),
+            **{field: None if (part := getattr(w, field)) is None else part.data() for field in OPTIONAL},
         },
         "federation": federation_text(result.federation),
         "settings": _settings_data(result.settings),
@@ -132,13 +131,12 @@ def of_data(data: dict[str, Any]) -> Result:
         **{name: jobs[name] for name in COLUMNS},
         allowed=None if jobs["allowed"] is None else np.array(jobs["allowed"], dtype=np.bool_),
         sites=tuple(jobs["sites"]),
-        pools=jobs.get("pools"),
         name=jobs["name"],
         nodes=jobs["nodes"],
         cleaning=CleaningReport(**jobs["cleaning"]) if jobs.get("cleaning") else None,
         history=tuple(jobs["history"]),
         header=[(label, text) for label, text in jobs.get("header", ())],
-        log=LogColumns(len(jobs["submit"]), jobs["log"]) if jobs.get("log") is not None else None,
+        **{field: jobs.get(field) for field in OPTIONAL},
     )
     federation = federation_of_data(tomllib.loads(data["federation"]), source="saved result", name="federation")
     objectives = tuple(data["objectives"])
@@ -198,12 +196,6 @@ def _running_of(data: dict[str, Any]) -> RunningJobs:
         counts=np.array(data["counts"], dtype=np.int64),
         **{name: np.array(data[name], dtype=np.float64) for name in floats},
     )
-
-
-def _log_data(log: LogColumns) -> dict[str, float | list[float]]:
-    """Return the columns that say anything; one number for those that say the same of every job."""
-    said = {name: values for name, values in log.items() if len(values) and (values != UNKNOWN).any()}
-    return {name: float(values[0]) if (values == values[0]).all() else values.tolist() for name, values in said.items()}
 
 
 def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
