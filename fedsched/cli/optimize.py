@@ -72,7 +72,7 @@ def command(
     islands
         Searches that share the budget and exchange their best plans. Default: 1, or 4 with --workers or --executor.
     package
-        Plan the log in successive packages of so many jobs; needs one objective.
+        Plan the log in successive packages of so many jobs; needs one objective. --evaluations are each one's.
     initial
         Begin with the plans of this saved result; may be given several times.
     checkpoint

@@ -13,11 +13,12 @@ from fedsched.model.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, values_of, yardsticks
 from fedsched.optimize.searching import Search, baselines_of, problem_of, search_once, undisturbed, versions
 from fedsched.result import Front, PlannedQueue, Result
-from fedsched.search.clock import Clock
 from fedsched.search.driver import INTERRUPTED, ended_early
 from fedsched.search.resting import saved_plans, saved_values
 from fedsched.search.run import history_of, history_state
+from fedsched.search.stopping import MaxSeconds
 from fedsched.simulate import prepare
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from fedsched.io.trees import Plain, Saved
     from fedsched.optimize.searching import Found
     from fedsched.search.checkpoint import Checkpoint
+    from fedsched.search.clock import Clock
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
     from fedsched.simulate import RunningJobs
@@ -84,6 +86,9 @@ class Ended:
 def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint, clock: Clock) -> Result:
     """Return one schedule of the whole problem, made package by package, and one history.
 
+    A budget in seconds is the call's: each package gets an equal share of what is left when it begins, and where nothing
+    is left its first plan.
+
     A package is searched at the moment when the last job of the one before it starts (with submits="keep", not before
     its own last job is submitted); what still runs then, runs on beside it.
     """
@@ -103,6 +108,10 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
     measures = yardsticks(whole, search.baselines, clock, search.say)
+    before = 0.0 if clock.seconds is None else clock.elapsed  # seconds that are none of a package's
+    with saved.reading():
+        clock.spend(sum(package.number("seconds") for package in saved.packages))
+    hasty = 0
     reason = INTERRUPTED if packages else NOBODY_WAITS
     with suppress(KeyboardInterrupt):  # between packages: within one, its search has ended by it
         for number, fresh in enumerate(packages, 1):
@@ -116,9 +125,9 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
                 with saved.reading():
                     ended = Ended.of(saved.packages[number - 1], problem)
             else:
-                found = search_once(inner, problem, saved, Clock(clock.seconds))
-                ended = undisturbed(partial(Ended.by, found))
-            history += _later(ended.history, done)
+                hasty += clock.left() <= 0.0
+                ended = _searched(inner, problem, saved, clock, len(packages) - number + 1)
+            history += _later(ended.history, done, before)
             done.append(ended)
             early = ended_early(ended.stop_reason)
             if ended.row is not None:  # else cut short before its first plan
@@ -162,21 +171,31 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         energy_penalty=float("nan"),
         history=tuple(history),
         evaluations=sum(result.evaluations for result in done),
-        seconds=sum(result.seconds for result in done),
+        seconds=before + sum(result.seconds for result in done),
         stop_reason=reason,
         versions=versions(),
         packages=len(packages),
         islands=search.islands,
         running=whole.running,
-        left_out=measures.left_out,
+        left_out=(*measures.left_out, *([f"the search of {counted(hasty, 'package')}"] if hasty else ())),
         warm_up=clock.apart,
     )
 
 
-def _later(history: Sequence[Moment], done: list[Ended]) -> list[Moment]:
+def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, packages: int) -> Ended:
+    """Return what a package's search gives in its share of what is left for so many of them."""
+    budget = clock.part(packages)
+    found = search_once(search, problem, saved, budget)
+    ended = undisturbed(partial(Ended.by, found))
+    if budget.seconds and clock.seconds and ended.stop_reason == MaxSeconds(budget.seconds).reason:
+        return replace(ended, stop_reason=MaxSeconds(clock.seconds).reason)
+    return ended
+
+
+def _later(history: Sequence[Moment], done: list[Ended], before: float) -> list[Moment]:
     # A package's history, counted on from those before it.
     evaluations = sum(ended.evaluations for ended in done)
-    seconds = sum(ended.seconds for ended in done)
+    seconds = before + sum(ended.seconds for ended in done)
     return [
         replace(moment, evaluations=evaluations + moment.evaluations, seconds=seconds + moment.seconds)
         for moment in history

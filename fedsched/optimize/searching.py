@@ -25,7 +25,7 @@ from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.search.run import Run
 from fedsched.search.seeds import structured_seeds
-from fedsched.search.stopping import MaxEvaluations
+from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -128,7 +128,7 @@ def search_once(
     run = Run(
         problem=problem,
         seed=search.seed,
-        stop=search.stop,
+        stop=search.stop if clock.seconds is None else (*search.stop, MaxSeconds(clock.seconds)),
         reference=reference_of(problem, measures.names, measures.values),
         seeds=first_plans(problem, search.seeds, initial, measures.schedules.values(), clock),
         bounds=np.array(bounds) * search.objectives.signs,

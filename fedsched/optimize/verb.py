@@ -82,7 +82,8 @@ def optimize(
     seconds, evaluations
         The budget; by default 30,000,000/jobs evaluations. Same seed and evaluations, same result, on any number of
         threads; a budget in seconds cannot promise that. Seconds count from the call on, compiling and loading apart:
-        FCFS and EASY run first, and baselines that would take too long are left out and named in the result.
+        FCFS and EASY run first, and baselines that would take too long are left out and named in the result. Of packages,
+        each has so many evaluations, and an equal share of the seconds that are left when it begins.
     target
         Stop when the first objective is as good.
     stop
@@ -135,6 +136,8 @@ def optimize(
         method = "moga" if len(aims.names) > 1 else "ga"
     info = method_named(method)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
+    if seconds is not None:
+        MaxSeconds(seconds)  # says what is wrong with it; each search gets one with its own share
     seed = seed_of("optimize", seed)
     for field, value in (("islands", islands), ("package", package)):
         if value is not None:
@@ -216,8 +219,6 @@ def _rules(
     rules: list[StoppingRule] = list(given)
     if evaluations is not None:
         rules.append(MaxEvaluations(evaluations))
-    if seconds is not None:
-        rules.append(MaxSeconds(seconds))
     if target is not None:
         rules.append(Target(target))
     if evaluations is None and seconds is None and not given:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fedsched.compilation import Compilation
 
 
+AT_ONCE = 1e-9  # seconds: the budget of what begins when the time is over
+
+
 class OutOfTimeError(Exception):
     """The share of the time that something had is used up."""
 
@@ -24,8 +27,17 @@ class Clock:
         self.seconds = seconds
         self.warm_up = 0.0  # seconds of compiling and loading at the begin
         self._watch = watch
-        self._counted = 0.0  # of the watch's seconds, those within the warm-up
+        self._counted = self._compiling  # of the watch's seconds, those before the call and within the warm-up
         self._begun = time.perf_counter()
+
+    def spend(self, seconds: float) -> None:
+        """Count so many seconds that were spent before the call, which goes on where another one stopped."""
+        self._begun -= seconds
+
+    def part(self, parts: int) -> Clock:
+        """Return a clock that begins now, with its share of what is left for so many parts of a call."""
+        left = None if self.seconds is None else max(self.left() / parts, AT_ONCE)
+        return Clock(left, self._watch)
 
     @contextmanager
     def warming_up(self) -> Iterator[None]:

@@ -36,7 +36,7 @@ def drive(run: Run, method: Method, *, after_step: Callable[[Run, Method], None]
 
 
 def _driven(run: Run, method: Method, after_step: Callable[[Run, Method], None] | None) -> str:
-    reason = run.reason_to_stop()
+    reason = run.reason_to_stop() if len(run.archive) else None  # at least one plan, were there no time at all
     try:
         while reason is None:
             more = method.step(run)

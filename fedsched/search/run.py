@@ -63,6 +63,7 @@ class Run:
     history: list[Moment] = field(default_factory=list)
     _begun: float = field(default_factory=time.perf_counter)
     _seconds_before: float = 0.0
+    _slice: float = 0.0  # seconds that the last slice of plans took
     _volume: tuple[int, float] = (-1, 0.0)  # the archive's changes when it was measured, and what it was
 
     def __post_init__(self) -> None:
@@ -103,7 +104,9 @@ class Run:
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
     def evaluate(self, rows: Ints) -> Floats:
-        """Return the rows' objective values; raise BudgetSpent where the budget ends within them."""
+        """Return the rows' objective values; raise BudgetSpent where the budget ends before or within them."""
+        if self.out_of_time and len(self.archive):  # an archive without a plan gets one at any rate
+            raise BudgetSpent
         allowed = min(len(rows), self.left)
         values = self.problem.values(rows[:allowed]) if self.cut_at == math.inf else self._in_time(rows[:allowed])
         self.account(len(values), values, rows[: len(values)])
@@ -113,18 +116,24 @@ class Run:
 
     def _in_time(self, rows: Ints) -> Floats:
         """Return the values of as many rows as there is time for, one look at the clock every few hundredths of it."""
-        step = self.problem.threads * plans_in_a_slice(self.problem.layout.jobs)
+        step = 1 if self.out_of_time else self.problem.threads * plans_in_a_slice(self.problem.layout.jobs)
         parts: list[Floats] = []
         for first in range(0, len(rows), step):
+            began = time.perf_counter()
             parts.append(self.problem.values(rows[first : first + step]))
+            self._slice = time.perf_counter() - began
             if self.out_of_time:
                 break
         return np.concatenate(parts) if parts else self.problem.values(rows)
 
     @property
     def out_of_time(self) -> bool:
-        """Return whether a step is to end where it stands."""
-        return self.seconds >= self.cut_at
+        """Return whether a step is to end where it stands: another slice of plans would go beyond the time."""
+        return self.beyond(self.cut_at)
+
+    def beyond(self, seconds: float) -> bool:
+        """Return whether so many seconds are over, or would be with another slice of plans."""
+        return self.seconds + self._slice >= seconds
 
     def account(self, evaluations: int, values: Floats, rows: Sequence[Ints] | Ints) -> None:
         """Count evaluations that a method made itself, and offer the best of what it met to the archive."""
@@ -148,14 +157,15 @@ class Run:
         return np.concatenate([self.seeds, self.random_rows(max(count - len(self.seeds), 1))])[:count]
 
     def random_rows(self, count: int) -> Ints:
-        """Return so many random plans to begin with, or as many as there is time for: one at least."""
+        """Return so many random plans to begin with, or what half of the time left is enough for: one at least."""
         rng = self.generator()
         if self.cut_at == math.inf:
             return self.problem.random_rows(count, rng)
-        step = plans_in_a_slice(self.problem.layout.jobs)
+        until = (self.seconds + self.cut_at) / 2.0  # the other half is for evaluating them
+        step = 1 if self.out_of_time else plans_in_a_slice(self.problem.layout.jobs)
         parts = [self.problem.random_rows(min(step, count), rng)]
         for first in range(step, count, step):
-            if self.out_of_time:
+            if self.seconds >= until:
                 break
             parts.append(self.problem.random_rows(min(step, count - first), rng))
         return np.concatenate(parts)

@@ -47,7 +47,12 @@ class MaxSeconds:
 
     def __call__(self, run: Run) -> str | None:
         """Return the reason to stop, or None."""
-        return f"{self.seconds:g} s" if run.seconds >= self.seconds else None
+        return self.reason if run.beyond(self.seconds) else None
+
+    @property
+    def reason(self) -> str:
+        """Return the words for it."""
+        return f"{self.seconds:g} s"
 
 
 @dataclass(frozen=True, slots=True)

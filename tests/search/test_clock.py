@@ -115,13 +115,78 @@ def a_run(problem: SearchProblem, **options: Any) -> Run:
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_no_step_goes_on_when_time_is_up(method: str, problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that every method ends within a slice of plans, with what was evaluated counted and kept."""
-    monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 2)
+    """Tests that every method ends with the one plan that a search has at least, and makes none where there is one."""
     run = a_run(problem)
     with pytest.raises(BudgetSpent):
         METHODS[method].make(run).step(run)
-    assert run.evaluations == 2
-    assert len(run.archive)
+    assert run.evaluations == len(run.archive) == 1
+    with pytest.raises(BudgetSpent):
+        METHODS[method].make(run).step(run)
+    assert run.evaluations == 1
+
+
+def test_a_batch_within_one_slice_ends_with_the_time_too(problem: SearchProblem) -> None:
+    """Tests that a generation evaluated whole is the last one when its end is beyond the budget."""
+    run = a_run(problem)
+    run.cut_at = 1e6
+    rows = problem.random_rows(20, np.random.default_rng(1))
+    assert len(run.evaluate(rows)) == 20
+    run.cut_at = run.seconds
+    with pytest.raises(BudgetSpent):
+        run.evaluate(rows)
+    assert run.evaluations == 20
+
+
+class Ticking:
+    """A clock, in place of `time`, that shows what the test sets."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def test_no_slice_begins_that_would_end_beyond_the_budget(
+    problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a plan which takes seconds, as the one before it did, is not begun in the last of them."""
+    clock = Ticking()
+    monkeypatch.setattr("fedsched.search.run.time", clock)
+    monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 1)
+    usual = SearchProblem.values
+
+    def slow(self: SearchProblem, rows: Any) -> Any:
+        clock.now += 3.0
+        return usual(self, rows)
+
+    monkeypatch.setattr(SearchProblem, "values", slow)
+    run = a_run(problem)
+    run.stop = [MaxSeconds(10.0)]
+    run.cut_at = 10.0
+    run.begin_clock()
+    with pytest.raises(BudgetSpent):
+        run.evaluate(problem.random_rows(9, np.random.default_rng(1)))
+    assert (run.evaluations, run.seconds) == (3, 9.0)
+    assert run.reason_to_stop() == "10 s"
+
+
+def test_random_plans_leave_time_to_evaluate_them(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the first random plans take half of what is left, not all of it."""
+    clock = Ticking()
+    monkeypatch.setattr("fedsched.search.run.time", clock)
+    monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 1)
+    usual = SearchProblem.random_rows
+
+    def slow(self: SearchProblem, *given: Any) -> Any:
+        clock.now += 1.0
+        return usual(self, *given)
+
+    monkeypatch.setattr(SearchProblem, "random_rows", slow)
+    run = a_run(problem)
+    run.cut_at = 8.0
+    run.begin_clock()
+    assert len(run.random_rows(100)) == 4
 
 
 @pytest.mark.compiled
@@ -169,6 +234,33 @@ def test_what_is_compiled_does_not_count() -> None:
     assert clock.apart >= 995.0
     assert clock.elapsed < before
     assert clock.left() > 1e6
+
+
+def test_packages_share_one_budget() -> None:
+    """Tests that seconds are the call's, not each package's: in no time every package gets one plan, and that is said."""
+    found = fs.optimize(
+        JOBS, MACHINE, objectives="makespan", seconds=AT_ONCE, package=8, baselines=("fcfs",), method="ga"
+    )
+    assert (found.packages, found.evaluations, found.stop_reason) == (4, 4, "1e-09 s")
+    assert "the search of 4 packages" in found.left_out
+    assert found.best().complete
+    found.best().verify()
+
+
+def test_a_part_of_a_call_has_its_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that four packages get a quarter each, that what was spent before the call counts, and none is below 0."""
+    ticking = Ticking()
+    monkeypatch.setattr("fedsched.search.clock.time", ticking)
+    clock = Clock(10.0)
+    ticking.now = 2.0
+    assert clock.part(4).seconds == 2.0
+    ticking.now = 4.0
+    assert clock.part(3).left() == 2.0
+    clock.spend(3.0)
+    assert clock.left() == 3.0
+    ticking.now = 9.0
+    assert clock.part(2).seconds == AT_ONCE
+    assert Clock(None).part(2).seconds is None
 
 
 def test_without_a_budget_there_is_no_end() -> None:
