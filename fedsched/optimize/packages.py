@@ -86,8 +86,8 @@ class Ended:
 def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint, clock: Clock) -> Result:
     """Return one schedule of the whole problem, made package by package, and one history.
 
-    A budget in seconds is the call's: each package gets an equal share of what is left when it begins, and where nothing
-    is left its first plan.
+    A budget in seconds is the call's: each package gets an equal share of what is left when it begins, and where
+    nothing is left its first plan.
 
     A package is searched at the moment when the last job of the one before it starts (with submits="keep", not before
     its own last job is submitted); what still runs then, runs on beside it.

@@ -82,8 +82,8 @@ def optimize(
     seconds, evaluations
         The budget; by default 30,000,000/jobs evaluations. Same seed and evaluations, same result, on any number of
         threads; a budget in seconds cannot promise that. Seconds count from the call on, compiling and loading apart:
-        FCFS and EASY run first, and baselines that would take too long are left out and named in the result. Of packages,
-        each has so many evaluations, and an equal share of the seconds that are left when it begins.
+        FCFS and EASY run first, and baselines that would take too long are left out and named in the result. Each
+        package has so many evaluations, and an equal share of the seconds that are left when it begins.
     target
         Stop when the first objective is as good.
     stop

@@ -237,7 +237,7 @@ def test_what_is_compiled_does_not_count() -> None:
 
 
 def test_packages_share_one_budget() -> None:
-    """Tests that seconds are the call's, not each package's: in no time every package gets one plan, and that is said."""
+    """Tests that seconds are the call's, not each package's: in no time each gets one plan, and that is said."""
     found = fs.optimize(
         JOBS, MACHINE, objectives="makespan", seconds=AT_ONCE, package=8, baselines=("fcfs",), method="ga"
     )
