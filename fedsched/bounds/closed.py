@@ -145,4 +145,36 @@ def responses(relaxation: Relaxation, works: list[Floats]) -> Responses:
         # Contention stretches runs, but with the starts as they are the unstretched runs fit too: S = mean − run/2.
         # (What rounding leaves of a difference of two times that are equal is no wait.)
         wait = max(wait, float((even - longest / 2).sum() - ROUNDING * even.sum()))
-    return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + float(late.sum()))
+    # A job that runs already waits no longer: the others do, and it is no later than they say.
+    waited = float((late - relaxation.begun).sum())
+    return Responses(flow + float(late.sum()), weighted + float(tasks @ late), wait + waited)
+
+
+LONG_SETS = 32  # sets of jobs that are tried
+
+
+def longest_wait(relaxation: Relaxation, works: list[Floats]) -> float:
+    """Return what the job that waits longest waits at least.
+
+    If none waits longer than W, all jobs have started by their last submission plus W. Until then the machine has done
+    all their work but of those that run at that instant, which together have at most N tasks.
+    """
+    waited = relaxation.late - relaxation.begun
+    best = float(waited.max())
+    shortest = relaxation.shortest
+    order = np.argsort(shortest, kind="stable")
+    submitted = relaxation.release - relaxation.late
+    for count in np.unique(np.linspace(1, order.size, LONG_SETS).astype(np.int64)).tolist():
+        rows = order[:count]
+        rows = rows[relaxation.begun[rows] <= 0.0]
+        if not rows.size:
+            continue
+        tasks = relaxation.tasks[rows].astype(np.float64)
+        for work in works:
+            of = work[rows]
+            dear = np.argsort(-of / tasks, kind="stable")
+            room = np.clip(relaxation.total_nodes - np.concatenate([[0.0], tasks[dear].cumsum()[:-1]]), 0.0, None)
+            unfinished = float((of[dear] * np.minimum(room / tasks[dear], 1.0)).sum())
+            started = float(relaxation.release[rows].min()) + float(of.sum()) - unfinished
+            best = max(best, started - float(submitted[rows].max()) - ROUNDING * (started + float(of.sum())))
+    return best

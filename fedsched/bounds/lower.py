@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.bounds import closed
+from fedsched.bounds.buckets import Scarce, proven
+from fedsched.bounds.charges import CHARGES
 from fedsched.bounds.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value
+from fedsched.bounds.prices import found_prices
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down
-from fedsched.bounds.trivial import is_telling
+from fedsched.bounds.trivial import LEAST, is_telling
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import TraceError, unknown_name
 from fedsched.model.assumed import WATTS_MARK
@@ -21,6 +26,8 @@ from fedsched.text import counted
 from fedsched.values import origin, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from fedsched.bounds.linear import Solved
@@ -65,8 +72,8 @@ def lower_bounds(
         "lp": the linear program. "lagrangian": its multipliers of classes alone, for thousands of jobs. "closed":
         closed forms only. "auto": the LP up to 1000 jobs, then the Lagrangian.
     seconds
-        When solvers are to stop, those of a front's points included: what they have not found by then, closed forms
-        must do. By default they take what they need.
+        That solvers may take in all, those for a front's points and for metrics asked for later included: where they
+        are used up, closed forms must do. By default they take what they need.
     """
     reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate).settled("lower_bounds")
     if method not in METHODS:
@@ -82,23 +89,17 @@ def lower_bounds(
 
 def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", seconds: float | None = None) -> LowerBounds:
     """Return the bounds that a relaxation proves, on what a clock would measure."""
-    until = math.inf if seconds is None else time.perf_counter() + seconds
     if method == "auto":
         method = "lp" if relaxation.tasks.size <= LP_JOBS else "lagrangian"
-    return _bounds_of(Prover(relaxation.clocked(), method, until))
+    return _bounds_of(Prover(relaxation.clocked(), method, math.inf if seconds is None else seconds))
 
 
 class Prover:
     """What finds multipliers and remembers the bounds on energy that they prove."""
 
-    __slots__ = (
-        "area", "cut", "energy_lines", "floor", "longest_job", "method", "problem", "relaxation", "thrifty_horizon",
-        "until",
-    )  # fmt: skip
-
-    def __init__(self, relaxation: Relaxation, method: str, until: float = math.inf) -> None:
-        self.until = until  # by `time.perf_counter`: solvers stop then
-        self.cut = False  # whether one had to
+    def __init__(self, relaxation: Relaxation, method: str, seconds: float = math.inf) -> None:
+        self.seconds = seconds  # that are left for solvers
+        self.cut = False  # whether one had to stop for want of them
         wide, rows = closed.wide_jobs(relaxation)
         self.relaxation = relaxation
         self.method = method
@@ -110,6 +111,7 @@ class Prover:
         )
         self.energy_lines: list[DualValue] = []
         self.thrifty_horizon = math.nan  # the T of the least-energy LP: where the front ends
+        self._of_starts: dict[str, float] = {}
 
     def fixed_prices(self) -> list[Multipliers]:
         """Return class prices that need no solver: all nodes alike, and each by its speed."""
@@ -121,6 +123,12 @@ class Prover:
                 prices[level] = weight / float(weight @ relaxation.nodes)
                 made.append(Multipliers(prices, np.zeros(len(self.problem.wide)), np.zeros(relaxation.tasks.size)))
         return made
+
+    @cached_property
+    def longest_wait(self) -> float:
+        """Return the bound on the longest wait that no mean says."""
+        works = [_work(self, price.area.sum(axis=0)) for price in self.fixed_prices()]
+        return rounded_down(closed.longest_wait(self.relaxation, works), self.relaxation.t0)
 
     def makespan(self) -> DualValue:
         """Return the best bound on T that is found, proven by multipliers; it raises the floor of what follows."""
@@ -167,23 +175,69 @@ class Prover:
         from fedsched.bounds.linear import solve
 
         solver = solve if self.method == "lp" else solve_by_classes
-        found = solver(problem, limit=limit, until=self.until)
-        self.cut = self.cut or time.perf_counter() >= self.until
-        return found
+        with self._limited() as until:
+            return solver(problem, limit=limit, until=until)
+
+    @contextmanager
+    def _limited(self) -> Iterator[float]:
+        """Give until when a solver may run, by `time.perf_counter`, and count what it takes."""
+        begun = time.perf_counter()
+        yield begun + self.seconds
+        self.seconds -= time.perf_counter() - begun
+        self.cut = self.cut or self.seconds <= 0.0
+
+    @cached_property
+    def responses(self) -> closed.Responses:
+        """Return what closed forms say of responses and waits."""
+        relaxation = self.relaxation
+        works = []
+        for multipliers in (*self.fixed_prices(), self.best_makespan.multipliers):
+            price = multipliers.area.sum(axis=0)
+            spent = float(price @ relaxation.nodes)
+            if spent > 0:
+                works.append(_work(self, price / spent))
+        return closed.responses(relaxation, works)
+
+    @cached_property
+    def best_makespan(self) -> DualValue:
+        """Return the best bound on T, found once."""
+        return self.makespan()
+
+    def of_starts(self, metric: str) -> float:
+        """Return the bound on a metric that is a sum over jobs, found once."""
+        if metric not in self._of_starts:
+            relaxation = self.relaxation
+            jobs, t0 = relaxation.tasks.size, relaxation.t0
+            simple = {
+                "flow": lambda: rounded_down(self.responses.flow, jobs * t0),
+                "mean_wait": lambda: rounded_down(self.responses.wait / jobs, t0),
+                "weighted_response": lambda: rounded_down(
+                    self.responses.weighted / float(relaxation.tasks.sum()), t0
+                ),
+            }.get(metric, lambda: LEAST[metric])()
+            self._of_starts[metric] = max(simple, self._by_buckets(metric))
+        return self._of_starts[metric]
+
+    def _by_buckets(self, metric: str) -> float:
+        if self.method == "closed":
+            return 0.0
+        scarce, charge = Scarce.of(self.relaxation, self.problem.wide), CHARGES[metric]
+        with self._limited() as until:
+            if time.perf_counter() >= until:
+                return 0.0
+            return proven(scarce, charge, found_prices(scarce, charge, until))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowerBounds:
     """Lower bounds on all schedules of one problem; seconds and joules, as the metric columns have them.
 
-    `flow` is Σ(finish − submit). `longest_job` and `area` are the closed forms; `makespan` is the best of all.
+    `longest_job` and `area` are the closed forms; `makespan` is the best of all. What is a sum over jobs, as responses,
+    waits and slowdowns are, is looked for when it is asked for, and then known.
     """
 
     makespan: float
     energy: float
-    flow: float
-    mean_wait: float
-    weighted_response: float
     busy_energy: float
     coallocated: int
     longest_job: float
@@ -199,21 +253,34 @@ class LowerBounds:
 
         if metric not in NAMES:
             raise unknown_name("metric", metric, NAMES)
+        if metric in CHARGES:
+            return self._prover.of_starts(metric)
+        if metric == "mean_response":
+            return self.flow / self.jobs
+        if metric == "max_wait":
+            return max(self.mean_wait, self._prover.longest_wait)
         known: dict[str, float] = {
             "makespan": self.makespan,
-            "flow": self.flow,
-            "mean_wait": self.mean_wait,
-            "max_wait": max(self.mean_wait, float(self._prover.relaxation.late.max())),
-            "mean_response": self.flow / self.jobs,
-            "mean_slowdown": 1.0,
-            "bounded_slowdown": 1.0,
-            "weighted_response": self.weighted_response,
-            "weighted_slowdown": 1.0,
             "energy": self.energy,
             "busy_energy": self.busy_energy,
             "coallocated": float(self.coallocated),
         }
         return known.get(metric, math.nan)
+
+    @property
+    def flow(self) -> float:
+        """Return the bound on Σ(finish − submit)."""
+        return self._prover.of_starts("flow")
+
+    @property
+    def mean_wait(self) -> float:
+        """Return the bound on the mean of start − submit."""
+        return self._prover.of_starts("mean_wait")
+
+    @property
+    def weighted_response(self) -> float:
+        """Return the bound on the response weighted by tasks."""
+        return self._prover.of_starts("weighted_response")
 
     @property
     def cut(self) -> bool:
@@ -279,15 +346,7 @@ METHOD_NAMES = {"lp": "linear program", "lagrangian": "Lagrangian over node clas
 
 def _bounds_of(prover: Prover) -> LowerBounds:
     relaxation = prover.relaxation
-    best = prover.makespan()
-    prices = [*prover.fixed_prices(), best.multipliers]
-    works = []
-    for multipliers in prices:
-        price = multipliers.area.sum(axis=0)
-        spent = float(price @ relaxation.nodes)
-        if spent > 0:
-            works.append(_work(prover, price / spent))
-    response = closed.responses(relaxation, works)
+    best = prover.best_makespan
     jobs = relaxation.tasks.size
     # Longest job and area need no allowance of their own: every duration in them is clocked, so they are three ticks a
     # job too low, and one sum of so many numbers rounds by less than one.
@@ -297,9 +356,6 @@ def _bounds_of(prover: Prover) -> LowerBounds:
     return LowerBounds(
         makespan=makespan,
         energy=rounded_down(prover.energy()),
-        flow=rounded_down(response.flow, jobs * relaxation.t0),
-        mean_wait=rounded_down(response.wait / jobs, relaxation.t0),
-        weighted_response=rounded_down(response.weighted / float(relaxation.tasks.sum()), relaxation.t0),
         busy_energy=rounded_down(float(busy)),
         coallocated=int((~relaxation.single).sum()),
         longest_job=prover.longest_job,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays import Problem
+    from fedsched.engine.simulation import RunningJobs
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -29,6 +30,7 @@ ROUNDING = 1e-12
 # By how many steps of the clock a measured run may be shorter than it is: half of one for its finish, half for each of
 # the two products behind it, whose value is below the clock's; and as much again.
 TICKS = 3
+RATES = 1e-9  # by what share the roundings of changing rates may make a run longer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,10 +43,12 @@ class Relaxation:
     t0: float
     tick: float  # seconds by which the clock of a schedule may make a run shorter
     release: Floats  # max(submit, t0) − t0
-    late: Floats  # t0 + release − submit: what a job has waited before it may start
+    late: Floats  # t0 + release − submit: how long a job is there before it may start, or before t0 where it runs
+    begun: Floats  # of it, how long the job runs already; `duration` is what is left of such a job
     tasks: Ints
     slowdown: Floats
     duration: Floats  # job × slowdown: d_jv
+    most: Floats  # job × slowdown: no contention makes it longer
     usable: NDArray[np.bool_]  # job × slowdown: enough nodes, and no larger set takes no longer
     nodes: Ints  # per class: m_c
     caps: Ints  # job × class
@@ -85,7 +89,8 @@ class Relaxation:
 
     def clocked(self) -> Relaxation:
         """Return the relaxation with the least run times that a clock can show: what bounds measured values."""
-        return replace(self, duration=np.maximum(self.duration - self.tick, 0.0))
+        shorter, longer = np.maximum(self.duration - self.tick, 0.0), self.most * (1.0 + 3.0 * RATES) + self.tick
+        return replace(self, duration=shorter, most=longer)
 
     def take(self, rows: Ints) -> Relaxation:
         """Return the relaxation of some of the jobs."""
@@ -94,7 +99,7 @@ class Relaxation:
         return Relaxation(**picked, **kept)
 
 
-_PER_JOB = ("release", "late", "tasks", "duration", "usable", "caps", "pool_need", "single")
+_PER_JOB = ("release", "late", "begun", "tasks", "duration", "most", "usable", "caps", "pool_need", "single")
 
 
 def relax(
@@ -104,13 +109,19 @@ def relax(
     *,
     runtime: Floats,
     apart: bool = False,
+    running: RunningJobs | None = None,
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
     `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely are
-    classes of their own: nodes of a class can then be given out group by group in any way.
+    classes of their own: nodes of a class can then be given out group by group in any way. Of jobs that run at t0 the
+    rest is scheduled, on the nodes that they have.
     """
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
+    if running is not None:
+        own_rows = len(rows) + np.arange(running.rows.size)
+        rows, row_of = np.vstack([rows, running.counts]), np.array(row_of)
+        row_of[running.rows] = own_rows
     restricted = np.any(rows[row_of] < np.minimum(groups.nodes, problem.tasks[:, None]), axis=0)
     own = [g if apart and restricted[g] else -1 for g in range(groups.nodes.size)]
     kind_of = list(
@@ -122,21 +133,30 @@ def relax(
     class_caps = (rows @ member)[row_of]
     slowdown, class_slowdown = np.unique([kind[0] for kind in kinds], return_inverse=True)
     sigma = problem.sigma[:, None]
-    duration = runtime[:, None] * (sigma * slowdown + (1.0 - sigma))
+    stretch = _greatest_stretch(problem)
+    work, begun, slowest = np.array(runtime), np.zeros(runtime.size), np.zeros(runtime.size)
+    if running is not None:
+        left = running.work_left - (t0 - running.since) / running.tc
+        work[running.rows] = np.maximum(left * (1.0 - RATES), 0.0)
+        begun[running.rows] = t0 - running.start
+        slowest[running.rows] = running.tc  # which a job may keep, whatever the others do
+    duration = work[:, None] * (sigma * slowdown + (1.0 - sigma))
+    most = work[:, None] * np.maximum(sigma * slowdown + (1.0 - sigma) * stretch[:, None], slowest[:, None])
 
     clusters = groups.uplink.size
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0
     pools = None if problem.extras is None else problem.extras.pools
-    silent = (problem.bandwidth == 0) | (problem.tasks == 1)
     return Relaxation(
         t0=t0,
         tick=TICKS * float(np.spacing(_last_instant(problem, duration))),
         release=release,
         late=np.maximum(t0 - problem.submit, 0.0),
+        begun=begun,
         tasks=np.array(problem.tasks),
         slowdown=slowdown,
         duration=duration,
+        most=most,
         usable=_usable_modes(problem.tasks, ids, duration, class_caps, class_slowdown, slowdown.size),
         nodes=groups.nodes @ member,
         caps=class_caps,
@@ -147,8 +167,24 @@ def relax(
         pool_amount=np.zeros(0, dtype=np.int64) if pools is None else np.array(pools.amount),
         pool_need=np.zeros((release.size, 0), dtype=np.int64) if pools is None else np.array(pools.need),
         single=per_cluster.max(axis=1)[row_of] >= problem.tasks,
-        uncontended=bool(silent.all()) or bool(np.isinf(groups.uplink).all()),
+        uncontended=bool((stretch <= 1.0).all()),
     )
+
+
+def _greatest_stretch(problem: Problem) -> Floats:
+    """Return what no job's communication slowdown exceeds, 1 where it has none.
+
+    D_jk <= t_jk·B_j, so an uplink's load is at most its cluster's nodes times the greatest B; and at most what all jobs
+    send if each is split in halves, τ·B·τ/(4(τ − 1)).
+    """
+    groups, tasks = problem.groups, problem.tasks.astype(np.float64)
+    sends = (problem.bandwidth > 0) & (problem.tasks > 1)
+    if not sends.any() or groups.uplink.size == 1:
+        return np.ones(tasks.size)
+    nodes = np.bincount(groups.cluster, weights=groups.nodes, minlength=groups.uplink.size)
+    halved = float((problem.bandwidth * tasks * tasks / (4.0 * np.maximum(tasks - 1.0, 1.0)))[sends].sum())
+    loads = np.minimum(nodes * float(problem.bandwidth[sends].max()), halved)
+    return np.where(sends, max(1.0, float((loads * (1.0 + RATES) / groups.uplink).max())), 1.0)
 
 
 def _last_instant(problem: Problem, duration: Floats) -> float:

@@ -121,8 +121,13 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
     """Return what no schedule of the problem can be below; solvers may take so many seconds."""
     packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
     # By how long the jobs really run, whatever plans know.
-    found = bounds_of_relaxation(relax(packed, limits, problem.ids, runtime=packed.runtime), seconds=seconds)
-    return replace(found, watts_assumed=problem.federation.watts_assumed)
+    relaxation = relax(packed, limits, problem.ids, runtime=packed.runtime, running=problem.running)
+    found = replace(
+        bounds_of_relaxation(relaxation, seconds=seconds), watts_assumed=problem.federation.watts_assumed
+    )
+    for objective in problem.objectives.names:
+        bound_on(found, objective)  # within the time that is given to bounds
+    return found
 
 
 def bound_on(bounds: LowerBounds, objective: str) -> float:

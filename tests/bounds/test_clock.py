@@ -12,6 +12,9 @@ from strategies import EPOCH
 
 import fedsched as fs
 from fedsched.bounds import exact, exact_front, lower_bounds
+from fedsched.bounds.buckets import Scarce, proven
+from fedsched.bounds.charges import CHARGES
+from fedsched.bounds.prices import found_prices
 
 
 def late_scenario(seed: int) -> strategies.Scenario:
@@ -60,7 +63,16 @@ def test_the_allowance_is_no_more_than_the_clock_takes() -> None:
     late = lower_bounds(replace(workload, submit=workload.submit + EPOCH), federation)
     assert late.energy < plain.energy
     assert late.energy == pytest.approx(plain.energy, rel=1e-6)
-    assert late.flow == pytest.approx(plain.flow, abs=2e-2)
+    closed, late_closed = (
+        lower_bounds(replace(workload, submit=workload.submit + at), federation, method="closed") for at in (0, EPOCH)
+    )
+    assert late_closed.flow == pytest.approx(closed.flow, abs=2e-2)
+    prover, late_prover = plain._prover, late._prover
+    charge = CHARGES["flow"]
+    good = found_prices(Scarce.of(prover.relaxation, prover.problem.wide), charge, np.inf)
+    proofs = [proven(Scarce.of(one.relaxation, one.problem.wide), charge, good) for one in (prover, late_prover)]
+    assert proofs[0] == plain.flow
+    assert proofs[1] == pytest.approx(proofs[0], abs=2e-2)
 
 
 @pytest.mark.slow  # CP-SAT's time, whatever is compiled
