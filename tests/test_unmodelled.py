@@ -56,6 +56,18 @@ def test_what_slurms_jobs_ask_for_is_counted(tmp_path: Path) -> None:
     )
 
 
+def test_licences_with_a_unit_are_counted(tmp_path: Path) -> None:
+    """Tests that licences of which only a rounded number is known are no need of a pool, and are said to be there."""
+    rounded, exact = (DUMP[1].replace("license/x=1", f"license/x={amount}") for amount in ("2K", "2000"))
+    said = "1 job with other devices, or licences of which one will do or whose number has a unit"
+    jobs = dump(tmp_path / "a.sacct", (rounded,))
+    assert said in jobs.unmodelled
+    assert jobs.pools.names == ()
+    jobs = dump(tmp_path / "b.sacct", (exact,))
+    assert said not in jobs.unmodelled
+    assert jobs.pools.names == ("x",)
+
+
 def test_that_cpus_stand_for_nodes_is_said(tmp_path: Path) -> None:
     """Tests that a dump whose jobs have more CPUs than nodes says that a CPU is a node here, unless nodes count."""
     head, said = "JobIDRaw|Submit|Start|ElapsedRaw|State|NNodes|AllocCPUS\n", CPUS_AS_NODES

@@ -142,6 +142,7 @@ def command(
     """
     from fedsched.cli.market_flow import print_flows
     from fedsched.market import Backfilling, Bsf, Domain, Jobs, Slicer, flows_of, schedule
+    from fedsched.market.environment import tells_apart
     from fedsched.market.files import read_market, write_windows
     from fedsched.plot.cycle import save
 
@@ -164,6 +165,11 @@ def command(
         _refuse("made domains begin at 0, logs (--trace) where --begin says", {"begin": begin})
     if not is_number(begin):
         raise ValueError(f"--begin={begin!r} must be a finite number of seconds.")
+    if trace is not None and is_number(interval) and interval > 0 and not tells_apart(begin, interval):
+        raise ValueError(
+            f"--begin={begin!r} must be nearer to the log's first submission: so far off the clock does not tell times "
+            f"of --interval={interval!r} apart."
+        )
     check_output(out, (".csv",), what="a table of windows")
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_apart((file, trace, federation), {"--out": out, "--gantt": gantt})

@@ -19,9 +19,9 @@ from fedsched.gang.names import (
     PREEMPTS,
     ROUTINGS,
 )
-from fedsched.model.federation import MOST_NODES
 from fedsched.values import is_number, whole
 
+MOST_PROCESSORS = 1_000_000
 _NAMES = {
     "grid": GRIDS,
     "dispatch": DISPATCHES,
@@ -118,8 +118,11 @@ class GangSystem:
         object.__setattr__(self, "processors", tuple(whole("GangSystem", "processors", n) for n in _listed(self)))
         if not self.processors or min(self.processors) < 1:
             raise ValueError(f"GangSystem: processors={self.processors!r} must give every site at least 1.")
-        if self.total > MOST_NODES:
-            raise ValueError(f"GangSystem: processors={self.processors!r} must be at most {MOST_NODES} in all.")
+        if self.total > MOST_PROCESSORS:
+            raise ValueError(
+                f"GangSystem: processors={self.processors!r} must be at most {MOST_PROCESSORS} in all: each has "
+                "a queue of its own, and decisions look at all of them."
+            )
         if self.discipline == "lgfs":  # the same rule under the name of gangs
             object.__setattr__(self, "discipline", "ljfs")
         for name, known in _NAMES.items():

@@ -16,7 +16,7 @@ from fedsched.errors import TraceError
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import STDIN
 from fedsched.io.frame import optional_in
-from fedsched.io.swf_table import RawLog, header_number
+from fedsched.io.swf_table import RawLog, header_number, unread_numbers
 from fedsched.model.log import LOG_COLUMNS, CleaningReport, LogColumns
 from fedsched.model.workload import NO_SITE, Workload
 
@@ -138,6 +138,7 @@ def _report(raw: RawLog, kept: int) -> CleaningReport:
         records=raw.rows + raw.malformed + raw.found.dropped,
         kept=kept,
         announced=header_number(raw.header, "MaxRecords"),
+        unread_numbers=unread_numbers(raw.header),
         malformed=raw.malformed,
         truncated_file=raw.truncated,
     )

@@ -149,9 +149,17 @@ def _as_written(line: str) -> str | None:
 
     Its cells then stand in quotes where they hold such, and empty ones follow. None: it is beyond that.
     """
-    read_as = [line, *(",".join(next(csv.reader([line], delimiter=mark), [])) for mark in ",;\t")]
+    read_as = [line, *(",".join(_cells(line, mark)) for mark in ",;\t")]
     found = (one.strip().rstrip(",;\t ").removeprefix(MARK.strip()) for one in read_as)
     return next((text for text in found if _is_json(text)), None)
+
+
+def _cells(line: str, mark: str) -> list[str]:
+    """Return the cells of a line; none where it is damaged."""
+    try:
+        return next(csv.reader([line], delimiter=mark), [])
+    except csv.Error:
+        return []
 
 
 def _is_json(text: str) -> bool:

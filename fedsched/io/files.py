@@ -13,6 +13,7 @@ import sys
 import tempfile
 import zlib
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -166,9 +167,11 @@ def read_json(path: str | PathLike[str]) -> Any:
 
 
 def parse_json(text: str, source: str) -> Any:
-    """Return what a JSON text says; `source` is named where it says nothing."""
+    """Return what a JSON text says; `source` is named where it says nothing, or two things under one name."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=partial(_named_once, source))
+    except TraceError:
+        raise
     except json.JSONDecodeError as error:
         at = f", line {error.lineno}" if error.lineno > 1 else ""
         raise TraceError(f"{source}{at}: not valid JSON ({error.msg}).") from None
@@ -176,3 +179,13 @@ def parse_json(text: str, source: str) -> Any:
         raise TraceError(f"{source}: not valid JSON ({error}).") from None
     except RecursionError:
         raise TraceError(f"{source}: its brackets are nested too deeply.") from None
+
+
+def _named_once(source: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; where a name stands in it twice, one of the two values would be lost."""
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise TraceError(f"{source}: {twice[:60]!r} stands twice in one JSON object; leave one of them.")
+    return named

@@ -35,7 +35,9 @@ def _resources(text: str) -> float:
             found |= Demand.GPU
         elif kind == "mem":
             found |= Demand.MEMORY
-        elif kind not in ("license", "energy", "fs", "ic", "pages", "vmem"):  # pools, and what Slurm only measures
+        elif kind == "license":
+            found |= Demand(0) if _OF_TRES.fullmatch(resource.strip()) else Demand.OTHER  # else they are of pools
+        elif kind not in ("energy", "fs", "ic", "pages", "vmem"):  # what Slurm only measures
             found |= Demand.OTHER
     return float(found)
 

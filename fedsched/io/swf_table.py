@@ -230,6 +230,22 @@ def parse_header(comments: list[str]) -> tuple[tuple[str, str], ...]:
 
 def header_number(header: tuple[tuple[str, str], ...], label: str) -> int:
     """Return the greatest number that stands at the start of a label's texts; 0 when none does."""
-    found = [re.match(r"\d[\d,]*", text) for name, text in header if name == label]
-    digits = [match.group().replace(",", "") for match in found if match]
-    return max((int(number) for number in digits if len(number) < 16), default=0)  # no machine has more
+    return max((_number_at(text) or 0 for name, text in header if name == label), default=0)
+
+
+def _number_at(text: str) -> int | None:
+    """Return the number at a text's start; None where there is none, or one that no machine has."""
+    match = re.match(r"\d[\d,]*", text)
+    digits = match.group().replace(",", "") if match else ""
+    return int(digits) if 0 < len(digits) < 16 else None
+
+
+NUMBERED = ("MaxProcs", "MaxNodes", "MaxRecords")  # labels of whose texts a number is read
+NO_NUMBER = ("", "-1")  # the format's words for what is not known
+
+
+def unread_numbers(header: tuple[tuple[str, str], ...]) -> int:
+    """Return in how many lines of a header a number should stand and none does."""
+    return sum(
+        label in NUMBERED and text.strip() not in NO_NUMBER and _number_at(text) is None for label, text in header
+    )

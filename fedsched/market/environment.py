@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+SHARPNESS = 1e-3  # of an interval, which the clock must tell there
 WATTS = 135.0  # a busy node's power where nobody gave it, as in the federation
 
 
@@ -78,8 +79,7 @@ class Environment:
         if interval is None:
             interval = (float(slots.start.min(initial=0.0)), float(slots.end.max(initial=0.0)))
         begin, end = float(interval[0]), float(interval[1])
-        if not -np.inf < begin < end < np.inf:
-            raise ValueError(f"Environment: interval={interval} must be two finite times, the first before the second.")
+        check_interval(begin, end)
         if len(slots) and not (begin <= slots.start.min() and slots.end.max() <= end):
             raise ValueError(
                 f"Environment: slots lie in {slots.start.min():g}..{slots.end.max():g}, outside interval={interval}."
@@ -163,6 +163,7 @@ class Environment:
         reference
             The speed of the node on which requests state their length.
         """
+        check_interval(begin, end)
         groups = schedule.federation.groups
         speed = np.array([group.speed for group in groups])
         asked = speed if price is None else np.broadcast_to(np.asarray(price, dtype=np.float64), speed.shape)
@@ -180,6 +181,22 @@ class Environment:
         begin, end = self.interval
         return (
             f"{counted(len(self), 'node')} over {begin:g}..{end:g}, {self.load:.0%} taken by local tasks; {self.slots}"
+        )
+
+
+def tells_apart(begin: float, length: float) -> bool:
+    """Return whether the clock tells a thousandth of an interval of this length there; far from 0 it does not."""
+    return bool(np.spacing(max(-begin, begin + length)) <= SHARPNESS * length)
+
+
+def check_interval(begin: float, end: float) -> None:
+    """Raise where these two times are no interval, or one too far off for the clock."""
+    if not -np.inf < begin < end < np.inf:
+        raise ValueError(f"Environment: interval={(begin, end)} must be two finite times, the first before the second.")
+    if not tells_apart(begin, end - begin):
+        raise ValueError(
+            f"Environment: interval={(begin, end)} must be nearer to 0, or longer: so far off the clock does not tell "
+            "its times apart."
         )
 
 

@@ -148,6 +148,7 @@ class CleaningReport:
     renumbered: int = 0
     repeated: int = 0
     headers: int = 0
+    unread_numbers: int = 0
 
     @property
     def dropped(self) -> int:
@@ -173,6 +174,7 @@ class CleaningReport:
             (self.malformed, "malformed lines skipped"),
             (self.truncated_file, "file cut short: the end is missing"),
             (self.headers, "repeated lines of column names skipped"),
+            (self.unread_numbers, "lines of the header (MaxProcs, MaxNodes, MaxRecords) without a number to read"),
             (self.repeated, "dropped: rows that repeat another, sign by sign"),
             (self.steps, "dropped: steps of jobs"),
             (self.unfinished, "dropped: not at an end when the log was taken"),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # What jobs ask for beyond nodes and time, as the facts say it.
 DEMANDS = {
     Demand.GPU: "with GPUs",
-    Demand.OTHER: "with other devices, or licences of which one will do",
+    Demand.OTHER: "with other devices, or licences of which one will do or whose number has a unit",
     Demand.ARRAY: "of arrays",
     Demand.HETEROGENEOUS: "in heterogeneous jobs",
     Demand.QOS: "of another quality of service than normal",

@@ -79,3 +79,37 @@ def test_a_second_placement_keeps_out_of_the_reservation() -> None:
     assert state.scratch.chosen.tolist() == [1, 1]
     extra[:] = [1, 0]
     assert reservation.place_beside_reservation(problem, plan, state, 1, 4.0) == reservation.REFUSED
+
+
+def test_a_head_that_waits_only_for_load_is_reserved_now() -> None:
+    """[22] Where no planned end makes room, the head waits for load that is about to go: its reservation is now."""
+    workload = jobs([3, 1], [10.0, 10.0], submit=[5.0, 5.0], compute_fraction=[0.5, 0.5], task_bandwidth=[6.0, 6.0])
+    federation = clusters(((2, 1.0),), ((2, 1.0),), uplinks=[10.0, 10.0])
+    problem, plan, state = arrived(workload, federation, dispatch="easy", placement="link_aware")
+    state.profile.peak[:] = 10.0  # of a look at some time before
+    state.scratch.chosen[:] = 9
+    assert state.counter[Counter.ENDS] == 0
+    assert reservation.reserve_for_head(problem, plan, state, 0) == state.clock[Clock.NOW] == 5.0
+    assert state.profile.peak.tolist() == [0.0, 0.0]
+    assert state.scratch.chosen.tolist() == [2, 1]
+    assert state.scratch.extra.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("runtime", [1e-9, 5.0])
+def test_nobody_ends_by_a_reservation_that_is_now(runtime: float) -> None:
+    """[8, 11] Beside a reservation of this instant every job lasts, however short: on what is extra, or not at all."""
+    now = 1.7e9
+    federation = clusters(((2, 2.0),), ((2, 1.0),))
+    workload = jobs([1, 2], [runtime, runtime], submit=[now, now])
+    problem, plan, state = arrived(workload, federation, dispatch="easy", placement="fastest")
+    assert state.clock[Clock.NOW] == now
+    extra = state.scratch.extra
+    for given, expected, chosen in (
+        ([2, 2], "LASTING", [1, 0]),
+        ([0, 1], "LASTING", [0, 1]),
+        ([0, 0], "REFUSED", None),
+    ):
+        extra[:] = given
+        assert reservation.place_beside_reservation(problem, plan, state, 0, now) == getattr(reservation, expected)
+        if chosen:
+            assert state.scratch.chosen.tolist() == chosen

@@ -380,6 +380,7 @@ def test_what_is_nothing_of_the_kind(kind: str, content: bytes, folder: Path) ->
         ("swf", SWF, b"\x1c\n\x85\n"),
         ("swf", SWF, b"; a\n" + b"; and on\n" * 200_000),
         ("csv", b"# fedsched {", b"# fedsched " + b"[" * 3000),
+        ("csv", b"# fedsched {", b"# fedsched \r{{"),
         ("csv", b"submit", b"9" * 5000),
         ("batsim", b'"delay3.0"', b'"' + b"9" * 5000 + b'"'),
         ("toml", b"count = 2", b"count = " + b"9" * 5000),

@@ -49,6 +49,28 @@ def test_text_after_a_number_in_the_header(tmp_path: Path) -> None:
     assert fs.read(path).nodes == 338
 
 
+@pytest.mark.parametrize(
+    ("lines", "unread", "nodes"),
+    [
+        (("; MaxNodes: many", "; MaxProcs: 8"), 1, 8),
+        (("; MaxProcs: 12345678901234567890", "; MaxNodes: 4", "; MaxRecords: one"), 2, 4),
+        (("; MaxProcs: -1", "; MaxNodes:", "; MaxJobs: many", "; MaxRecords: 1"), 0, 0),
+    ],
+)
+def test_a_number_of_the_header_that_cannot_be_read_is_counted(
+    tmp_path: Path, lines: tuple[str, ...], unread: int, nodes: int
+) -> None:
+    """Tests that a label of ours without a number is said with what cleaning did; the words for unknown are not."""
+    jobs = fs.read(file_of(tmp_path, *lines, row()))
+    assert jobs.nodes == nodes
+    assert jobs.cleaning is not None
+    assert jobs.cleaning.unread_numbers == unread
+    assert jobs.cleaning.altered == (unread > 0)
+    assert ("lines of the header (MaxProcs, MaxNodes, MaxRecords) without a number" in str(jobs.cleaning)) == (
+        unread > 0
+    )
+
+
 def test_indented_and_continued_header_lines(tmp_path: Path) -> None:
     """An indented label is a label, a line without one continues the line before, and a URL is no label."""
     path = file_of(

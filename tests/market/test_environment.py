@@ -23,6 +23,7 @@ from fedsched.market import Environment, Slots
         ({"performance": []}, "give one number for each node"),
         ({"performance": [1.0], "price": 1.0}, "a slot is on node 1, but performance is given for 1 nodes"),
         ({"interval": (0.0, 5.0)}, r"slots lie in 0\.\.9, outside interval"),
+        ({"interval": (1e17, 1e17 + 600.0)}, "must be nearer to 0, or longer: so far off the clock does not tell"),
         ({"interval": (5.0, 5.0)}, "must be two finite times, the first before the second"),
         ({"slots": Slots([], [], [])}, r"interval=\(0\.0, 0\.0\) must be two finite times"),
         ({"reference": 0.0}, r"reference=0\.0 must be finite and above 0"),
