@@ -164,11 +164,14 @@ def claims_2019(replications: int) -> None:
 
 def ascending_2019(replications: int) -> None:
     """LXF as Algorithm 7's comparison has it: the smallest expansion factor first."""
-    print("\nLXF tried in ascending order (sxf) for 2019\n")
-    print("| LXF | LXF/AFCFS: S1, S2 | LXFm/LXF | LXFm/AFCFSm | LoC of LXF | LoC of LXFm |\n|---|---|---|---|---|---|")
-    rows = {"paper": {key: (ART[key[0]][key[1]], LOC[key[0]][key[1]] / 100) for key in KEYS_LXF}}
-    for discipline in ("lxf", "sxf"):
-        rows["descending" if discipline == "lxf" else "ascending"] = {
+    paper = {key: (ART[key[0]][key[1]], LOC[key[0]][key[1]] / 100) for key in KEYS_LXF}
+    table = CHECKS.table(
+        f"Pinto et al. 2019: LXF in descending order, as the text has it, and ascending (sxf), as Algorithm 7's `<` "
+        f"does: {replications} runs; S1, S2",
+        SOURCE_2019,
+    )
+    for discipline, order in (("lxf", "descending"), ("sxf", "ascending")):
+        found = {
             (scenario, name): means_2019(
                 presets.Pinto2019(scheduler=name, scenario=scenario),
                 replications,
@@ -176,13 +179,20 @@ def ascending_2019(replications: int) -> None:
             )
             for scenario, name in KEYS_LXF
         }
-    for what, found in rows.items():
-        ratios = [
-            ", ".join(f"{found[scenario, name][0] / found[scenario, other][0]:.2f}" for scenario in (1, 2))
-            for name, other in (("LXF", "AFCFS"), ("LXFm", "LXF"), ("LXFm", "AFCFSm"))
-        ]
-        losses = [", ".join(f"{100 * found[scenario, name][1]:.1f}" for scenario in (1, 2)) for name in ("LXF", "LXFm")]
-        print(f"| {what} | {' | '.join((*ratios, *losses))} |", flush=True)
+        for name, other in (("LXF", "AFCFS"), ("LXFm", "LXF"), ("LXFm", "AFCFSm")):
+            table.row(f"{order}: ART {name}/{other}", *(ratios_of(values, name, other) for values in (paper, found)))
+        for name in ("LXF", "LXFm"):
+            table.row(f"{order}: LoC of {name} in %", *(losses_of(values, name) for values in (paper, found)))
+
+
+def ratios_of(found: dict[tuple[int, str], tuple[float, float]], name: str, other: str) -> str:
+    """Return how much longer jobs take under one rule than under another, in both scenarios."""
+    return ", ".join(f"{found[scenario, name][0] / found[scenario, other][0]:.2f}" for scenario in (1, 2))
+
+
+def losses_of(found: dict[tuple[int, str], tuple[float, float]], name: str) -> str:
+    """Return a rule's loss of capacity in percent, in both scenarios."""
+    return ", ".join(f"{100 * found[scenario, name][1]:.1f}" for scenario in (1, 2))
 
 
 def departures(replications: int) -> None:
@@ -312,9 +322,9 @@ if __name__ == "__main__":
     if not smoke:
         of_2019(presets.Pinto2019(), runs)
         by_jobs(5)
+        ascending_2019(5)
         CHECKS.save()
         departures(10)
         claims_2019(5)
-        ascending_2019(5)
         tried_2014(5)
         tried_2019(3)
