@@ -62,7 +62,7 @@ def test_licences_with_a_unit_are_counted(tmp_path: Path) -> None:
     said = "1 job with other devices, or licences of which one will do or whose number has a unit"
     jobs = dump(tmp_path / "a.sacct", (rounded,))
     assert said in jobs.unmodelled
-    assert jobs.pools.names == ()
+    assert jobs.pools is None
     jobs = dump(tmp_path / "b.sacct", (exact,))
     assert said not in jobs.unmodelled
     assert jobs.pools.names == ("x",)

@@ -106,12 +106,12 @@ def reading_of(workload: Workload, federation: Federation | None = None) -> dict
 
 
 def facts_of(workload: Workload, federation: Federation) -> list[str]:
-    """Return what of the log's sites this federation has no place for, and what is assumed of both, a line each."""
+    """Return what jobs ask for and this federation has no place for, and what is assumed of both, a line each."""
     from fedsched.model.assumed import assumptions, sentence
-    from fedsched.model.unmodelled import pooled_sites
+    from fedsched.model.unmodelled import without_place
 
     facts = assumptions(federation, workload)
-    return pooled_sites(workload, federation) + ([sentence(facts)] if facts else [])
+    return without_place(workload, federation) + ([sentence(facts)] if facts else [])
 
 
 def plain(value: object) -> object:

@@ -44,8 +44,7 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     """
     facts: list[str] = []
     if federation is not None:
-        facts += pooled_sites(workload, federation)
-        facts += [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
+        facts += without_place(workload, federation)
     log = workload.log
     if log is None or not len(workload):
         return tuple(facts)
@@ -84,7 +83,13 @@ def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -
     return [f"{count:,} {noun}s pooled"] if count > len(np.unique(pairs[0])) else []
 
 
-def pooled_sites(workload: Workload, federation: Federation) -> list[str]:
+def without_place(workload: Workload, federation: Federation) -> list[str]:
+    """Return what the jobs ask for, or name, and this federation has no place for: their sites, pools and the like."""
+    needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
+    return _pooled_sites(workload, federation) + needs
+
+
+def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:
     """Return that the jobs' sites are no clusters of the federation, where they are not."""
     used = len(np.unique(workload.origin[workload.origin >= 0]))
     if used < 2 or federation.knows_sites(workload.sites):

@@ -43,6 +43,22 @@ def test_the_command_line_takes_pools(call: Callable[..., Any], jobs: Path) -> N
     assert json.loads(out)["not_modelled"] == ["2 jobs with needs of 'lm' (the machine has no such pool)"]
 
 
+@pytest.mark.parametrize("command", ["simulate", "simulate two", "bounds", "report", "optimize", "compare"])
+def test_needs_that_bind_nobody_are_said_as_text_too(
+    call: Callable[..., Any], jobs: Path, tmp_path: Path, command: str
+) -> None:
+    """Tests that every command which puts jobs on a machine says that it has not the pool that they need."""
+    command, _, two = command.partition(" ")
+    options = {
+        "report": ["--out", tmp_path / "r.html"],
+        "optimize": ["--evaluations", 20],
+        "compare": ["--method", "easy", "--seeds", 1],
+    }.get(command, [jobs] if two else [])
+    status, out, err = call(command, jobs, *options, "--nodes", 16)
+    assert status == 0, err
+    assert "2 jobs with needs of 'lm' (the machine has no such pool)" in out + err
+
+
 @pytest.mark.parametrize("wrong", ["lm", "lm=many", "lm=-1", "=3", "lm=1.5"])
 def test_pools_that_mean_nothing_are_refused(call: Callable[..., Any], jobs: Path, wrong: str) -> None:
     """Tests that a pool without name or whole amount is named in one line."""
