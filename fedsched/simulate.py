@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.pack import checked_caps, pack
 from fedsched.engine.plans import plan_of_rules
-from fedsched.engine.simulation import RunningJobs, Simulation, start_of
+from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import TraceError
 from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from plain import plain
 
-from fedsched.model.metrics import METRICS, NAMES, Column, Metrics
+from fedsched.model.integrals import Integrals
+from fedsched.model.metrics import FIRST_INTEGRAL, METRICS, NAMES, Column, Metrics
 
 metrics = plain("fedsched.model.metrics")
 MEASURED = metrics.Measured(
@@ -28,9 +29,15 @@ COUNTS = np.array([[2, 0, 0], [0, 1, 0], [0, 1, 2]])
 def row_of(t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2) -> dict[str, float]:
     """Return the metric row by name."""
     row = np.full(len(Column), 77.0)
-    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), 12.0, 0.25,
+    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), Integrals(12.0, 0.25),
                      np.full((users, 2), 9.0), row)  # fmt: skip
     return dict(zip(NAMES, row.tolist(), strict=True))
+
+
+def test_places_and_names_agree() -> None:
+    """Tests that every metric has a column of its name, and that the integrals' columns follow on each other."""
+    assert [column.name.lower() for column in Column] == list(NAMES)
+    assert NAMES[FIRST_INTEGRAL:][: len(Integrals._fields)] == Integrals._fields
 
 
 def test_every_column_by_hand() -> None:

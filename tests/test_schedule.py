@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,11 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.model.integrals import Integrals
 from fedsched.model.reading import Reading
+from fedsched.result.files import _plan_data as plan_data
+from fedsched.result.files import _plan_of as plan_of
+from fedsched.result.record import PlannedQueue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,3 +169,23 @@ def test_it_records_its_reading(tmp_path: Path) -> None:
     assert "clairvoyant" not in str(usual)
     with pytest.raises(ValueError, match="guess"):
         replace(schedule, knowledge="guess")
+
+
+def test_what_a_run_added_up_is_kept_whole() -> None:
+    """Tests that integrals over time are the run's in the schedule, its metrics and its file; older files know less."""
+    jobs = fs.Workload.example().head(60)
+    schedule = fs.simulate(jobs, fs.Federation.example(), "easy")
+    row = schedule.metrics().as_dict()
+    assert {name: row[name] for name in Integrals._fields} == schedule.integrals._asdict()
+    assert schedule.loss_of_capacity > 0 == schedule.saturated_seconds
+    assert replace(schedule, loss_of_capacity=0.5).integrals == Integrals(0.0, 0.5)
+    assert all(map(math.isnan, schedule.take(np.arange(5)).integrals))
+    data = json.loads(json.dumps(plan_data(PlannedQueue(schedule=schedule))))
+    again = plan_of(data, jobs, schedule.federation).schedule
+    assert again is not None
+    assert again.integrals == schedule.integrals
+    del data["loss_of_capacity"]
+    older = plan_of(data, jobs, schedule.federation).schedule
+    assert older is not None
+    assert older.saturated_seconds == 0.0
+    assert math.isnan(older.loss_of_capacity)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.integrals import Integrals
 from fedsched.model.reading import CLAIRVOYANT
 
 if TYPE_CHECKING:
@@ -33,13 +33,14 @@ def realised(
     if relaxation.uncontended:
         return Schedule(workload=workload, federation=federation, start=start, finish=finish, counts=counts,
                         t0=relaxation.t0, policy="exact", reading=CLAIRVOYANT,
-                        saturated_seconds=0.0, notes=notes)  # fmt: skip
+                        integrals=Integrals(saturated_seconds=0.0), notes=notes)  # fmt: skip
     # With contention jobs may take longer, and those behind them start later: the event loop knows how much.
     rules = Rules(order=order, dispatch="strict", placement="powerful")
     open_to_all = replace(workload, submit=np.maximum(start, 0.0), allowed=None)
     run = simulate(open_to_all, federation, rules, reading=CLAIRVOYANT, caps=counts, t0=relaxation.t0)
-    # (What idles beside a waiting job was counted as if nobody waited.)
-    return replace(run, workload=workload, policy="exact", notes=notes, loss_of_capacity=math.nan)
+    # (What idles beside a waiting job was counted as if nobody waited; links do not know who waits.)
+    known = Integrals(saturated_seconds=run.saturated_seconds)
+    return replace(run, workload=workload, policy="exact", notes=notes, integrals=known)
 
 
 def _shifted(

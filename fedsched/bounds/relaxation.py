@@ -18,8 +18,7 @@ from fedsched.errors import InfeasibleError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Problem
-    from fedsched.engine.simulation import RunningJobs
+    from fedsched.engine.arrays import Problem, RunningJobs
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

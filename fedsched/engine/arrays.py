@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -196,6 +197,26 @@ class State(NamedTuple):
     packing: Packing
     scratch: Scratch
     extras: ExtraState | None
+
+
+class RunningJobs(NamedTuple):
+    """The jobs that run at `time`, in start order: what another run can start from."""
+
+    time: float
+    rows: Ints
+    start: Floats
+    finish: Floats
+    planned_end: Floats
+    tc: Floats
+    work_left: Floats
+    estimate_left: Floats
+    since: Floats
+    counts: Ints
+
+    def renumbered(self, rows: Ints) -> RunningJobs:
+        """Return the same jobs as rows of a workload that was taken as `rows` from this one."""
+        place = {int(row): k for k, row in enumerate(rows)}
+        return self._replace(rows=np.array([place[int(row)] for row in self.rows], dtype=np.int64))
 
 
 class Counter(IntEnum):

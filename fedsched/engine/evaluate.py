@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
-from fedsched.engine.arrays import Clock, Plan
+from fedsched.engine.arrays import Plan, RunningJobs
 from fedsched.engine.codes import Status
 from fedsched.engine.loop import begin, run
-from fedsched.engine.meters import loss_of_capacity
+from fedsched.engine.meters import integrals
 from fedsched.model.metrics import Measured, fill_row
 
 if TYPE_CHECKING:
@@ -67,31 +67,18 @@ def unpacked(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int, i
     return layout.orders(rows)[0].copy(), layout.caps(rows)[0].copy(), dispatch, placement
 
 
-class Running(NamedTuple):
-    """The jobs that run at t0 already, aligned with `Problem.running`: what each evaluation starts from."""
-
-    start: Floats
-    finish: Floats
-    planned_end: Floats
-    tc: Floats
-    work_left: Floats
-    estimate_left: Floats
-    since: Floats
-    counts: Ints
-
-
 class Common(NamedTuple):
     """What the plans of a problem have in common."""
 
     shared: Plan  # all of a Plan that no row says
-    running: Running
+    running: RunningJobs  # aligned with `Problem.running`
     measured: Measured
 
 
-def nothing_runs(groups: int) -> Running:
+def nothing_runs(groups: int) -> RunningJobs:
     """Return that no job runs at t0, on so many groups."""
-    none = np.zeros(0)
-    return Running(none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
+    none, rows = np.zeros(0), np.zeros(0, dtype=np.int64)
+    return RunningJobs(0.0, rows, none, none, none, none, none, none, none, np.zeros((0, groups), dtype=np.int64))
 
 
 @inlined
@@ -114,7 +101,7 @@ def plan_of(shared: Plan, jobs: int, groups: int, row: Ints) -> Plan:
 
 
 @part
-def _restore(problem: Problem, running: Running, state: State) -> None:
+def _restore(problem: Problem, running: RunningJobs, state: State) -> None:
     # A run changes the running jobs' rows; the next one needs them as they were.
     rates = state.rates
     for i in range(problem.running.size):
@@ -145,8 +132,7 @@ def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user
         state.start,
         state.finish,
         state.counts,
-        state.clock[Clock.SATURATED_SECONDS],
-        loss_of_capacity(problem, state),
+        integrals(problem, state),
         user_sums,
         metrics,
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel
 from fedsched.engine.arrays import Clock, Counter
+from fedsched.model.integrals import Integrals
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Problem, State
@@ -25,9 +26,9 @@ def go_on(state: State, time: float) -> None:
 
 
 @kernel
-def loss_of_capacity(problem: Problem, state: State) -> float:
-    """Return the loss of capacity up to now."""
-    elapsed = state.clock[Clock.NOW] - problem.t0
-    if elapsed <= 0.0:
-        return 0.0
-    return state.clock[Clock.LOST_NODE_SECONDS] / (problem.nodes * elapsed)
+def integrals(problem: Problem, state: State) -> Integrals:
+    """Return what has been added up until now."""
+    clock = state.clock
+    elapsed = clock[Clock.NOW] - problem.t0
+    lost = clock[Clock.LOST_NODE_SECONDS] / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0
+    return Integrals(clock[Clock.SATURATED_SECONDS], lost)

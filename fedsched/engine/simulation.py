@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time as clock
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.arrays import Clock, Counter, Rates, RunningJobs, State
 from fedsched.engine.codes import Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, run
-from fedsched.engine.meters import loss_of_capacity
+from fedsched.engine.meters import integrals
 from fedsched.engine.pack import clusters_of_sites, new_state
 from fedsched.engine.requeue import requeue
 from fedsched.engine.rules import Needs, needs_of
 from fedsched.errors import InfeasibleError, ScheduleError
+from fedsched.model.integrals import Integrals
 from fedsched.model.schedule import Schedule
 from fedsched.text import counted
 from fedsched.values import origin
@@ -23,46 +23,17 @@ from fedsched.values import origin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
-    from fedsched.engine.evaluate import Running
+    from fedsched.engine.arrays import Ints, Plan, Problem
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
 
-OF_STATE = ("start", "finish", "planned_end", "counts")  # what a running job has in a State, and
-OF_RATES = ("tc", "work_left", "estimate_left", "since")  # in its rates
+OF_STATE = [name for name in RunningJobs._fields if name in State._fields]  # what a running job has in a State, and
+OF_RATES = [name for name in RunningJobs._fields if name in Rates._fields]  # in its rates
 SLICE_SECONDS = 0.05  # how long the compiled loop runs between two looks at Ctrl-C and progress
 
 
-@dataclass(frozen=True, slots=True)
-class RunningJobs:
-    """The jobs that run at `time`, in start order: what another run can start from."""
-
-    time: float
-    rows: Ints
-    start: Floats
-    finish: Floats
-    planned_end: Floats
-    tc: Floats
-    work_left: Floats
-    estimate_left: Floats
-    since: Floats
-    counts: Ints
-
-    @classmethod
-    def of(cls, time: float, rows: Ints, state: State) -> RunningJobs:
-        """Return these jobs as a run's state has them."""
-        columns = {name: getattr(state, name)[rows] for name in OF_STATE}
-        rates = {name: getattr(state.rates, name)[rows] for name in OF_RATES}
-        return cls(time=time, rows=rows, **columns, **rates)
-
-    def renumbered(self, rows: Ints) -> RunningJobs:
-        """Return the same jobs as rows of a workload that was taken as `rows` from this one."""
-        place = {int(row): k for k, row in enumerate(rows)}
-        return replace(self, rows=np.array([place[int(row)] for row in self.rows], dtype=np.int64))
-
-
-def set_running(state: State, rows: Ints, running: RunningJobs | Running) -> None:
+def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
     """Let these rows of a state run already, before it begins."""
     for name in OF_STATE:
         getattr(state, name)[rows] = getattr(running, name)
@@ -204,12 +175,19 @@ class Simulation:
         jobs = np.concatenate([planned, behind])
         requeue(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
 
+    @property
+    def integrals(self) -> Integrals:
+        """Return what has been added up over time until now."""
+        return Integrals(*map(float, integrals(self.problem, self.state)))
+
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""
         size = int(self.state.counter[Counter.RUNNING])
         rows = np.sort(self.state.heap.job[:size])
         rows = rows[np.argsort(self.state.heap.sequence[rows])]
-        return RunningJobs.of(self.time, rows, self.state)
+        columns = {name: getattr(self.state, name)[rows] for name in OF_STATE}
+        rates = {name: getattr(self.state.rates, name)[rows] for name in OF_RATES}
+        return RunningJobs(time=self.time, rows=rows, **columns, **rates)
 
     def schedule(self) -> Schedule:
         """Return what has been started until now, and when it ended or, where all is done, what came of it."""
@@ -226,20 +204,9 @@ class Simulation:
             t0=self.problem.t0,
             reading=self.reading,
             policy=self.description,
-            loss_of_capacity=self.loss_of_capacity,
-            saturated_seconds=self.saturated_seconds,
+            integrals=self.integrals,
             notes=notes,
         )
-
-    @property
-    def loss_of_capacity(self) -> float:
-        """Return the loss of capacity up to now."""
-        return float(loss_of_capacity(self.problem, self.state))
-
-    @property
-    def saturated_seconds(self) -> float:
-        """Return the seconds of saturated uplink up to now, summed over the uplinks."""
-        return float(self.state.clock[Clock.SATURATED_SECONDS])
 
 
 def running_without_end(problem: Problem, state: State) -> int:

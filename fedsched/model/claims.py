@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.integrals import Integrals
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,17 +22,14 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-MAY_BE_LEFT_OUT = ("user_spread", "loss_of_capacity", "saturated_seconds")  # NaN: not asked for, or not known
+MAY_BE_LEFT_OUT = ("user_spread", *Integrals._fields)  # NaN: not asked for, or not known
 
 
 def broken_claims(schedule: Schedule, demand: Floats, claimed: Metrics | None, tolerance: float) -> Iterator[str]:
     """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each."""
     if len(schedule) == 0:
         return
-    claims = {
-        "saturated_seconds": [schedule.saturated_seconds],
-        "loss_of_capacity": [schedule.loss_of_capacity],
-    }
+    claims = {name: [value] for name, value in schedule.integrals._asdict().items()}
     expected = {
         "saturated_seconds": _saturated_seconds(schedule, demand),
         "loss_of_capacity": _loss_of_capacity(schedule),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import IntEnum, auto
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
+from fedsched.model.integrals import NOT_KNOWN, Integrals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,26 +49,45 @@ class Column(IntEnum):
     USER_SPREAD = auto()
 
 
-METRICS: tuple[Metric, ...] = (
-    Metric("makespan", "s", "last finish − t0"),
-    Metric("flow", "s", "Σ(finish − submit)"),
-    Metric("mean_wait", "s", "mean of start − submit"),
-    Metric("max_wait", "s", "greatest start − submit"),
-    Metric("mean_response", "s", "mean of finish − submit"),
-    Metric("mean_slowdown", "", "mean of (wait + run)/run"),
-    Metric("bounded_slowdown", "", "mean of max(1, (wait + run)/max(run, 10 s))"),
-    Metric("weighted_response", "s", "response weighted by tasks"),
-    Metric("weighted_slowdown", "", "slowdown weighted by tasks"),
-    Metric("utilisation", "", "busy node-seconds/(nodes·makespan)"),
-    Metric("energy", "J", "busy energy + idle energy (eq. 1.8)"),
-    Metric("busy_energy", "J", "Σ busy watts · busy node-seconds"),
-    Metric("idle_energy", "J", "Σ idle watts · idle node-seconds over the makespan"),
-    Metric("coallocated", "jobs", "jobs that ran on more than one cluster"),
-    Metric("saturated_seconds", "s", "seconds of saturated uplink, summed over uplinks"),
-    Metric("loss_of_capacity", "", "share of the machine idle while a job that fits waits"),
-    Metric("user_spread", "", "standard deviation over users of their mean bounded slowdown (on request)"),
-)
+def _metric(unit: str, meaning: str) -> Any:
+    return field(metadata={"unit": unit, "meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """The metric row of one schedule; NaN where a column was not asked for."""
+
+    makespan: float = _metric("s", "last finish − t0")
+    flow: float = _metric("s", "Σ(finish − submit)")
+    mean_wait: float = _metric("s", "mean of start − submit")
+    max_wait: float = _metric("s", "greatest start − submit")
+    mean_response: float = _metric("s", "mean of finish − submit")
+    mean_slowdown: float = _metric("", "mean of (wait + run)/run")
+    bounded_slowdown: float = _metric("", "mean of max(1, (wait + run)/max(run, 10 s))")
+    weighted_response: float = _metric("s", "response weighted by tasks")
+    weighted_slowdown: float = _metric("", "slowdown weighted by tasks")
+    utilisation: float = _metric("", "busy node-seconds/(nodes·makespan)")
+    energy: float = _metric("J", "busy energy + idle energy (eq. 1.8)")
+    busy_energy: float = _metric("J", "Σ busy watts · busy node-seconds")
+    idle_energy: float = _metric("J", "Σ idle watts · idle node-seconds over the makespan")
+    coallocated: float = _metric("jobs", "jobs that ran on more than one cluster")
+    saturated_seconds: float = _metric("s", "seconds of saturated uplink, summed over uplinks")
+    loss_of_capacity: float = _metric("", "share of the machine idle while a job that fits waits")
+    user_spread: float = _metric("", "standard deviation over users of their mean bounded slowdown (on request)")
+
+    @classmethod
+    def from_row(cls, row: NDArray[np.float64]) -> Metrics:
+        """Return the record of a row that `fill_row` has filled."""
+        return cls(*(float(value) for value in row))
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the row as a mapping from metric name to value."""
+        return {name: getattr(self, name) for name in NAMES}
+
+
+METRICS: tuple[Metric, ...] = tuple(Metric(column.name, **column.metadata) for column in fields(Metrics))
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
+FIRST_INTEGRAL = int(Column[Integrals._fields[0].upper()])  # the others' columns follow
 BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown
 
 
@@ -90,8 +110,7 @@ def fill_row(
     start: NDArray[np.float64],
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
-    saturated_seconds: float,
-    loss_of_capacity: float,
+    integrals: Integrals,
     user_sums: NDArray[np.float64],
     row: NDArray[np.float64],
 ) -> None:
@@ -166,8 +185,8 @@ def fill_row(
     row[Column.BUSY_ENERGY] = busy_energy
     row[Column.IDLE_ENERGY] = idle_energy
     row[Column.COALLOCATED] = coallocated
-    row[Column.SATURATED_SECONDS] = saturated_seconds
-    row[Column.LOSS_OF_CAPACITY] = loss_of_capacity
+    for i in range(len(integrals)):
+        row[FIRST_INTEGRAL + i] = integrals[i]
     row[Column.USER_SPREAD] = _spread(user_sums)
 
 
@@ -187,38 +206,6 @@ def _spread(user_sums: NDArray[np.float64]) -> float:
         if user_sums[u, 1] > 0:
             square += (user_sums[u, 0] / user_sums[u, 1] - centre) ** 2
     return np.sqrt(square / users)
-
-
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """The metric row of one schedule; NaN where a column was not asked for."""
-
-    makespan: float
-    flow: float
-    mean_wait: float
-    max_wait: float
-    mean_response: float
-    mean_slowdown: float
-    bounded_slowdown: float
-    weighted_response: float
-    weighted_slowdown: float
-    utilisation: float
-    energy: float
-    busy_energy: float
-    idle_energy: float
-    coallocated: float
-    saturated_seconds: float
-    loss_of_capacity: float
-    user_spread: float
-
-    @classmethod
-    def from_row(cls, row: NDArray[np.float64]) -> Metrics:
-        """Return the record of a row that `fill_row` has filled."""
-        return cls(*(float(value) for value in row))
-
-    def as_dict(self) -> dict[str, float]:
-        """Return the row as a mapping from metric name to value."""
-        return {name: getattr(self, name) for name in NAMES}
 
 
 def measured(workload: Workload, federation: Federation) -> Measured:
@@ -245,8 +232,7 @@ def metrics_of(
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
     *,
-    saturated_seconds: float,
-    loss_of_capacity: float = float("nan"),
+    integrals: Integrals = NOT_KNOWN,
     users: bool = False,
 ) -> Metrics:
     """Return the metrics of a schedule given by its start times, finish times and node counts."""
@@ -259,8 +245,7 @@ def metrics_of(
             np.array(start, dtype=np.float64),
             np.array(finish, dtype=np.float64),
             np.array(counts, dtype=np.int64),
-            float(saturated_seconds),
-            float(loss_of_capacity),
+            Integrals(*map(float, integrals)),
             user_sums,
             row,
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import ScheduleError
+from fedsched.model.integrals import NOT_KNOWN, Integrals
 from fedsched.model.reading import UNRECORDED, USUAL, Read, Reading
 from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
@@ -30,7 +31,8 @@ class Schedule(Read):
     """The answer to a simulation: start, finish and nodes per group of every job of a workload.
 
     A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish. The
-    reading says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone.
+    reading says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone,
+    as may what the run added up over time.
     """
 
     workload: Workload
@@ -41,8 +43,7 @@ class Schedule(Read):
     t0: float
     reading: Reading
     policy: str
-    loss_of_capacity: float
-    saturated_seconds: float
+    integrals: Integrals
     notes: tuple[str, ...]
 
     def __init__(
@@ -56,8 +57,9 @@ class Schedule(Read):
         t0: float,
         reading: Reading = UNRECORDED,
         policy: str = "",
-        loss_of_capacity: float = float("nan"),
-        saturated_seconds: float = float("nan"),
+        integrals: Integrals = NOT_KNOWN,
+        loss_of_capacity: float | None = None,
+        saturated_seconds: float | None = None,
         notes: tuple[str, ...] = (),
         same_time: str | None = None,
         knowledge: str | None = None,
@@ -67,8 +69,10 @@ class Schedule(Read):
         reading = reading.but(
             same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate
         )
-        given = (workload, federation, start, finish, counts, t0, reading, policy, loss_of_capacity, saturated_seconds)
-        for name, value in zip(Schedule.__slots__, (*given, notes), strict=True):
+        alone = {"loss_of_capacity": loss_of_capacity, "saturated_seconds": saturated_seconds}
+        integrals = integrals._replace(**{name: value for name, value in alone.items() if value is not None})
+        given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes)
+        for name, value in zip(Schedule.__slots__, given, strict=True):
             object.__setattr__(self, name, value)
         jobs, groups = len(workload), len(federation.groups)
         shapes: dict[str, tuple[tuple[int, ...], Any]] = {
@@ -129,6 +133,16 @@ class Schedule(Read):
         return float(np.nanmax(self.finish, initial=self.t0)) - self.t0
 
     @property
+    def saturated_seconds(self) -> float:
+        """Return the seconds of saturated uplink, summed over the uplinks; NaN where they are not known."""
+        return self.integrals.saturated_seconds
+
+    @property
+    def loss_of_capacity(self) -> float:
+        """Return the share of the machine that idled while a job that fits waited; NaN where it is not known."""
+        return self.integrals.loss_of_capacity
+
+    @property
     def energy(self) -> float:
         """Return the joules of busy and idle nodes from t0 to the last finish."""
         return self.metrics(users=False).energy
@@ -164,8 +178,7 @@ class Schedule(Read):
             self.start,
             self.finish,
             self.counts,
-            saturated_seconds=self.saturated_seconds,
-            loss_of_capacity=self.loss_of_capacity,
+            integrals=self.integrals,
             users=users,
         )
 

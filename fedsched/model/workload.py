@@ -120,7 +120,7 @@ class Workload:
         allowed: ArrayLike | None = None,
         sites: Iterable[str] = (),
         pools: PoolNeeds | Mapping[str, ArrayLike] | None = None,
-        log: LogColumns | None = None,
+        log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         nodes: int = 0,
         header: Iterable[tuple[str, str]] = (),

@@ -217,4 +217,4 @@ def _alone(problem: SearchProblem, rows: Ints) -> Simulation:
 def _running_at(time: float, run: Simulation, rows: Ints) -> tuple[RunningJobs, Ints]:
     """Return what runs at a time, as the first rows of the next package, and which of all jobs these are."""
     state = run.running()
-    return replace(state, time=time, rows=np.arange(len(state.rows))), rows[state.rows]
+    return state._replace(time=time, rows=np.arange(len(state.rows))), rows[state.rows]

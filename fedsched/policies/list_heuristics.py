@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.engine.simulation import RunningJobs
+    from fedsched.engine.arrays import RunningJobs
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 

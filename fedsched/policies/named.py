@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.engine.simulation import Planner, RunningJobs, Simulation
+    from fedsched.engine.arrays import RunningJobs
+    from fedsched.engine.simulation import Planner, Simulation
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 

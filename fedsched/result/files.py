@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import tomllib
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.errors import FedschedError, TraceError, shortened
+from fedsched.model.integrals import Integrals
 from fedsched.model.log import CleaningReport
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.schedule import Schedule
@@ -182,7 +183,7 @@ def _settings_of(data: dict[str, Any]) -> Settings:
 
 
 def _running_data(running: RunningJobs) -> dict[str, Any]:
-    columns = {field.name: getattr(running, field.name) for field in fields(running)}
+    columns = running._asdict()
     return {name: values.tolist() if isinstance(values, np.ndarray) else values for name, values in columns.items()}
 
 
@@ -204,7 +205,7 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
         return {
             "start": s.start.tolist(), "finish": s.finish.tolist(), "counts": s.counts.tolist(), "t0": s.t0,
             "policy": s.policy, **asdict(s.reading),
-            "saturated_seconds": _or_none(s.saturated_seconds), "loss_of_capacity": _or_none(s.loss_of_capacity),
+            **{name: _or_none(value) for name, value in s.integrals._asdict().items()},
             "notes": list(s.notes),
         }  # fmt: skip
     if plan.order is None:
@@ -218,14 +219,13 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
         schedule = Schedule(
             workload=workload,
             federation=federation,
+            integrals=Integrals(*(_or_nan(data.get(name)) for name in Integrals._fields)),  # not all are in old files
             **{
-                **data,
+                **{name: value for name, value in data.items() if name not in Integrals._fields},
                 "start": np.array(data["start"], dtype=np.float64),
                 "finish": np.array(data["finish"], dtype=np.float64),
                 "counts": np.array(data["counts"], dtype=np.int64),
-                "saturated_seconds": _or_nan(data["saturated_seconds"]),
-                "loss_of_capacity": _or_nan(data.get("loss_of_capacity")),  # None in files of version 1, as notes
-                "notes": tuple(data.get("notes", ())),
+                "notes": tuple(data.get("notes", ())),  # none in files of version 1
             },
         )
         return PlannedQueue(schedule=schedule)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import astuple, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,5 +130,5 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 
 
 def _key(policy: Rolling, run: Simulation) -> str:
-    own = (run.plan.caps, run.plan.cap_row, *astuple(run.running()))
+    own = (run.plan.caps, run.plan.cap_row, *run.running())
     return key_of(repr(replace(policy, checkpoint=None)), (*parts_of(run.problem), *own))

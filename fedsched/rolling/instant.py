@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,7 +80,7 @@ class Instant(PackedProblem):
             dispatches=(Dispatch.EASY,),
             objectives=objectives,
             ids=run.workload.id[self.jobs],
-            running=replace(running, finish=end, planned_end=end, work_left=left, estimate_left=left),
+            running=running._replace(finish=end, planned_end=end, work_left=left, estimate_left=left),
             states=[spaces.of(problem)],
         )
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.batch import in_slices
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.evaluate import Common, Layout, Running, evaluate_rows, nothing_runs
+from fedsched.engine.evaluate import Common, Layout, evaluate_rows, nothing_runs
 from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import frozen, measured_of, new_state
 from fedsched.engine.plans import plan_in_order
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
-    from fedsched.engine.simulation import RunningJobs
     from fedsched.search.objectives import Objectives
 
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
@@ -215,7 +215,8 @@ def usable_placements(problem: Problem, plan: Plan) -> Ints:
     return np.array(fits, dtype=np.int64)
 
 
-def _running_rows(running: RunningJobs | None, groups: int) -> Running:
+def _running_rows(running: RunningJobs | None, groups: int) -> RunningJobs:
     if running is None:
         return nothing_runs(groups)
-    return Running(*(np.array(getattr(running, name)) for name in Running._fields))
+    columns: dict[str, Any] = {name: np.array(getattr(running, name)) for name in RunningJobs._fields if name != "time"}
+    return running._replace(**columns)

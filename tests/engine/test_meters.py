@@ -19,12 +19,12 @@ def test_capacity_is_lost_while_nodes_idle_beside_one_that_would_fit() -> None:
     """3 of 4 nodes busy till 10 s, a job of 2 first and one of 1 behind it: one node idles for 10 s of the 30."""
     problem, plan, state = begun(jobs([3, 2, 1], [10.0, 10.0, 30.0]), FOUR)
     assert loop.run(problem, plan, state, 1, FOREVER) == Status.MORE
-    assert meters.loss_of_capacity(problem, state) == 0.0
+    assert meters.integrals(problem, state).loss_of_capacity == 0.0
     assert loop.run(problem, plan, state, 1, FOREVER) == Status.MORE
     assert state.clock[Clock.LOST_NODE_SECONDS] == 10.0
-    assert meters.loss_of_capacity(problem, state) == 10.0 / 40.0
+    assert meters.integrals(problem, state).loss_of_capacity == 10.0 / 40.0
     assert loop.run(problem, plan, state, 9, FOREVER) == Status.DONE
-    assert meters.loss_of_capacity(problem, state) == 10.0 / 160.0
+    assert meters.integrals(problem, state).loss_of_capacity == 10.0 / 160.0
 
 
 def test_idle_nodes_are_not_lost_where_nobody_would_fit() -> None:
@@ -42,4 +42,4 @@ def test_saturated_seconds_are_counted_for_each_uplink() -> None:
     problem, plan, state = begun(workload, federation, dispatch="greedy")
     assert loop.run(problem, plan, state, 9, FOREVER) == Status.DONE
     assert state.finish[0] == 25.0  # L/B = 4: 0.5 + 0.5·4
-    assert state.clock[Clock.SATURATED_SECONDS] == 50.0
+    assert meters.integrals(problem, state).saturated_seconds == 50.0

@@ -7,7 +7,8 @@ import pytest
 from plain import jobs
 
 import fedsched as fs
-from fedsched.engine.simulation import RunningJobs, start_of
+from fedsched.engine.arrays import RunningJobs
+from fedsched.engine.simulation import start_of
 from fedsched.errors import InfeasibleError
 from fedsched.simulate import prepare
 

@@ -148,7 +148,7 @@ def test_the_file_of_other_running_jobs_is_refused(tmp_path: Path) -> None:
     prepare(FEW, MACHINE, policy, running=running)
     prepare(FEW, MACHINE, policy, running=running)
     with pytest.raises(FedschedError, match="the checkpoint of another run"):
-        prepare(FEW, MACHINE, policy, running=replace(running, work_left=running.work_left + 1.0))
+        prepare(FEW, MACHINE, policy, running=running._replace(work_left=running.work_left + 1.0))
 
 
 @pytest.mark.parametrize(

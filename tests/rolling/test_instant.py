@@ -47,18 +47,10 @@ def as_simulated(run: Simulation, instant: Instant, policy: fs.Rules, caps: np.n
     """Return what the simulator makes of the instant, everybody taking as long as estimated."""
     estimate = run.workload.estimate[instant.jobs]
     part = replace(run.workload.take(instant.jobs), runtime=estimate)
-    running = instant.space.common.running
-    state = replace(
-        run.running(),
-        rows=np.array(instant.problem.running),
-        finish=running.finish,
-        planned_end=running.planned_end,
-        work_left=running.work_left,
-        estimate_left=running.estimate_left,
-    )
+    running = instant.space.common.running._replace(rows=np.array(instant.problem.running))
     if caps is not None:
         caps = np.concatenate([caps, np.tile(instant.space.nodes, (len(running.start), 1))])
-    return simulate(part, run.federation, policy, caps=caps, running=state)
+    return simulate(part, run.federation, policy, caps=caps, running=running)
 
 
 def whole_order(instant: Instant, order: np.ndarray) -> np.ndarray:
