@@ -79,7 +79,7 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
         start_per_cluster(problem, plan, state)
     elif plan.dispatch == Dispatch.CONSERVATIVE:
         plan_the_queue(problem, plan, state)
-    else:
+    elif plan.dispatch == Dispatch.EASY or plan.dispatch == Dispatch.LOOKAHEAD:
         backfill_around_head(problem, plan, state)
 
 

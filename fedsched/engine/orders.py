@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import QueueKey
+from fedsched.engine.queue import fill_keys
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -46,3 +47,13 @@ def queue_order(problem: Problem, order: str | ArrayLike) -> tuple[Ints, QueueKe
     if order in CHANGING:
         return np.arange(jobs), CHANGING[order]
     return np.lexsort((problem.arrival_rank, _fixed_key(problem, order))), QueueKey.FIXED
+
+
+def order_at_begin(problem: Problem, name: str) -> Ints:
+    """Return the jobs as a queue of that order holds them at t0."""
+    order, order_key = queue_order(problem, name)
+    if order_key == QueueKey.FIXED:
+        return order
+    key = np.zeros(problem.submit.size)
+    fill_keys(problem, int(order_key), problem.t0, key)
+    return np.lexsort((problem.arrival_rank, -key))

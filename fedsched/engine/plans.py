@@ -36,8 +36,8 @@ def plan_in_order(
         separate_backfill=backfill_order is not None,
         caps=caps,
         cap_row=np.arange(len(caps)) if cap_row is None else cap_row,
-        dispatch=int(dispatch),
-        placement=int(placement),
+        dispatch=int(Dispatch(dispatch)),
+        placement=int(Placement(placement)),
     )
 
 

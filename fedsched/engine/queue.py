@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, flag, inlined, part
+from fedsched.compiled import constant, flag, inlined, kernel, part
 from fedsched.engine.codes import QueueKey
 
 if TYPE_CHECKING:
@@ -138,6 +138,13 @@ def key_of(problem: Problem, order_key: int, j: int, now: float) -> float:
         ratio = wait / problem.estimate[j]
         return ratio * ratio * ratio * problem.tasks[j]
     return wait / (np.log2(max(problem.tasks[j], 2)) * problem.estimate[j])
+
+
+@kernel
+def fill_keys(problem: Problem, order_key: int, now: float, key: Floats) -> None:
+    """Fill every job's sort key at `now`."""
+    for j in range(key.size):
+        key[j] = key_of(problem, order_key, j, now)
 
 
 @inlined

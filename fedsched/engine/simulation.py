@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from fedsched.engine.arrays import Clock, Counter, Rates, RunningJobs, State
-from fedsched.engine.codes import Placement, Status
+from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, run
 from fedsched.engine.meters import integrals
 from fedsched.engine.pack import clusters_of_sites, new_state
@@ -171,7 +171,7 @@ class Simulation:
         self.plan.caps[rows] = caps
         self.plan.cap_row[planned] = rows
         self.plan.cap_row[behind] = self._own_row[behind]
-        self.plan = self.plan._replace(dispatch=int(dispatch), placement=int(placement))
+        self.plan = self.plan._replace(dispatch=int(Dispatch(dispatch)), placement=int(Placement(placement)))
         jobs = np.concatenate([planned, behind])
         requeue(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
 

@@ -8,15 +8,17 @@ import numpy as np
 
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.loop import begin, run
+from fedsched.engine.orders import order_at_begin
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import set_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedsched.engine.arrays import Floats, Ints, State
+    from fedsched.engine.arrays import Ints, State
     from fedsched.rolling.instant import Instant, Workspaces
 
+ORDERS = ("fcfs", "sjf", "saf", "wfp3", "xfactor", "unicef", "smallest", "largest")
 FOREVER = int(np.iinfo(np.int64).max)
 
 
@@ -33,28 +35,11 @@ def incumbents(instant: Instant, spaces: Workspaces, *, by_starts: Dispatch = Di
     return instant.repaired(rows)
 
 
-def queue_orders(instant: Instant) -> dict[str, Ints]:
-    """Return the waiting jobs as the named orders hold them now (ties: arrival)."""
-    problem, count = instant.problem, instant.layout.jobs
-    wait, tasks = problem.t0 - problem.submit[:count], problem.tasks[:count]
-    estimate = problem.estimate[:count]
-    keys: dict[str, Floats] = {
-        "sjf": estimate,
-        "saf": tasks * estimate,
-        "wfp3": -((wait / estimate) ** 3) * tasks,
-        "xfactor": -wait / estimate,
-        "unicef": -wait / (np.log2(np.maximum(tasks, 2)) * estimate),
-        "smallest": tasks.astype(np.float64),
-        "largest": -tasks.astype(np.float64),
-    }
-    orders = {name: np.argsort(key, kind="stable") for name, key in keys.items()}
-    return {"fcfs": np.arange(count), **orders}
-
-
 def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> Iterator[Ints]:
     limits = instant.space.limits
     _, usual = instant.default_rules()
-    orders = queue_orders(instant)
+    held = {name: order_at_begin(instant.problem, name) for name in ORDERS}
+    orders = {name: order[order < instant.layout.jobs] for name, order in held.items()}  # those who wait come first
 
     def plan(order: Ints, dispatch: Dispatch, placement: int = usual, caps: Ints = limits) -> Ints:
         return instant.layout.pack(order[None], caps[None], np.array([[dispatch, placement]]))[0]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from engine.test_dispatch import started
 from plain import begun, clusters, jobs, plain
 
 import fedsched as fs
 from fedsched.engine.arrays import Clock, Counter
-from fedsched.engine.codes import SameTime, Status
+from fedsched.engine.codes import Dispatch, SameTime, Status
+from fedsched.engine.plans import plan_in_order
+from fedsched.simulate import prepare
 
 loop = plain("fedsched.engine.loop")
 FOUR = fs.Federation.homogeneous(4)
@@ -92,3 +95,23 @@ def test_the_first_job_that_fits_nowhere() -> None:
     state.free[:] = 0
     assert loop.first_unplaceable(problem, plan, state) == -1
     assert loop.first_unplaceable(problem, single, state) == 2
+
+
+def test_a_rule_that_no_branch_knows_starts_nothing() -> None:
+    """A dispatch rule that was forgotten in the loop is not taken for another one: the run says that it is stuck."""
+    problem, plan, state = begun(jobs([1], [5.0]), FOUR, dispatch="easy")
+    assert loop.run(problem, plan._replace(dispatch=len(Dispatch)), state, 9, FOREVER) == Status.STUCK
+    for rule in Dispatch:
+        problem, plan, state = begun(jobs([1], [5.0]), FOUR, dispatch=rule.name.lower())
+        assert loop.run(problem, plan, state, 9, FOREVER) == Status.DONE
+
+
+@pytest.mark.parametrize("rules", [{"dispatch": 6}, {"dispatch": -1}, {"placement": 8}])
+def test_plans_have_rules_that_there_are(rules: dict[str, int]) -> None:
+    """A number that names no rule makes no plan, wherever it comes from."""
+    with pytest.raises(ValueError, match="is not a valid"):
+        plan_in_order(np.arange(1), np.ones((1, 1), dtype=np.int64), **rules)
+    run = prepare(jobs([1], [5.0]), FOUR, "easy")
+    none = np.zeros(0, dtype=np.int64)
+    with pytest.raises(ValueError, match="is not a valid"):
+        run.follow(none, np.zeros((0, 1), dtype=np.int64), none, **({"dispatch": 0, "placement": 0} | rules))

@@ -8,7 +8,9 @@ from plain import begun, jobs
 
 import fedsched as fs
 from fedsched.engine.codes import QueueKey
-from fedsched.engine.orders import CHANGING, queue_order
+from fedsched.engine.orders import CHANGING, order_at_begin, queue_order
+from fedsched.policies.named import ORDERS
+from fedsched.simulate import prepare
 
 PROBLEM = begun(
     jobs([4, 1, 2, 8], [10.0, 100.0, 30.0, 10.0], submit=[30.0, 20.0, 10.0, 10.0], id=[1, 2, 4, 3]),
@@ -57,3 +59,16 @@ def test_f1_counts_from_the_origin_of_time() -> None:
     """The age in F1 is that since t0, at least a second: a log that starts at another hour has the same order."""
     later = PROBLEM._replace(submit=PROBLEM.submit + 1000.0, t0=1000.0)
     assert queue_order(later, "f1")[0].tolist() == queue_order(PROBLEM._replace(t0=0.0), "f1")[0].tolist()
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_the_order_at_begin_is_the_queues(name: str) -> None:
+    """What says the order of jobs that wait at t0 says what the queue holds there, whatever the order."""
+    rng = np.random.default_rng(5)
+    workload = jobs(
+        rng.integers(1, 9, 40).tolist(), rng.integers(5, 200, 40).astype(float).tolist(),
+        submit=rng.integers(0, 60, 40).astype(float).tolist(),
+    )  # fmt: skip
+    run = prepare(workload, fs.Federation.homogeneous(8), fs.Rules(order=name), t0=100.0)
+    held = run.advance(until=100.0).in_queue_order(np.arange(40))
+    assert order_at_begin(run.problem, name).tolist() == held.tolist()
