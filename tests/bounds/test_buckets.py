@@ -211,7 +211,7 @@ def test_what_runs_already_is_bounded_by_what_is_left_of_it() -> None:
 def test_a_job_that_is_nearly_done_bounds_nothing() -> None:
     """A job that has run for all but its last second leaves a second's makespan, not its whole run."""
     workload, federation = fs.Workload(submit=[0, 5], tasks=[4, 4], runtime=[1000, 20]), fs.Federation.homogeneous(4)
-    running = replace(prepare(workload, federation, "fcfs").advance(until=1.0).running(), time=999.0)
+    running = prepare(workload, federation, "fcfs").advance(until=1.0).running()._replace(time=999.0)
     problem = pack(workload, federation, reading=CLAIRVOYANT, t0=999.0, running=[0])
     relaxation = relax(problem, caps_table(workload, federation), workload.id, runtime=problem.runtime, running=running)
     bounds = bounds_of_relaxation(relaxation)
