@@ -148,3 +148,16 @@ def test_the_page_on_gangs_has_the_recorded_figures(maker: ModuleType) -> None:
     assert len(rows) > 100
     for claim, ours in rows:
         assert set(ours.split(" | ")) <= known[claim], claim
+
+
+def test_what_is_said_of_lxf_in_both_orders_is_what_was_recorded(maker: ModuleType) -> None:
+    """Tests that the page on gangs and what is known of the miss name the figures of both orders as they came out."""
+    recorded = maker.recorded_checks(maker.KEPT)["bench_gang_migration"]["tables"]
+    (found,) = [table["checks"] for table in recorded if "LXF in descending order" in table["title"]]
+    gang = (ROOT / "docs" / "gang.md").read_text(encoding="utf-8")
+    for order, rule in (("descending", "lxf"), ("ascending", "sxf")):
+        cells = [check["ours"] for check in found if check["claim"].startswith(order)]
+        assert f"| {order} (`{rule}`) | {' | '.join(cells)} |" in gang
+    ratio = next(check["ours"] for check in found if check["claim"] == "ascending: ART LXF/AFCFS").split(",")[0]
+    assert f"it is {ratio}, and migration" in " ".join(maker.MISSES.read_text(encoding="utf-8").split())
+    assert f"gives {ratio} under OLB" in gang

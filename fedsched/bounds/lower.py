@@ -211,9 +211,7 @@ class Prover:
             simple = {
                 "flow": lambda: rounded_down(self.responses.flow, jobs * t0),
                 "mean_wait": lambda: rounded_down(self.responses.wait / jobs, t0),
-                "weighted_response": lambda: rounded_down(
-                    self.responses.weighted / float(relaxation.tasks.sum()), t0
-                ),
+                "weighted_response": lambda: rounded_down(self.responses.weighted / float(relaxation.tasks.sum()), t0),
             }.get(metric, lambda: LEAST[metric])()
             self._of_starts[metric] = max(simple, self._by_buckets(metric))
         return self._of_starts[metric]

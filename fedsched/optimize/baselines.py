@@ -122,9 +122,7 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
     packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
     # By how long the jobs really run, whatever plans know.
     relaxation = relax(packed, limits, problem.ids, runtime=packed.runtime, running=problem.running)
-    found = replace(
-        bounds_of_relaxation(relaxation, seconds=seconds), watts_assumed=problem.federation.watts_assumed
-    )
+    found = replace(bounds_of_relaxation(relaxation, seconds=seconds), watts_assumed=problem.federation.watts_assumed)
     for objective in problem.objectives.names:
         bound_on(found, objective)  # within the time that is given to bounds
     return found

@@ -20,7 +20,7 @@ function drawEnergy() {
   };
   const row = (name, one, peak, load, total = false) => {
     const [busy, used, idle, sum, kwh] = cells(one);
-    const values = [String(one.nodes), share(busy), fixed(used), fixed(idle), fixed(sum), watts(sum / shown.until), watts(peak), money(kwh, price), weight(kwh, co2), load];
+    const values = [one.nodes.toLocaleString("en"), share(busy), fixed(used), fixed(idle), fixed(sum), watts(sum / shown.until), watts(peak), money(kwh, price), weight(kwh, co2), load];
     return make("tr", total ? { class: "total" } : {}, make("th", { scope: "row" }, name), ...values.map((text) => make("td", {}, text)));
   };
   const loadOf = (cluster) => {

@@ -141,16 +141,12 @@ def gains(result: Result) -> str:
 
 
 def _bar(gain: float) -> Markup:
-    # A number with a bar beneath it: drawn, so that the page's policy needs no styles within elements.
-    width = min(abs(gain), 1.0) * WIDTH
-    kind = "gain" if gain >= 0 else "loss"
-    sign = "" if gain >= 0 else "−"
+    # A number with a bar beside it: drawn, so that the page's policy needs no styles within elements.
+    kind, sign = ("gain", "") if gain >= 0 else ("loss", "−")
     return Markup(
-        f'<svg class="gauge" width="{WIDTH + 58}" height="12" role="img" aria-label="{sign}{share(abs(gain))}">'
-        f'<rect class="ground" x="58" y="3" width="{WIDTH}" height="6" rx="1"/>'
-        f'<rect class="{kind}" x="58" y="3" width="{width:.1f}" height="6" rx="1"/>'
-        f'<text x="50" y="10.5" text-anchor="end" font-size="13" fill="currentColor">{sign}{share(abs(gain))}</text>'
-        "</svg>"
+        f'{sign}{share(abs(gain))}<svg class="gauge" width="{WIDTH}" height="12" aria-hidden="true">'
+        f'<rect class="ground" y="3" width="{WIDTH}" height="6" rx="1"/>'
+        f'<rect class="{kind}" y="3" width="{min(abs(gain), 1.0) * WIDTH:.1f}" height="6" rx="1"/></svg>'
     )
 
 

@@ -33,6 +33,11 @@ CUT = """() => {
   }
   return found;
 }"""
+# Words of drawings that reach beyond them: what is there is not shown.
+UNSHOWN = """() => [...document.querySelectorAll("svg text")].filter((one) => {
+  const [words, drawing] = [one, one.ownerSVGElement].map((it) => it.getBoundingClientRect());
+  return words.width && drawing.width && (words.left < drawing.left - 1.5 || words.right > drawing.right + 1.5);
+}).map((one) => one.textContent)"""
 SCROLLED = """() => [...document.querySelectorAll(".scroll, nav")]
   .filter((one) => one.scrollWidth > one.clientWidth + 1)
   .map((one) => [one.ariaLabel, one.tabIndex, getComputedStyle(one).backgroundImage,
@@ -72,6 +77,7 @@ def test_nothing_is_wider_than_what_holds_it(
     view.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = true; }")
     view.wait_for_timeout(50)
     assert view.evaluate(CUT) == []
+    assert view.evaluate(UNSHOWN) == []
     scrolled = view.evaluate(SCROLLED)
     assert width < 1024 or not scrolled
     for label, index, background, (cover, shadow) in scrolled:

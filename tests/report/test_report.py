@@ -236,6 +236,14 @@ def test_factors_must_be_numbers(many_jobs: Schedule, tmp_path: Path, option: st
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("gain", "number"), [(2.8e-5, "0.0028 %"), (-123.4567, "−12345.7 %"), (0.5, "50.0 %")])
+def test_a_gain_is_text_that_nothing_cuts(gain: float, number: str) -> None:
+    """Tests that however long a gain's number is, it stands beside its bar and not within the drawing."""
+    text, mark, drawing = str(summary._bar(gain)).partition("<svg")
+    assert (text.replace("\u202f", " ").replace("\xa0", " "), mark) == (number, "<svg")
+    assert "<text" not in drawing
+
+
 def test_numbers_read_well() -> None:
     """Tests the units that numbers are said in."""
     gap = words.GAP
@@ -425,7 +433,12 @@ def test_a_file_is_taken_apart_once(
     loads = json.loads
     for name, options in (("result.json.gz", []), ("jobs.json", ["--nodes", "64"])):
         counted: list[int] = []
-        monkeypatch.setattr(json, "loads", lambda text, counted=counted: (counted.append(len(text)), loads(text))[1])
+
+        def read(text: str, counted: list[int] = counted, **how: Any) -> Any:
+            counted.append(len(text))
+            return loads(text, **how)
+
+        monkeypatch.setattr(json, "loads", read)
         assert cli.run(["report", str(tmp_path / name), *options, "--out", str(tmp_path / "report.html")]) == 0
         size = len(files.read_text(tmp_path / name))
         assert [length for length in counted if length == size] == [size]
