@@ -18,6 +18,7 @@ ONE = "submit,tasks,runtime\n0,1,10\n"
 SMALL = ("--nodes", 1)
 CALLS: dict[str, tuple[object, ...]] = {
     "info": ("info", "x.csv"),
+    "estimates": ("info", "e.csv"),
     "simulate": ("simulate", "x.csv", *SMALL),
     "rolling": ("simulate", "x.csv", *SMALL, "--policy", "rolling"),
     "head": ("simulate", "x.csv", "--head", 1, *SMALL),
@@ -41,6 +42,7 @@ def test_one_is_no_plural(name: str, call: Callable[..., Any], tmp_path: Path, m
     """Tests that no command speaks of 1 jobs, 1 nodes or 1 clusters, on its output or in its page."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.csv").write_text(ONE)
+    (tmp_path / "e.csv").write_text("submit,tasks,runtime,estimate\n0,1,10,20\n")
     status, out, err = call(*CALLS[name])
     assert status == 0, err
     text = out + err
