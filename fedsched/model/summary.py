@@ -62,5 +62,6 @@ def _estimates(workload: Workload) -> str:
     if (factor == 1).all():
         return "estimates: the run times"
     past = float(np.mean(factor < 1))
-    text = f"estimates: {counted(len(np.unique(workload.estimate)), 'value')}, median {np.median(factor):.1f} times the run time"
+    values = counted(len(np.unique(workload.estimate)), "value")
+    text = f"estimates: {values}, median {np.median(factor):.1f} times the run time"
     return text + (f", {past:.0%} of the jobs run past theirs" if past else "")

@@ -23,7 +23,7 @@ from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.islands import Archipelago
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
+from fedsched.search.run import BudgetSpent, Run
 from fedsched.search.seeds import structured_seeds
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
@@ -130,11 +130,14 @@ def search_once(
         seed=search.seed,
         stop=search.stop if clock.seconds is None else (*search.stop, MaxSeconds(clock.seconds)),
         reference=reference_of(problem, measures.names, measures.values),
-        seeds=first_plans(problem, search.seeds, initial, measures.schedules.values(), clock),
+        seeds=np.zeros((0, problem.layout.length), dtype=np.int64),
         bounds=np.array(bounds) * search.objectives.signs,
         callback=search.callback,
     )
     run.archive.add(measures.values, policies=measures.names)
+    if clock.seconds is not None:
+        _try_one(run, clock.seconds, clock.elapsed)
+    run.seeds = first_plans(problem, search.seeds, initial, measures.schedules.values(), clock)
     reason = INTERRUPTED
     with suppress(KeyboardInterrupt), _living_on(search) as executor:  # from here on Ctrl-C costs nothing found
         method = _method(run, search)
@@ -145,9 +148,17 @@ def search_once(
             run.begin_clock()
         else:
             run.begin_clock(clock.elapsed)
-            run.cut_at = clock.seconds
         reason = drive(run, method, after_step=saved.save_sometimes)
     return Found(problem, run, reason, measures)
+
+
+def _try_one(run: Run, seconds: float, gone: float) -> None:
+    """Evaluate a plan, where there is time: how long that takes says how many more there is time for."""
+    run.begin_clock(gone)
+    run.cut_at = seconds
+    order = np.argsort(run.problem.problem.arrival_rank, kind="stable")
+    with suppress(BudgetSpent):
+        run.evaluate(run.problem.row(order)[None])
 
 
 def undisturbed(make: Callable[[], R]) -> R:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import platform
+import time
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -62,6 +64,7 @@ class Epoch:
     evaluations: int
     seconds: float | None
     left: float | None  # of the whole budget in seconds: where the search is cut short in the midst of a step
+    since: tuple[str, float]  # machine and time of asking: until a worker is free, time passes
     immigrants: bytes
 
     def __dask_tokenize__(self) -> str:
@@ -147,6 +150,7 @@ class Archipelago:
             evaluations=island.done + length,
             seconds=seconds,
             left=None if run.seconds_given is None else run.seconds_given - run.seconds,
+            since=(platform.node(), time.time()),
             immigrants=pack(_as_arrays(self._length, *emigrants(*self._found[k - 1]))),
         )
 
@@ -268,7 +272,9 @@ def _lived(epoch: Epoch) -> Landing:
     if epoch.seconds is not None:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
     if epoch.left is not None:
-        run.cut_at = run.seconds + epoch.left
+        machine, asked = epoch.since
+        waited = max(time.time() - asked, 0.0) if machine == platform.node() else 0.0  # elsewhere are other clocks
+        run.cut_at = run.seconds + max(epoch.left - waited, 0.0)
     drive(run, method)
     ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
     state = pack({"run": run.state(), "method": method.state()})

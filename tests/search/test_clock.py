@@ -247,6 +247,49 @@ def test_packages_share_one_budget() -> None:
     found.best().verify()
 
 
+def test_each_package_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the first of four packages gets a quarter of the seconds, and the last one all that is left."""
+    from fedsched.optimize import packages
+
+    given: list[float] = []
+    usual = packages.search_once
+
+    def noted(search: Any, problem: Any, saved: Any, clock: Clock, **options: Any) -> Any:
+        given.append(clock.seconds or 0.0)
+        return usual(search, problem, saved, clock, **options)
+
+    monkeypatch.setattr(packages, "search_once", noted)
+    fs.optimize(
+        JOBS, MACHINE, objectives="makespan", seconds=1e6, evaluations=20, package=8, baselines=("fcfs",), method="ga"
+    )
+    assert [round(seconds / 1e6, 2) for seconds in given] == [0.25, 0.33, 0.5, 1.0]
+
+
+def test_what_a_plan_takes_is_known_before_the_first_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that within a budget in seconds one plan is evaluated before any others are made."""
+    from fedsched.optimize import searching
+
+    known: list[int] = []
+    usual = searching.structured_seeds
+    monkeypatch.setattr(
+        baselines,
+        "structured_seeds",
+        lambda problem, **how: (known.append(len(taken)), usual(problem, **how))[1],
+    )
+    taken: list[int] = []
+    values = SearchProblem.values
+
+    def noted(self: SearchProblem, rows: Any) -> Any:
+        if self.layout.jobs == len(JOBS):  # not when warming up
+            taken.append(len(rows))
+        return values(self, rows)
+
+    monkeypatch.setattr(SearchProblem, "values", noted)
+    fs.optimize(JOBS, MACHINE, objectives="makespan", seconds=1e6, evaluations=20, baselines=("fcfs",), method="ga")
+    assert known[-1] == 1
+    assert taken[0] == 1
+
+
 def test_a_part_of_a_call_has_its_share_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that four packages get a quarter each, that what was spent before the call counts, and none is below 0."""
     ticking = Ticking()

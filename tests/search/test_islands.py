@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import platform
+import time
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -234,6 +236,28 @@ def test_islands_stop_by_the_clock(jobs: fs.Workload) -> None:
     result = search(jobs, None, evaluations=None, seconds=0.5)
     assert result.stop_reason == "0.5 s"
     assert result.evaluations > 0
+
+
+@dataclass
+class Late(AtOnce):
+    """An executor whose workers are free only long after they were asked, by a machine's clock."""
+
+    machine: str
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return what is done with what was asked an hour ago."""
+        epoch = replace(args[0], since=(self.machine, time.time() - 3600.0))
+        return super().submit(fn, epoch, *args[1:], **kwargs)
+
+
+@pytest.mark.parametrize(("machine", "least", "most"), [(platform.node(), 4, 4), ("another machine", 5, 10**9)])
+def test_what_an_epoch_waited_for_a_worker_counts(jobs: fs.Workload, machine: str, least: int, most: int) -> None:
+    """Tests that islands which share a worker share its time; another machine's clock is not believed."""
+    result = search(jobs, Late(machine), evaluations=None, seconds=0.5)
+    assert least <= result.evaluations <= most
 
 
 def test_a_resumed_archipelago_ends_as_an_uninterrupted_one(
