@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.bounds.lower import lower_bounds
 from fedsched.bounds.model import build
 from fedsched.bounds.realise import heuristic_starts, realised
-from fedsched.bounds.relaxation import relax
+from fedsched.bounds.relaxation import hidden_by_clock, relax
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
 from fedsched.model.reading import CLAIRVOYANT, Reading
@@ -141,7 +141,7 @@ def exact(
         raise ValueError(f"exact: weights={chosen}; both must be finite and at least 0, and one of them above 0.")
     reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate).settled("exact")
     task = _task(workload, federation, t0, reading, caps, seconds, workers, seed)
-    bounds = lower_bounds(workload, federation, t0=t0, reading=reading, caps=caps)
+    bounds = lower_bounds(workload, federation, t0=t0, reading=reading, caps=caps, method="lp")
     best = min(heuristic_starts(task.workload, federation, task.relaxation, caps), key=lambda s: task.cost(s, chosen))
     # A better schedule costs less than the best known one, of which T alone costs so much a second.
     per_second = chosen[0] + chosen[1] * task.relaxation.idle_total
@@ -257,17 +257,6 @@ def _task(
         )
     relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True)
     return _Task(replace(workload, runtime=runtime), federation, relaxation)
-
-
-def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> float:
-    """Return by how much a schedule's measured cost may lie below that of one in true times.
-
-    Put off each start by a tick for every job that starts before it, and each run may be a tick longer: nodes are still
-    used one job after the other, and the last end is a tick later for each job.
-    """
-    jobs = relaxation.tasks.size
-    busier = float(relaxation.tasks.sum() * relaxation.extra_watts.max(initial=0.0))
-    return relaxation.tick * (weights[0] * jobs + weights[1] * (relaxation.idle_total * jobs + busier))
 
 
 def require_solver() -> None:

@@ -76,12 +76,13 @@ class Model:
                 math.floor(makespan * self.unit.seconds / self.objective_unit) * self.horizon + self.energy
             )
 
-    def solve(self, *, seconds: float, workers: int, seed: int) -> Solved:
-        """Return the solver's answer."""
+    def solve(self, *, seconds: float, workers: int, seed: int, effort: float = math.inf) -> Solved:
+        """Return the solver's answer; `effort` is in its own units, which do not depend on the machine."""
         from ortools.sat.python import cp_model
 
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.max_deterministic_time = effort
         solver.parameters.num_workers = workers
         solver.parameters.random_seed = seed
         solver.parameters.relative_gap_limit = NEAR_ENOUGH

@@ -234,3 +234,14 @@ def suffix_bounds(release: Floats, work: Floats, capacity: float) -> tuple[Float
 def rounded_down(value: float, t0: float = 0.0) -> float:
     """Return the value less what rounding may have added to it; `t0` where it stems from clock values."""
     return max(0.0, value - ROUNDING * (abs(value) + abs(t0)))
+
+
+def hidden_by_clock(relaxation: Relaxation, weights: tuple[float, float]) -> float:
+    """Return by how much a schedule's measured cost may lie below that of one in true times.
+
+    Put off each start by a tick for every job that starts before it, and each run may be a tick longer: nodes are still
+    used one job after the other, and the last end is a tick later for each job.
+    """
+    jobs = relaxation.tasks.size
+    busier = float(relaxation.tasks.sum() * relaxation.extra_watts.max(initial=0.0))
+    return relaxation.tick * (weights[0] * jobs + weights[1] * (relaxation.idle_total * jobs + busier))

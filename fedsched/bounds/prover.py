@@ -1,0 +1,197 @@
+"""The prover: it looks for multipliers and prices, within its time, and remembers what they prove."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds import closed, small
+from fedsched.bounds.buckets import Scarce, proven
+from fedsched.bounds.charges import CHARGES
+from fedsched.bounds.dual import BoundProblem, DualValue, Multipliers, cheapest_modes, dual_value
+from fedsched.bounds.modes import least_end
+from fedsched.bounds.prices import found_prices
+from fedsched.bounds.relaxation import Relaxation, release_levels, rounded_down
+from fedsched.bounds.trivial import LEAST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.bounds.linear import Solved
+    from fedsched.bounds.relaxation import Floats
+
+FEW_JOBS = 200  # up to so many, the LP is solved again without late modes
+
+
+class Prover:
+    """What finds multipliers and remembers the bounds on energy that they prove."""
+
+    def __init__(
+        self, relaxation: Relaxation, method: str, seconds: float = math.inf, unclocked: Relaxation | None = None
+    ) -> None:
+        self.seconds = seconds  # that are left for solvers
+        self.unclocked = unclocked  # with true run times, where CP-SAT may be asked
+        self.cut = False  # whether one had to stop for want of them
+        wide, rows = closed.wide_jobs(relaxation)
+        self.relaxation = relaxation
+        self.method = method
+        self.longest_job = closed.longest_job(relaxation)
+        self.area = max(closed.area(relaxation), wide)
+        self.floor = max(self.longest_job, self.area)
+        self.problem = BoundProblem(
+            relaxation, release_levels(relaxation), rows, 1.0, np.zeros(relaxation.nodes.size), self.floor
+        )
+        self.energy_lines: list[DualValue] = []
+        self.thrifty_horizon = math.nan  # the T of the least-energy LP: where the front ends
+        self._of_starts: dict[str, float] = {}
+
+    def fixed_prices(self) -> list[Multipliers]:
+        """Return class prices that need no solver: all nodes alike, and each by its speed."""
+        relaxation, shape = self.relaxation, (self.problem.levels.size, self.relaxation.nodes.size)
+        made = []
+        for weight in (np.ones(shape[1]), 1.0 / relaxation.slowdown[relaxation.class_slowdown]):
+            for level in range(shape[0]):
+                prices = np.zeros(shape)
+                prices[level] = weight / float(weight @ relaxation.nodes)
+                made.append(Multipliers(prices, np.zeros(len(self.problem.wide)), np.zeros(relaxation.tasks.size)))
+        return made
+
+    @cached_property
+    def longest_wait(self) -> float:
+        """Return the bound on the longest wait that no mean says."""
+        works = [_work(self, price.area.sum(axis=0)) for price in self.fixed_prices()]
+        return rounded_down(closed.longest_wait(self.relaxation, works), self.relaxation.t0)
+
+    def makespan(self) -> DualValue:
+        """Return the best bound on T that is found, proven by multipliers; it raises the floor of what follows."""
+        tried = self.fixed_prices()
+        if self.method != "closed":
+            tried.append(self._solve(self.problem, None).multipliers)
+        best = max((dual_value(self.problem, prices) for prices in tried), key=lambda found: found.constant)
+        self.floor = max(self.floor, rounded_down(best.constant, self.relaxation.t0))
+        self.floor = max(self.floor, self._by_modes([*tried, best.multipliers]))
+        return best
+
+    def _by_modes(self, known: list[Multipliers]) -> float:
+        """Return the bound on T by modes that a shorter one rules out: by known prices, then by those of a few LPs."""
+        t0 = self.relaxation.t0
+
+        def by_known(problem: BoundProblem) -> float:
+            return rounded_down(max(dual_value(problem, prices).constant for prices in known), t0)
+
+        def by_program(problem: BoundProblem) -> float:
+            return max(by_known(problem), rounded_down(
+                dual_value(problem, self._solve(problem, None).multipliers).constant, t0
+            ))  # fmt: skip
+
+        if self.method == "closed":
+            return self.floor
+        best = least_end(self.problem, self.floor, by_known)
+        if self.method == "lp" and self.relaxation.tasks.size <= FEW_JOBS:
+            best = least_end(self.problem, best, by_program)
+        best = rounded_down(best, t0)
+        if self.unclocked is not None and self.unclocked.tasks.size <= small.JOBS:
+            with self._limited() as until:
+                left = until - time.perf_counter()
+                best = max(best, rounded_down(small.solved_makespan(self.unclocked, best, left), t0))
+        return best
+
+    def energy(self) -> float:
+        """Return the best bound on energy."""
+        if math.isnan(self.thrifty_horizon):
+            self._add_line(None)
+        return max(line.constant for line in self.energy_lines if line.slope == 0)
+
+    def energy_within(self, limit: float, *, solve: bool = True) -> float:
+        """Return the best bound on the energy of schedules with T <= limit; without `solve`, by what is known."""
+        self.energy()
+        if solve:
+            self._add_line(limit)
+        return max(line.at(limit) for line in self.energy_lines)
+
+    def _add_line(self, limit: float | None) -> None:
+        problem = replace(
+            self.problem,
+            time_price=self.relaxation.idle_total,
+            price=self.relaxation.extra_watts,
+            floor=self.floor,
+        )
+        if limit is None:
+            nothing = self.fixed_prices()[0].scaled(0.0)
+            self.energy_lines.append(dual_value(problem, nothing))
+            self.thrifty_horizon = self.floor
+        if self.method == "closed":
+            return
+        solved = self._solve(problem, limit)
+        self.energy_lines.append(dual_value(problem, solved.multipliers, limited=limit is not None))
+        if limit is None:
+            self.thrifty_horizon = max(solved.horizon, self.floor)
+
+    def _solve(self, problem: BoundProblem, limit: float | None) -> Solved:
+        from fedsched.bounds.lagrangian import solve_by_classes
+        from fedsched.bounds.linear import solve
+
+        solver = solve if self.method == "lp" else solve_by_classes
+        with self._limited() as until:
+            return solver(problem, limit=limit, until=until)
+
+    @contextmanager
+    def _limited(self) -> Iterator[float]:
+        """Give until when a solver may run, by `time.perf_counter`, and count what it takes."""
+        begun = time.perf_counter()
+        yield begun + self.seconds
+        self.seconds -= time.perf_counter() - begun
+        self.cut = self.cut or self.seconds <= 0.0
+
+    @cached_property
+    def responses(self) -> closed.Responses:
+        """Return what closed forms say of responses and waits."""
+        relaxation = self.relaxation
+        works = []
+        for multipliers in (*self.fixed_prices(), self.best_makespan.multipliers):
+            price = multipliers.area.sum(axis=0)
+            spent = float(price @ relaxation.nodes)
+            if spent > 0:
+                works.append(_work(self, price / spent))
+        return closed.responses(relaxation, works)
+
+    @cached_property
+    def best_makespan(self) -> DualValue:
+        """Return the best bound on T, found once."""
+        return self.makespan()
+
+    def of_starts(self, metric: str) -> float:
+        """Return the bound on a metric that is a sum over jobs, found once."""
+        if metric not in self._of_starts:
+            relaxation = self.relaxation
+            jobs, t0 = relaxation.tasks.size, relaxation.t0
+            simple = {
+                "flow": lambda: rounded_down(self.responses.flow, jobs * t0),
+                "mean_wait": lambda: rounded_down(self.responses.wait / jobs, t0),
+                "weighted_response": lambda: rounded_down(
+                    self.responses.weighted / float(relaxation.tasks.sum()), t0
+                ),
+            }.get(metric, lambda: LEAST[metric])()
+            self._of_starts[metric] = max(simple, self._by_buckets(metric))
+        return self._of_starts[metric]
+
+    def _by_buckets(self, metric: str) -> float:
+        if self.method == "closed":
+            return 0.0
+        scarce, charge = Scarce.of(self.relaxation, self.problem.wide), CHARGES[metric]
+        with self._limited() as until:
+            if time.perf_counter() >= until:
+                return 0.0
+            return proven(scarce, charge, found_prices(scarce, charge, until))
+
+
+def _work(prover: Prover, price: Floats) -> Floats:
+    """Return what each job takes at least of a machine of rate 1 whose nodes have these prices, together 1."""
+    levels = prover.problem.levels.size
+    return cheapest_modes(prover.problem, np.tile(price, (levels, 1)), np.zeros(prover.relaxation.tasks.size))[0]
