@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from measuring import Report, arguments
+from instances import all_logs
+from measuring import ROOT, Report, arguments
 
 import fedsched as fs
 from fedsched.bounds import exact, lower_bounds
+from fedsched.bounds.trivial import is_telling
 from fedsched.generate import lublin
 
 if TYPE_CHECKING:
@@ -134,6 +136,37 @@ def proven(report: Report, seconds: float, seeds: range) -> None:
         report.row(what, 100 * closed / len(seeds), "%", 100.0)
 
 
+def over_time(logs: tuple[str, ...], machines: tuple[str, ...], sizes: tuple[int, ...], seconds: float) -> None:
+    """Print sums over starts: their bounds without and with prices over time, beside the best plan of a search.
+
+    What LP and closed forms prove alone is what was printed before there were such prices.
+    """
+    print(f"\npackages of logs: the best plan of {seconds:g} s above what LP and closed forms prove, and prices now")
+    print(f"{'package':<28}{'metric':<18}{'best plan':>13}{'gap':>9}{'gap now':>9}{'CPU s':>8}")
+    for machine in machines:
+        federation = fs.read_federation(ROOT / "traces" / "federations" / f"{machine}.toml")
+        for name, log in all_logs(logs).items():
+            fits = log.filter(log.tasks <= max(cluster.nodes for cluster in federation.clusters))
+            for jobs in sizes:
+                begin = len(fits) // 3
+                part = fits.take(range(begin, begin + jobs))
+                part = replace(part, submit=np.zeros(jobs))
+                for metric in ("flow", "mean_wait", "bounded_slowdown"):
+                    bounds = lower_bounds(part, federation, method="lp")
+                    begun = time.process_time()
+                    now = bounds.of(metric)
+                    taken = time.process_time() - begun
+                    before = bounds._prover.without_prices(metric)
+                    found = fs.optimize(part, federation, objectives=metric, seconds=seconds, baselines=("fcfs",))
+                    plan = found.value()
+                    gaps = "".join(
+                        f"{plan / bound - 1:>9.1%}" if is_telling(metric, bound) else f"{'none':>9}"
+                        for bound in (before, now)
+                    )
+                    title = f"{name} {jobs} on {machine}"
+                    print(f"{title:<28}{metric:<18}{plan:>13,.5g}{gaps}{taken:>8.2f}", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     smoke = arguments(__doc__ or "").smoke
@@ -142,6 +175,10 @@ def main() -> None:
     quality(report, 30 if smoke else 200, range(1) if smoke else range(5))
     without_the_program(report, 300 if smoke else 1000)
     penalties(report, 30 if smoke else 200)
+    if smoke:
+        over_time(("sample",), ("das-2",), (20,), 0.5)
+    else:
+        over_time(("KTH", "HPC2N", "SDSC-SP2"), ("example", "das-2"), (30, 100, 300, 1000), 10.0)
     try:
         proven(report, 1.0 if smoke else 10.0, range(1) if smoke else range(5))
     except fs.errors.MissingExtraError as error:

@@ -80,26 +80,25 @@ class Prover:
 
     def _by_modes(self, known: list[Multipliers]) -> float:
         """Return the bound on T by modes that a shorter one rules out: by known prices, then by those of a few LPs."""
-        t0 = self.relaxation.t0
+        # As for longest job and area: every duration is clocked, which is more than what sums round by.
 
         def by_known(problem: BoundProblem) -> float:
-            return rounded_down(max(dual_value(problem, prices).constant for prices in known), t0)
+            return rounded_down(max(dual_value(problem, prices).constant for prices in known))
 
         def by_program(problem: BoundProblem) -> float:
-            return max(by_known(problem), rounded_down(
-                dual_value(problem, self._solve(problem, None).multipliers).constant, t0
-            ))  # fmt: skip
+            solved = dual_value(problem, self._solve(problem, None).multipliers)
+            return max(by_known(problem), rounded_down(solved.constant))
 
         if self.method == "closed":
             return self.floor
         best = least_end(self.problem, self.floor, by_known)
         if self.method == "lp" and self.relaxation.tasks.size <= FEW_JOBS:
             best = least_end(self.problem, best, by_program)
-        best = rounded_down(best, t0)
+        best = rounded_down(best)
         if self.unclocked is not None and self.unclocked.tasks.size <= small.JOBS:
             with self._limited() as until:
                 left = until - time.perf_counter()
-                best = max(best, rounded_down(small.solved_makespan(self.unclocked, best, left), t0))
+                best = max(best, rounded_down(small.solved_makespan(self.unclocked, best, left)))
         return best
 
     def energy(self) -> float:
@@ -169,17 +168,20 @@ class Prover:
     def of_starts(self, metric: str) -> float:
         """Return the bound on a metric that is a sum over jobs, found once."""
         if metric not in self._of_starts:
-            relaxation = self.relaxation
-            jobs, t0 = relaxation.tasks.size, relaxation.t0
-            simple = {
-                "flow": lambda: rounded_down(self.responses.flow, jobs * t0),
-                "mean_wait": lambda: rounded_down(self.responses.wait / jobs, t0),
-                "weighted_response": lambda: rounded_down(
-                    self.responses.weighted / float(relaxation.tasks.sum()), t0
-                ),
-            }.get(metric, lambda: LEAST[metric])()
-            self._of_starts[metric] = max(simple, self._by_buckets(metric))
+            self._of_starts[metric] = max(self.without_prices(metric), self._by_buckets(metric))
         return self._of_starts[metric]
+
+    def without_prices(self, metric: str) -> float:
+        """Return what closed forms and the LP's prices alone say of a metric that is a sum over jobs."""
+        relaxation = self.relaxation
+        jobs, t0 = relaxation.tasks.size, relaxation.t0
+        if metric == "flow":
+            return rounded_down(self.responses.flow, jobs * t0)
+        if metric == "mean_wait":
+            return rounded_down(self.responses.wait / jobs, t0)
+        if metric == "weighted_response":
+            return rounded_down(self.responses.weighted / float(relaxation.tasks.sum()), t0)
+        return LEAST[metric]
 
     def _by_buckets(self, metric: str) -> float:
         if self.method == "closed":
