@@ -127,16 +127,16 @@ def test_wide_jobs_are_seen() -> None:
 
 
 def test_caps_and_allowed_clusters_tighten() -> None:
-    """A job kept to the slow cluster takes that cluster's time, and two that share it take turns."""
+    """A job kept to the slow cluster takes that cluster's time, and two that share it need its area."""
     federation = fs.Federation(
         (fs.Cluster("fast", (fs.NodeGroup(4, 2.0),)), fs.Cluster("slow", (fs.NodeGroup(4, 1.0),)))
     )
     workload = fs.Workload(submit=[0, 0], tasks=[3, 3], runtime=[10, 10])
-    free = lower_bounds(workload, federation).makespan
-    capped = lower_bounds(workload, federation, caps=np.array([[0, 4], [0, 4]])).makespan
+    free = lower_bounds(workload, federation, method="lp").makespan
+    capped = lower_bounds(workload, federation, caps=np.array([[0, 4], [0, 4]]), method="lp").makespan
     allowed = workload.with_sites(("fast", "slow"), origin=[0, 0], allowed=[[False, True]] * 2)
     assert free == pytest.approx(7.5, rel=0.4)
-    assert capped == pytest.approx(15) == lower_bounds(allowed, federation).makespan
+    assert capped == pytest.approx(15) == lower_bounds(allowed, federation, method="lp").makespan
 
 
 def test_any_multipliers_prove_a_bound() -> None:
