@@ -47,7 +47,7 @@ def scarce_of(workload: fs.Workload, federation: fs.Federation) -> Scarce:
 def some_prices(scarce: Scarce, rng: np.random.Generator) -> Prices:
     """Return prices drawn at random, some of them 0."""
     edges = np.append(0.0, np.sort(rng.uniform(1.0, 3.0 * float(scarce.relaxation.shortest.sum()), 6)))
-    node = rng.lognormal(-2.0, 1.5, (6, scarce.nodes.size)) * (rng.random((6, scarce.nodes.size)) < 0.8)
+    node = rng.lognormal(-1.0, 2.0, (6, scarce.nodes.size)) * (rng.random((6, scarce.nodes.size)) < 0.8)
     return Prices(edges, node, rng.lognormal(-2.0, 1.5, (6, scarce.amounts.size)))
 
 
@@ -60,7 +60,7 @@ def test_no_start_and_no_nodes_cost_less_than_the_least_bracket(metric: str) -> 
     )  # fmt: skip
     scarce, rng = scarce_of(workload, three_speeds()), np.random.default_rng(5)
     relaxation, charge = scarce.relaxation, CHARGES[metric]
-    for _ in range(6):
+    for _ in range(12):
         drawn = some_prices(scarce, rng)
         found = Starts(scarce, charge, drawn.edges, every=True).least(drawn)
         fine = np.linspace(0.0, drawn.edges[-1], 4001)
