@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Floats, Ints, Plan, Problem, Profile, State
 
 NOW = constant(0)  # the breakpoint of now
+FASTEST = constant(0)  # place of the fastest group among `groups.fast`
 WORTH_KNOWING = constant(16)  # windows sought before it pays to remember what was sought in vain
 ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
 
@@ -298,7 +299,7 @@ def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
         lacking = first_without(profile, begin + 1, rows, tasks, profile.time[begin] + duration)
         if lacking == rows and not (learns and several and too_full_from(problem, state, j, begin)):
             if learns:
-                vain.remember(profile.vain, tasks, _length(problem, j, 0), profile.time[begin])
+                vain.remember(profile.vain, tasks, _length(problem, j, FASTEST), profile.time[begin])
                 learns = False
             if (
                 _fits_from(problem, plan, state, j, begin)
