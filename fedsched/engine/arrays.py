@@ -111,7 +111,6 @@ class Profile(NamedTuple):
     reserved: Floats  # per job: planned start
     low: Ints  # scratch: least free nodes over a window
     peak: Floats  # scratch: greatest load over a window
-    vain: Floats  # before which times room was sought in vain (engine/vain.py)
 
 
 class Packing(NamedTuple):
@@ -240,7 +239,6 @@ class Counter(IntEnum):
     PLAN_HOLDS = 14
     ASKS = 15  # 1: before a pass that may start something, the loop asks for a plan
     PASS_DUE = 16  # it has asked, and the pass is still to come
-    SOUGHT = 17  # windows sought since the profile was filled
 
 
 class ClassNumber(IntEnum):

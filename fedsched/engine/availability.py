@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import pools, vain
+from fedsched.engine import pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
-from fedsched.engine.placement import cost_at, fill_demand, place, planned_duration
+from fedsched.engine.placement import fill_demand, place, planned_duration
 from fedsched.engine.running import end_after
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Floats, Ints, Plan, Problem, Profile, State
 
 NOW = constant(0)  # the breakpoint of now
-FASTEST = constant(0)  # place of the fastest group among `groups.fast`
-WORTH_KNOWING = constant(16)  # windows sought before it pays to remember what was sought in vain
 ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
 
 
@@ -64,7 +62,6 @@ def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
             profile.free[g, row] += state.counts[j, g]
         pools.end_at(problem.extras, state.extras, row, j)
     state.counter[Counter.BREAKPOINTS] = row + 1
-    state.counter[Counter.SOUGHT] = 0
     if plan.placement == Placement.LINK_AWARE:
         # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
         planned_load(problem, state, np.nextafter(now, np.inf), profile.load[0])
@@ -96,7 +93,7 @@ def _repeat_at(values: Ints, place: int, size: int) -> None:
         carried = here
 
 
-@inlined
+@part
 def _break_at(extras: Extras | None, state: State, time: float, first: int, with_loads: bool) -> int:
     # The breakpoint at `time`, made if there is none; `first` is a breakpoint before it.
     profile = state.profile
@@ -212,71 +209,6 @@ def first_without(profile: Profile, first: int, rows: int, tasks: int, end: floa
 
 
 @inlined
-def too_full_from(problem: Problem, state: State, j: int, begin: int) -> bool:
-    """Return whether no placement holds the job on several groups from a breakpoint on, did it take the fastest."""
-    profile, groups = state.profile, problem.groups
-    rows = state.counter[Counter.BREAKPOINTS]
-    low = profile.low
-    time = profile.time[begin]
-    for g in range(low.size):
-        low[g] = profile.free[g, begin]
-    seen = begin + 1
-    while True:
-        need = problem.tasks[j]
-        slowdown = 0.0
-        for i in range(low.size):
-            g = groups.fast[i]
-            if need > 0 and low[g] > 0:
-                slowdown = groups.slowdown[g]
-                need -= low[g]
-        if need > 0:
-            return True
-        end = end_after(time + problem.estimate[j] * cost_at(problem, j, slowdown), time)
-        past = seen
-        while past < rows and profile.time[past] < end:
-            past += 1
-        if past == seen:
-            return False
-        for g in range(low.size):
-            low[g] = _least(profile.free[g], seen, past, low[g])
-        seen = past
-
-
-@inlined
-def speeds_differ(problem: Problem) -> bool:
-    """Return whether some groups are slower than others: else the nodes free in all tell nearly as much."""
-    fast, slowdown = problem.groups.fast, problem.groups.slowdown
-    return slowdown[fast[0]] < slowdown[fast[fast.size - 1]]
-
-
-@inlined
-def _length(problem: Problem, j: int, group: int) -> float:
-    # How long the job is for the table of what was sought in vain, measured on the nodes of a group.
-    slowdown = problem.groups.slowdown[problem.groups.fast[group]]
-    return problem.estimate[j] * cost_at(problem, j, slowdown) / slowdown
-
-
-@inlined
-def _may_use_all(problem: Problem, plan: Plan, j: int) -> bool:
-    bound = False
-    for g in range(problem.groups.nodes.size):
-        bound = bound or plan.caps[plan.cap_row[j], g] < problem.groups.nodes[g]
-    return not bound
-
-
-@inlined
-def _sought_from(problem: Problem, state: State, j: int) -> int:
-    # The breakpoint before which no window has enough nodes, by what was sought in vain since the profile was filled.
-    profile = state.profile
-    if state.counter[Counter.SOUGHT] == WORTH_KNOWING:
-        vain.forget(profile.vain)
-    slowest_group = problem.groups.fast.size - 1
-    length = _length(problem, j, slowest_group) * (1.0 - ROUNDING)
-    time = vain.sought_until(profile.vain, problem.tasks[j], length)
-    return _first_at(profile, time, NOW, state.counter[Counter.BREAKPOINTS])
-
-
-@inlined
 def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     """Return the breakpoint from which the job can run, its nodes in `state.scratch.chosen`, or -1."""
     # A breakpoint with too few free nodes rules out every window that holds it; on one group nothing else does, but a
@@ -287,28 +219,18 @@ def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     duration = state.shortest[j]
     several = profile.free.shape[0] > 0
     state.scratch.chosen[0] = tasks
-    begin = NOW
-    learns = state.counter[Counter.SOUGHT] >= WORTH_KNOWING
-    if learns:
-        begin = _sought_from(problem, state, j)
-        learns = _may_use_all(problem, plan, j)
-    state.counter[Counter.SOUGHT] += 1
-    begin = _first_with(profile.total, begin, rows, tasks)
+    begin = _first_with(profile.total, NOW, rows, tasks)
     while begin < rows:
         # A window holds its begin, even where its end is too near for the clock [0].
         lacking = first_without(profile, begin + 1, rows, tasks, profile.time[begin] + duration)
-        if lacking == rows and not (learns and several and too_full_from(problem, state, j, begin)):
-            if learns:
-                vain.remember(profile.vain, tasks, _length(problem, j, FASTEST), profile.time[begin])
-                learns = False
-            if (
-                _fits_from(problem, plan, state, j, begin)
-                if several
-                else pools.suffice_until(
-                    problem.extras, state.extras, profile.time, rows, j, begin, profile.time[begin] + duration
-                )
-            ):
-                return begin
+        if lacking == rows and (
+            _fits_from(problem, plan, state, j, begin)
+            if several
+            else pools.suffice_until(
+                problem.extras, state.extras, profile.time, rows, j, begin, profile.time[begin] + duration
+            )
+        ):
+            return begin
         begin = _first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
     return -1
 
@@ -319,10 +241,7 @@ def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
     profile = state.profile
     end = profile.time[NOW] + state.shortest[j] * (1.0 - ROUNDING)
     rows = state.counter[Counter.BREAKPOINTS]
-    if first_without(profile, first, rows, problem.tasks[j], end) < rows:
-        return False
-    changed = first < rows and profile.time[first] < end
-    return not (changed and speeds_differ(problem) and too_full_from(problem, state, j, NOW))
+    return first_without(profile, first, rows, problem.tasks[j], end) == rows
 
 
 @inlined

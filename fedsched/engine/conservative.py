@@ -22,8 +22,6 @@ from fedsched.engine.availability import (
     first_without,
     forget_the_past,
     reserve_window,
-    speeds_differ,
-    too_full_from,
 )
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.dispatch import start_job
@@ -47,14 +45,12 @@ def _next_starter(problem: Problem, state: State, position: int) -> int:
     less = first_without(profile, NOW + 1, rows, free_now, np.inf)
     window = np.inf
     free_after = free_now
-    looks_closer = speeds_differ(problem)
     if less < rows:
         window = (profile.time[less] - now) + ROUNDING * (abs(profile.time[less]) + abs(now))
         free_after = profile.total[less]
     position = next_candidate(state.queue, position, free_now, window, free_after)
     while position >= 0:
-        j = state.queue.order[position]
-        if could_start(problem, state, j, less) and not (looks_closer and too_full_from(problem, state, j, NOW)):
+        if could_start(problem, state, state.queue.order[position], less):
             return position
         position = next_candidate(state.queue, position + 1, free_now, window, free_after)
     return -1

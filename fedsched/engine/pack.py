@@ -31,7 +31,6 @@ from fedsched.engine.arrays import (
 from fedsched.engine.classes import LONG_QUEUE, room_for
 from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
 from fedsched.engine.rules import Needs
-from fedsched.engine.vain import ROOM
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.metrics import Measured
@@ -296,7 +295,6 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
             reserved=np.zeros(jobs if planning else 0),
             low=np.zeros(groups, dtype=np.int64),
             peak=np.zeros(clusters),
-            vain=np.empty(ROOM if planning else 0),
         ),
         packing=Packing(
             candidate=np.zeros((len(CandidateRow), candidates), dtype=np.int64),

@@ -309,15 +309,9 @@ def _place_on_groups(
 
 
 @inlined
-def cost_at(problem: Problem, j: int, slowdown: float) -> float:
-    """Return the time cost with this processing slowdown while no uplink is saturated (eq. 1.7)."""
-    return problem.sigma[j] * slowdown + (1.0 - problem.sigma[j])
-
-
-@inlined
 def uncontended_cost(problem: Problem, j: int, chosen: Ints) -> float:
     """Return the time cost on these nodes while no uplink is saturated (eqs. 1.1, 1.7)."""
-    return cost_at(problem, j, slowest(problem.groups, chosen))
+    return problem.sigma[j] * slowest(problem.groups, chosen) + (1.0 - problem.sigma[j])
 
 
 @inlined
