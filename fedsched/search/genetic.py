@@ -9,9 +9,11 @@ import numpy as np
 from fedsched.search.adapters import deap_toolbox
 from fedsched.search.population import first_population
 from fedsched.search.resting import saved_plans
+from fedsched.search.slowdown import costs_by_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from deap import base
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from fedsched.io.trees import Plain, Saved
     from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
+
+    Redraw: TypeAlias = Callable[[Ints, np.random.Generator], None]  # changes rows in place
 
 POPULATION = 100
 ELITE = 2
@@ -30,9 +34,7 @@ REDRAWN = 0.3  # share of the jobs whose caps a redraw sets
 class Genetic:
     """A generational genetic algorithm: tournament of two, order crossover, mutation, two elites."""
 
-    def __init__(
-        self, run: Run, *, redraw: Callable[[PackedProblem, Ints, np.random.Generator], None] | None = None
-    ) -> None:
+    def __init__(self, run: Run, *, redraw: Redraw | None = None) -> None:
         from deap import tools
 
         self._redraw = redraw
@@ -81,7 +83,7 @@ class Genetic:
         rows = first_population(run, POPULATION)
         if self._redraw is not None:
             half = rows[::2].copy()
-            self._redraw(run.problem, half, run.generator(1))
+            self._redraw(half, run.generator(1))
             rows[::2] = half
         return rows
 
@@ -98,24 +100,26 @@ class Genetic:
         if self._redraw is not None:
             some = np.flatnonzero(rng.random(count) < 0.2)
             redrawn = children[some]
-            self._redraw(run.problem, redrawn, rng)
+            self._redraw(redrawn, rng)
             children[some] = redrawn
         values = toolbox.map(toolbox.evaluate, children)
         self._rows = np.concatenate([self._rows[elite], children])
         self._values = np.concatenate([self._values[elite], values])
 
 
-def favour_fast_groups(problem: PackedProblem, rows: Ints, rng: np.random.Generator) -> None:
-    """Redraw the caps of some jobs in place: a group stays open with probability ∝ 1/its predicted time cost."""
-    packed = problem.problem
-    sigma = packed.sigma[: problem.layout.jobs, None]  # of the jobs to plan: running ones may follow
-    cost = sigma * packed.groups.slowdown + (1.0 - sigma)
+def favour_fast_groups(problem: PackedProblem) -> Redraw:
+    """Return what redraws the caps of some jobs: a group stays open with probability ∝ 1/its predicted time cost."""
+    cost = costs_by_group(problem.problem, problem.space.limits)
     chance = cost.min(axis=1, keepdims=True) / cost
-    caps = problem.layout.caps(rows)
-    redrawn = rng.random((len(rows), problem.layout.jobs, 1)) < REDRAWN
-    stays_open = rng.random(caps.shape) < chance[None]
-    caps[:] = np.where(redrawn, np.where(stays_open, problem.space.limits, 0), caps)
-    problem.repaired(rows)
+
+    def redraw(rows: Ints, rng: np.random.Generator) -> None:
+        caps = problem.layout.caps(rows)
+        redrawn = rng.random((len(rows), problem.layout.jobs, 1)) < REDRAWN
+        stays_open = rng.random(caps.shape) < chance[None]
+        caps[:] = np.where(redrawn, np.where(stays_open, problem.space.limits, 0), caps)
+        problem.repaired(rows)
+
+    return redraw
 
 
 def ga(run: Run) -> Genetic:
@@ -130,7 +134,7 @@ def ga_mf(run: Run) -> Genetic:
 
 def ga_slowdown(run: Run) -> Genetic:
     """Return the genetic algorithm whose blacklists favour fast groups."""
-    return Genetic(run, redraw=favour_fast_groups)
+    return Genetic(run, redraw=favour_fast_groups(run.problem))
 
 
 def ga_ea(run: Run) -> Genetic:

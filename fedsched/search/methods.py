@@ -67,7 +67,7 @@ METHODS: Mapping[str, MethodInfo] = MappingProxyType(
             MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), "genetic:ga"),
             MethodInfo("ga-mf", "genetic algorithm on makespan and flow (J. Simulation 2015)",
                        ("makespan", "flow"), "genetic:ga_mf"),
-            MethodInfo("ga-slowdown", "genetic algorithm that favours fast groups (ICTCC 2014)",
+            MethodInfo("ga-slowdown", "genetic algorithm that favours groups of little predicted slowdown (ICTCC 2014)",
                        ("makespan",), "genetic:ga_slowdown"),
             MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), "genetic:ga_ea"),
             MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), "swarm:ParticleSwarm"),
