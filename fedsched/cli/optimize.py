@@ -40,6 +40,7 @@ def command(
     machine: groups.Machine = groups.MACHINE,
     objective: options.Objectives = (),
     method: str = "auto",
+    encoding: str | None = None,
     seconds: options.Seconds = None,
     evaluations: options.Evaluations = None,
     target: float | None = None,
@@ -65,6 +66,8 @@ def command(
     ----------
     method
         memetic (auto), ga, ga-mf, ga-slowdown, ga-ea, pso-ea, moga, mpso-fga, sa, hc or random.
+    encoding
+        For ga and ga-mf, what plans say of a job's nodes: blacklist when not given, or assignment.
     target
         Stop when the first objective is as good.
     threads
@@ -98,7 +101,7 @@ def command(
     check_apart((trace, scenario, machine.federation, *initial), files)
     asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, seed=seed, usual=CLAIRVOYANT)
     check_apart((*groups.files_read(scenario, asked), *initial), files)
-    check_choice(choose, objective or method_named(method).objectives)
+    check_choice(choose, objective or method_named(method).encoded(encoding).objectives)
     for path in initial:
         check_input(path)
     if checkpoint is not None and checkpoint.exists():
@@ -113,6 +116,7 @@ def command(
             cluster,
             objectives=objective or None,
             method=method,
+            encoding=encoding,
             seconds=seconds,
             evaluations=evaluations,
             target=target,
@@ -150,6 +154,7 @@ def as_json(result: Result, workload: Workload, files: list[str]) -> dict[str, o
         "reading": result.reading,
         **reading_of(workload, result.federation),
         "method": result.method,
+        "encoding": result.settings.encoding or None,
         "seed": result.seed,
         "objectives": list(result.objectives),
         "front": result.front.values.tolist(),

@@ -150,7 +150,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         counts=counts,
         t0=t0,
         reading=search.settings.reading,
-        policy=f"{search.info.name} in packages of {package}",
+        policy=f"{search.info.title} in packages of {package}",
         notes=() if not np.isnan(start).any() else (f"interrupted in package {len(done)} of {len(packages)}",),
     )
     (objective,) = search.objectives.names

@@ -43,6 +43,7 @@ def optimize(
     objectives: str | Cost | Sequence[str | Cost] | None = None,
     weights: Sequence[float] | None = None,
     method: str = "auto",
+    encoding: str | None = None,
     seconds: float | None = None,
     evaluations: int | None = None,
     target: float | None = None,
@@ -79,6 +80,9 @@ def optimize(
         For methods that need one value: the weight of each objective, relative to FCFS's value.
     method
         A name of `fedsched.search.METHODS`; "auto" is "memetic", or "moga" or "ga" where an objective is a function.
+    encoding
+        For "ga" and "ga-mf", what plans say of a job: "blacklist", the usual one, which nodes it may not have;
+        "assignment", on which group's nodes each of its tasks runs.
     seconds, evaluations
         The budget; by default 30,000,000/jobs evaluations. Same seed and evaluations, same result, on any number of
         threads; a budget in seconds cannot promise that. Seconds count from the call on, compiling and loading apart:
@@ -134,7 +138,7 @@ def optimize(
     aims = None if objectives is None else Objectives.of(objectives, weights)
     if method == "auto" and aims is not None and aims.functions:
         method = "moga" if len(aims.names) > 1 else "ga"
-    info = method_named(method)
+    info = method_named(method).encoded(encoding)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
     if seconds is not None:
         MaxSeconds(seconds)  # says what is wrong with it; each search gets one with its own share
@@ -173,6 +177,7 @@ def optimize(
         package=package or 0,
         initial=len(initial),
         own_rules=stop != (),
+        encoding=info.encoding,
     )
     search = Search(
         info=info,
@@ -194,7 +199,7 @@ def optimize(
         with clock.warming_up():
             tiny_problem(search)
         problem = problem_of(search, workload, cluster, running=running)
-        how = info.name if search.alone else f"{info.name} × {islands}"
+        how = info.title if search.alone else f"{info.title} × {islands}"
         saved = Checkpoint(checkpoint, problem, f"{how}, package={package}", seed, islands=islands)
         with clock.warming_up():
             warm_up(search)

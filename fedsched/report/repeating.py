@@ -134,6 +134,7 @@ def _options(result: Result) -> dict[str, object]:
         given["target"] = settings.target
     given["seed"] = result.seed
     optional = {
+        "encoding": (settings.encoding, ""),
         "seeds": (settings.seeds, "structured"),
         "islands": (result.islands, 1),
         "package": (settings.package, 0),

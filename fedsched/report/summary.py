@@ -44,7 +44,7 @@ def lede(material: Material) -> str:
     parts = f", in {counted(result.packages, 'package')}" if result.packages else ""
     seen = counted(result.evaluations, "plan")
     return (
-        f"The {result.method} search looked at {seen} in {duration(result.seconds)}{parts} "
+        f"The {result.searched_by} search looked at {seen} in {duration(result.seconds)}{parts} "
         f"(where it stopped: {result.stop_reason}) and kept {found}. Its reading: {result.reading}."
     )
 
@@ -172,7 +172,7 @@ def facts(material: Material) -> str:
     if result is not None:
         islands = f", {result.islands} islands" if result.islands > 1 else ""
         rows += [
-            ("method", f"{result.method}{islands}, seed {result.seed}"),
+            ("method", f"{result.searched_by}{islands}, seed {result.seed}"),
             ("objectives", ", ".join(title(name) for name in result.objectives)),
             ("reading", result.reading),
         ]

@@ -53,7 +53,7 @@ def title(result: Result) -> str:
     jobs, evaluations = len(result.workload), counted(result.evaluations, "evaluation")
     packages = f" in {counted(result.packages, 'package')}" if result.packages else ""
     return one_line(
-        f"{result.method}, seed {result.seed}: {counted(jobs, 'job')} of {result.workload.name}{packages} on "
+        f"{result.searched_by}, seed {result.seed}: {counted(jobs, 'job')} of {result.workload.name}{packages} on "
         f"{result.federation}; {evaluations} in {result.seconds:.1f} s ({result.stop_reason})"
     )
 

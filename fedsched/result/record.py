@@ -69,6 +69,7 @@ class Settings(Read):
     package: int = 0
     initial: int = 0  # plans that were given to begin with
     own_rules: bool = False  # stopping rules of the user's
+    encoding: str = ""  # of the method's plans, where it is not the usual one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,6 +239,11 @@ class Result:
                 (sign,) = signs_of((name,))
                 return float(sign * (1.0 - self.value(name) / theirs)) if theirs else 0.0
         raise unknown_name("baseline", policy, [baseline.policy for baseline in self.baselines])
+
+    @property
+    def searched_by(self) -> str:
+        """Return the method's name, with the encoding of its plans where that is not the usual one."""
+        return f"{self.method} ({self.settings.encoding})" if self.settings.encoding else self.method
 
     @property
     def mark(self) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedsched.search.adapters import deap_toolbox
+from fedsched.search.assignment import first_assignments, reassigned
 from fedsched.search.population import first_population
 from fedsched.search.resting import saved_plans
 from fedsched.search.slowdown import costs_by_group
+from fedsched.search.variation import mutated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,12 +33,26 @@ RECORDED = ("best", "mean")  # of each generation, in the logbook
 REDRAWN = 0.3  # share of the jobs whose caps a redraw sets
 
 
+class Encoding(NamedTuple):
+    """What a genome says of a job's nodes: plans to begin with that say it so, and what moves keep to it."""
+
+    first: Callable[[Run, int], Ints]
+    mutated: Callable[..., Ints]  # as `variation.mutated`
+
+
+ENCODINGS = {
+    "blacklist": Encoding(first_population, mutated),
+    "assignment": Encoding(first_assignments, reassigned),
+}
+
+
 class Genetic:
     """A generational genetic algorithm: tournament of two, order crossover, mutation, two elites."""
 
-    def __init__(self, run: Run, *, redraw: Redraw | None = None) -> None:
+    def __init__(self, run: Run, *, encoding: str = "blacklist", redraw: Redraw | None = None) -> None:
         from deap import tools
 
+        self._encoding = ENCODINGS[encoding]
         self._redraw = redraw
         self._generation = 0
         self._rows = np.zeros((0, run.problem.layout.length), dtype=np.int64)
@@ -45,7 +61,7 @@ class Genetic:
 
     def step(self, run: Run) -> bool:
         """Make the first population, or the next generation."""
-        toolbox = deap_toolbox(run.problem, seed=run.seed, generation=self._generation, evaluate=self._evaluate(run))
+        toolbox = self._toolbox(run)
         if self._generation == 0:
             rows = self._first_rows(run)
             values = toolbox.map(toolbox.evaluate, rows)
@@ -76,11 +92,19 @@ class Genetic:
         for generation, values in enumerate(zip(*columns, strict=True)):
             self.logbook.record(generation=generation, **dict(zip(RECORDED, values, strict=True)))
 
+    def _toolbox(self, run: Run) -> base.Toolbox:
+        problem, seed, generation = run.problem, run.seed, self._generation
+        toolbox = deap_toolbox(problem, seed=seed, generation=generation, evaluate=self._evaluate(run))
+        stream = 2 * generation + 1  # crossover has the even ones
+        mutated = self._encoding.mutated
+        toolbox.register("mutate", lambda rows, moves: mutated(problem, rows, moves, seed=seed, generation=stream))
+        return toolbox
+
     def _evaluate(self, run: Run) -> Callable[[Ints], Floats]:
         return lambda rows: run.scalar(run.evaluate(rows))
 
     def _first_rows(self, run: Run) -> Ints:
-        rows = first_population(run, POPULATION)
+        rows = self._encoding.first(run, POPULATION)
         if self._redraw is not None:
             half = rows[::2].copy()
             self._redraw(half, run.generator(1))
@@ -122,14 +146,14 @@ def favour_fast_groups(problem: PackedProblem) -> Redraw:
     return redraw
 
 
-def ga(run: Run) -> Genetic:
+def ga(run: Run, encoding: str = "blacklist") -> Genetic:
     """Return the genetic algorithm of CMMSE 2013."""
-    return Genetic(run)
+    return Genetic(run, encoding=encoding)
 
 
-def ga_mf(run: Run) -> Genetic:
+def ga_mf(run: Run, encoding: str = "blacklist") -> Genetic:
     """Return the genetic algorithm on makespan and flow: the run's objectives make the difference."""
-    return Genetic(run)
+    return Genetic(run, encoding=encoding)
 
 
 def ga_slowdown(run: Run) -> Genetic:

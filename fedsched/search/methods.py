@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
@@ -50,23 +50,46 @@ class MethodInfo:
     name: str
     about: str
     objectives: tuple[str, ...]  # what it is after when the user names none
-    maker: str  # "module:callable": called with the run, returns the Method
+    maker: str  # "module:callable": called with the run, and the encoding if it has a choice; returns the Method
+    encodings: tuple[str, ...] = ()  # what its plans may be written in, the usual one first; none: it has one way
+    encoding: str = ""  # the one chosen, where that is not the usual one
 
     def make(self, run: Run) -> Method:
         """Return the method, ready for its first step."""
         module, _, name = self.maker.partition(":")
-        return cast("Method", getattr(import_module(f"fedsched.search.{module}"), name)(run))
+        maker = getattr(import_module(f"fedsched.search.{module}"), name)
+        return cast("Method", maker(run, self.encoding) if self.encoding else maker(run))
+
+    @property
+    def title(self) -> str:
+        """Return the name, with the encoding where it is not the usual one."""
+        return f"{self.name} ({self.encoding})" if self.encoding else self.name
+
+    def encoded(self, encoding: str | None) -> MethodInfo:
+        """Return the method with its plans written in this encoding; None: in the usual one."""
+        if encoding is None:
+            return self
+        if not self.encodings:
+            able = ", ".join(info.name for info in METHODS.values() if info.encodings)
+            raise ValueError(
+                f"encoding={encoding!r}: method {self.name!r} has no choice of encodings; leave it out, or take one of "
+                f"{able}."
+            )
+        if encoding not in self.encodings:
+            raise unknown_name("encoding", encoding, self.encodings)
+        return replace(self, encoding="" if encoding == self.encodings[0] else encoding)
 
 
+ENCODINGS = ("blacklist", "assignment")
 METHODS: Mapping[str, MethodInfo] = MappingProxyType(
     {
         info.name: info
         for info in (
             MethodInfo("memetic", "late-acceptance walks, crossed, over structured seeds; compiled whole",
                        ("makespan", "energy"), "memetic:Memetic"),
-            MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), "genetic:ga"),
+            MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), "genetic:ga", ENCODINGS),
             MethodInfo("ga-mf", "genetic algorithm on makespan and flow (J. Simulation 2015)",
-                       ("makespan", "flow"), "genetic:ga_mf"),
+                       ("makespan", "flow"), "genetic:ga_mf", ENCODINGS),
             MethodInfo("ga-slowdown", "genetic algorithm that favours groups of little predicted slowdown (ICTCC 2014)",
                        ("makespan",), "genetic:ga_slowdown"),
             MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), "genetic:ga_ea"),

@@ -71,8 +71,12 @@ class Population:
 
 def first_population(run: Run, size: int) -> Ints:
     """Return the seeds and random plans beside them: so many at least, some of them random at any rate."""
-    count = max(size - len(run.seeds), int(RANDOM * size))
-    return np.concatenate([run.seeds, run.random_rows(count)])
+    return np.concatenate([run.seeds, run.random_rows(random_beside(run, size))])
+
+
+def random_beside(run: Run, size: int) -> int:
+    """Return how many plans of a first population of that size are random."""
+    return max(size - len(run.seeds), int(RANDOM * size))
 
 
 def by_rank_and_crowding(values: Floats, count: int) -> Ints:

@@ -11,14 +11,18 @@ import fedsched as fs
 from fedsched.io.trees import Saved, pack, unpack
 from fedsched.optimize.baselines import baseline_schedules, values_of
 from fedsched.search.driver import drive
-from fedsched.search.methods import METHODS, method_named
+from fedsched.search.methods import METHODS as REGISTRY
+from fedsched.search.methods import method_named
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.search.run import Run
 from fedsched.search.seeds import structured_seeds
 from fedsched.search.stopping import MaxEvaluations
 
+METHODS = {info.title: info for known in REGISTRY.values() for info in (known, *map(known.encoded, known.encodings))}
 NAMES = sorted(METHODS)
+# By chance jobs are bound to no nodes: with 120 of them that is better than what is found for plans that bind them all.
+FREE = [name for name in NAMES if name != "random" and not METHODS[name].encoding]
 BUDGET = 1500
 
 
@@ -94,7 +98,7 @@ def unseeded(name: str, seed: int) -> float:
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "random"])
+@pytest.mark.parametrize("name", FREE)
 def test_better_than_chance(name: str) -> None:
     """Tests that without any seeds a method beats random plans at equal evaluations on seven of eight instances.
 
