@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # The tests of what kernels compute: what is worth running with every index checked, and without the compiler.
-KERNELS = tests/engine tests/search tests/gang tests/market \
+KERNELS = tests/engine tests/search tests/gang tests/market tests/gym \
   tests/test_metrics.py tests/test_simulate.py tests/test_properties.py tests/test_examples.py
 # What these test is processes, files, clocks and results: other tests ask as much of the kernels, in less time.
 BESIDE = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py \

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 Counts = list[int]  # nodes per group
 Order = str | Sequence[int]  # the name of a queue order, or the job indexes in the order wanted
+Decide = Callable[[float, list[int], list[bool]], int]  # now, who waits first, whether each fits -> a place, or none
 
 DISPATCH = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 LOOKAHEAD = 50
@@ -414,6 +415,8 @@ class Simulation:
         t0: float,
         running: Sequence[Running],
         watch: Callable[[Simulation], None] | None,
+        decide: Decide | None,
+        places: int,
     ) -> None:
         self.jobs, self.machine = jobs, machine
         self.order, self.backfill_order = order, backfill_order
@@ -429,6 +432,7 @@ class Simulation:
         self.done: list[Running] = []
         self.saturated = [0.0 for _ in machine.uplinks]
         self.watch = watch
+        self.decide, self.places = decide, places
 
     def run(self) -> Result:
         while self.arrivals or self.running:
@@ -590,7 +594,9 @@ class Simulation:
 
     def dispatch_pass(self) -> None:
         queue = self.sorted_by(self.order, self.queue)
-        if self.dispatch == "strict":
+        if self.decide is not None:
+            self.decided(self.decide)
+        elif self.dispatch == "strict":
             self.start_heads(queue)
         elif self.dispatch == "greedy":
             for j in queue:
@@ -635,6 +641,22 @@ class Simulation:
                 return queue[position:]
             self.start(j, counts)
         return []
+
+    def decided(self, decide: Decide) -> None:
+        """Let somebody choose, one job after the other, while one of those who are looked at fits (reading 32)."""
+        while True:
+            waiting = self.sorted_by(self.order, self.queue)[: self.places]
+            fits = [self.place_at(j, self.now) is not None for j in waiting]
+            if not any(fits):
+                return
+            chosen = decide(self.now, waiting, fits)
+            if not 0 <= chosen < len(waiting) or not fits[chosen]:
+                if self.running or self.arrivals:
+                    return
+                chosen = 0  # no later instant would come (reading 33)
+            counts = self.place_at(waiting[chosen], self.now)
+            assert counts is not None
+            self.start(waiting[chosen], counts)
 
     def start_per_cluster(self, queue: list[int]) -> None:
         """Start each job unless one that waits before it may use one of its clusters (reading 29)."""
@@ -791,10 +813,13 @@ def simulate(
     t0: float | None = None,
     running: Sequence[Running] = (),
     watch: Callable[[Simulation], None] | None = None,
+    decide: Decide | None = None,
+    places: int = 0,
 ) -> Result:
     """Return the schedule of the jobs on the machine.
 
-    `running` are jobs that run at t0, in start order; `watch` is called after every instant (or single event).
+    `running` are jobs that run at t0, in start order; `watch` is called after every instant (or single event). With
+    `decide` it chooses in place of the dispatch rule among the first `places` waiting jobs (reading 32).
     """
     if same_time not in ("batch", "sequential") or saturation not in ("dynamic", "static"):
         raise ValueError(f"same_time={same_time!r}, saturation={saturation!r}.")
@@ -815,6 +840,8 @@ def simulate(
         min(job.submit for job in jobs) if t0 is None else t0,
         running,
         watch,
+        decide,
+        places,
     ).run()
 
 

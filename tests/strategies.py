@@ -57,7 +57,13 @@ class Scenario:
         return replace(self, jobs=jobs, machine=replace(self.machine, pools=()))
 
     def simulate(
-        self, *, t0: float | None = None, watch: Callable[[naive.Simulation], None] | None = None, **changes: Any
+        self,
+        *,
+        t0: float | None = None,
+        watch: Callable[[naive.Simulation], None] | None = None,
+        decide: naive.Decide | None = None,
+        places: int = 0,
+        **changes: Any,
     ) -> naive.Result:
         """Return the naive schedule, with some settings changed."""
         chosen = replace(self.settings, **changes)
@@ -73,6 +79,8 @@ class Scenario:
             kill_at_estimate=chosen.kill_at_estimate,
             t0=t0,
             watch=watch,
+            decide=decide,
+            places=places,
         )
 
 

@@ -1,0 +1,90 @@
+"""Decisions: in place of a dispatch pass somebody outside chooses, one job after the other [32, 33].
+
+These are steps, which whoever drives the runs puts together: `next_pass` goes to the next instant, `look` says whether
+a decision is to be asked there, `decide` carries out the answer, `end_pass` goes without one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import constant, inlined
+from fedsched.engine import queue as queues
+from fedsched.engine.arrays import Counter
+from fedsched.engine.codes import QueueKey, SameTime, Status
+from fedsched.engine.dispatch import fits_now, start_apart
+from fedsched.engine.events import next_time, take_events
+from fedsched.engine.queue import ANY, FIRST, next_small
+from fedsched.engine.running import release_pending, update_rates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays import Ints, Plan, Problem, State
+
+NOBODY = constant(-1)  # in a place where no job waits; as an answer: none
+
+
+@inlined
+def next_pass(problem: Problem, plan: Plan, state: State) -> int:
+    """Go to the next instant (event, in the sequential reading), whose pass is due then; return a Status."""
+    counter = state.counter
+    if counter[Counter.FINISHED] == problem.submit.size:
+        return Status.DONE
+    time = next_time(problem, state)
+    if time == np.inf:
+        return Status.STUCK
+    take_events(problem, plan, state, time)
+    if problem.same_time == SameTime.SEQUENTIAL:
+        release_pending(problem.extras, state)
+    if plan.order_key != QueueKey.FIXED and counter[Counter.QUEUED] > 0:
+        queues.reorder(problem, state, state.queue, plan.order_key, time)
+    counter[Counter.PASS_DUE] = 1
+    return Status.ASKED
+
+
+@inlined
+def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8]) -> bool:
+    """Note the first waiting jobs in queue order, and which of them could start now; return whether any could."""
+    queue, free = state.queue, state.counter[Counter.FREE]
+    any_fits = False
+    position = next_small(queue, FIRST, ANY)
+    for i in range(waiting.size):
+        waiting[i] = NOBODY
+        fits[i] = 0
+        if position >= 0:
+            j = queue.order[position]
+            waiting[i] = j
+            if problem.tasks[j] <= free and fits_now(problem, plan, state, j):
+                fits[i] = 1
+                any_fits = True
+            position = next_small(queue, position + 1, ANY)
+    return any_fits
+
+
+@inlined
+def end_pass(problem: Problem, state: State) -> None:
+    """Let the time go on."""
+    state.counter[Counter.PASS_DUE] = 0
+    update_rates(problem, state)
+
+
+@inlined
+def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8], answer: int) -> None:
+    """Start the job in the place that was chosen if it fits, else end the pass; where no time is left, start the first.
+
+    `waiting` and `fits` are what `look` has noted; nothing has changed since.
+    """
+    counter = state.counter
+    j = NOBODY
+    if 0 <= answer < waiting.size and fits[answer] == 1:
+        j = waiting[answer]
+    elif counter[Counter.RUNNING] == 0 and counter[Counter.ARRIVED] == problem.arrival.size:
+        j = waiting[0]  # which fits, for all is free
+    if j < 0:
+        end_pass(problem, state)
+    else:
+        fits_now(problem, plan, state, j)  # it does, and its nodes are chosen
+        start_apart(problem, plan, state, j)

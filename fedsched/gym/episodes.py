@@ -1,0 +1,219 @@
+"""Episodes: runs over stretches of a log, side by side, that somebody outside decides job by job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays import Counter
+from fedsched.engine.codes import QueueKey
+from fedsched.engine.meters import integrals
+from fedsched.engine.orders import queue_order
+from fedsched.engine.pack import checked_caps, measured_of, new_state
+from fedsched.engine.rules import Needs
+from fedsched.engine.simulation import running_without_end, set_running, without_end
+from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature
+from fedsched.gym.kernel import Answer, go_on
+from fedsched.gym.runs import Runs, Seen, Told, side_by_side, view_of
+from fedsched.model.integrals import Integrals
+from fedsched.model.metrics import Column
+from fedsched.model.reading import USUAL, Reading
+from fedsched.model.schedule import Schedule
+from fedsched.policies import Rules
+from fedsched.policies.named import ORDERS
+from fedsched.search.objectives import Objectives
+from fedsched.simulate import prepare
+from fedsched.values import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays import Ints, Plan, Problem, RunningJobs, State
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+
+
+class Episodes:
+    """Runs of one log that stop at every decision (docs/readings.md 32); the parameters are those of the environments.
+
+    It knows nothing of gymnasium: `begin` lets runs begin, `answers` is filled with the place that each chooses, and
+    `go_on` brings all of them to their next decision.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        federation: Federation,
+        *,
+        runs: int,
+        jobs: int | None = None,
+        objective: str | Sequence[str] = "bounded_slowdown",
+        weights: Sequence[float] | None = None,
+        order: str = "fcfs",
+        placement: str = "fastest",
+        reading: Reading = USUAL,
+        caps: NDArray[np.int64] | None = None,
+        t0: float | None = None,
+        running: RunningJobs | None = None,
+        waiting_places: int = 128,
+        running_places: int = 64,
+    ) -> None:
+        noun = "environment"
+        runs = whole(noun, "num_envs", runs, least=1)
+        places = whole(noun, "waiting_places", waiting_places, least=1)
+        others = whole(noun, "running_places", running_places, least=0)
+        self.jobs = len(workload) if jobs is None else whole(noun, "jobs", jobs, least=1, most=len(workload))
+        self._whole = jobs is None
+        if not self._whole and (t0 is not None or running is not None):
+            field = "t0" if running is None else "running"
+            raise ValueError(f"{noun}: {field} is that of the whole workload; leave out {field}=…, or jobs={jobs}.")
+        if not isinstance(order, str) or order not in ORDERS:
+            raise unknown_name("queue order", order, ORDERS)
+        objectives = _objectives(objective, weights)
+        # Room for planned ends: they are seen.
+        rules = Rules(order=order, dispatch="easy", placement=placement)
+        self._rows = np.lexsort((workload.id, workload.submit))
+        log = workload.take(self._rows)
+        if running is not None:
+            if len(running.rows) == len(workload):
+                raise ValueError(f"{noun}: all {len(workload)} jobs run already; there is nothing to decide.")
+            running = running.renumbered(self._rows)
+        caps = None if caps is None else checked_caps(caps, len(workload), len(federation.groups))[self._rows]
+        run = prepare(log, federation, rules, reading=reading, caps=caps, t0=t0, running=running)
+        self.workload, self.federation, self.reading = workload, federation, run.reading
+        self.order, self.placement = order, placement
+        self._running = running
+        self.runs = self._new_runs(run.problem, run.plan, objectives, runs, places, others)
+        self.answers: Ints = self.runs.answer
+        self.seen: Seen = self.runs.seen
+        self.told: Told = self.runs.told
+
+    def _new_runs(self, log: Problem, plan: Plan, objectives: Objectives, runs: int, places: int, others: int) -> Runs:
+        groups, jobs = log.groups.nodes.size, self.jobs
+        pools = 0 if log.extras is None else log.extras.pools.amount.size
+        stretch = self._stretch(log, 0)
+        state = new_state(stretch, needs=Needs.ENDS, separate_backfill=False)
+        return Runs(
+            log=log,
+            plan=plan,
+            measured=measured_of(log),
+            states=side_by_side(state, runs),
+            order=np.tile(np.arange(jobs), (runs, 1)),
+            first=np.zeros(runs, dtype=np.int64),
+            t0=np.full(runs, log.t0),
+            answer=np.full(runs, Answer.REST, dtype=np.int64),
+            waiting=np.full((runs, places), -1, dtype=np.int64),
+            ended=np.zeros((runs, len(Column))),
+            row=np.zeros(len(Column)),
+            no_users=np.zeros((0, 2)),
+            columns=objectives.columns,
+            weights=objectives.signs * np.array(objectives.weights),
+            seen=Seen(
+                waiting=np.zeros((runs, places, len(WaitingFeature)), dtype=np.float32),
+                running=np.zeros((runs, others, len(RunningFeature)), dtype=np.float32),
+                free=np.zeros((runs, groups + pools), dtype=np.float32),
+                progress=np.zeros((runs, len(ProgressFeature)), dtype=np.float32),
+                action_mask=np.zeros((runs, places + 1), dtype=np.int8),
+            ),
+            told=Told(reward=np.zeros(runs), cost=np.zeros(runs), over=np.ones(runs, dtype=np.int64)),
+        )
+
+    @property
+    def starts(self) -> int:
+        """Return how many stretches of the log there are to run over."""
+        return len(self.workload) - self.jobs + 1
+
+    def _stretch(self, log: Problem, first: int) -> Problem:
+        # What a queue order, a state and the integrals look at; kernels take theirs from `problem_of`.
+        if self._whole:
+            return log
+        rows = slice(first, first + self.jobs)
+        columns = ("submit", "tasks", "runtime", "estimate", "sigma", "bandwidth", "origin", "user")
+        return log._replace(
+            **{name: getattr(log, name)[rows] for name in columns},
+            arrival=log.arrival[: self.jobs],
+            arrival_rank=log.arrival_rank[: self.jobs],
+            t0=float(log.submit[first]),
+        )
+
+    def begin(self, b: int, first: int) -> None:
+        """Let a run begin at this row of the log, in order of arrival, with the next `go_on`."""
+        runs = self.runs
+        runs.answer[b] = Answer.BEGIN
+        runs.first[b] = first
+        if not self._whole:
+            runs.t0[b] = runs.log.submit[first]
+        if runs.plan.order_key == QueueKey.FIXED and self.order != "fcfs":
+            runs.order[b] = queue_order(self._stretch(runs.log, first), self.order)[0]
+        if self._running is not None:
+            set_running(self.state(b), self._running.rows, self._running)
+
+    def rest(self) -> None:
+        """Let every run rest that is not told otherwise before the next `go_on`."""
+        self.runs.answer[:] = Answer.REST
+
+    def go_on(self) -> None:
+        """Bring every run to its next decision, or to its end."""
+        stuck = go_on(self.runs)
+        if stuck >= 0:
+            problem, state = self._stretch(self.runs.log, int(self.runs.first[stuck])), self.state(stuck)
+            row = running_without_end(problem, state)
+            raise InfeasibleError(f"Job {self._jobs(stuck).id[row]}: {without_end(problem, row)}")
+
+    def state(self, b: int) -> State:
+        """Return the state of a run, as views."""
+        state: State = view_of(self.runs.states, b)
+        return state
+
+    def _jobs(self, b: int) -> Workload:
+        # The jobs of a run as its rows have them: in order of arrival.
+        first = int(self.runs.first[b])
+        return self.workload.take(self._rows[first : first + self.jobs])
+
+    def waiting(self, b: int) -> NDArray[np.int64]:
+        """Return the ids of the jobs among which a run is to choose, place by place."""
+        places = self.runs.waiting[b]
+        ids: NDArray[np.int64] = self._jobs(b).id[places[places >= 0]]
+        return ids
+
+    def integrals(self, b: int) -> Integrals:
+        """Return what a run has added up over time."""
+        problem = self._stretch(self.runs.log, int(self.runs.first[b]))
+        return Integrals(*map(float, integrals(problem, self.state(b))))
+
+    def objective(self, b: int) -> float:
+        """Return what the finished jobs of a run have made of the objective: at the end, its value."""
+        return float(self.told.cost[b]) * (-1.0 if (self.runs.weights < 0.0).all() else 1.0)
+
+    def schedule(self, b: int) -> Schedule:
+        """Return what a run has started until now; its jobs are in the order of the workload."""
+        first, state = int(self.runs.first[b]), self.state(b)
+        rows = self._rows[first : first + self.jobs]
+        back = np.argsort(rows)  # the workload's own order
+        finished = int(state.counter[Counter.FINISHED])
+        over = state.finish <= state.clock[0]
+        done = finished == self.jobs
+        return Schedule(
+            workload=self.workload if self._whole else self.workload.take(rows[back]),
+            federation=self.federation,
+            start=state.start[back],
+            finish=np.where(over, state.finish, np.nan)[back],
+            counts=state.counts[back],
+            t0=float(self.runs.t0[b]),
+            reading=self.reading,
+            policy=f"decisions, {self.order} on {self.placement}",
+            integrals=self.integrals(b),
+            notes=() if done else (f"in the midst of an episode: {finished} of {self.jobs} jobs finished",),
+        )
+
+
+def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None) -> Objectives:
+    if callable(objective) or (not isinstance(objective, str) and any(callable(one) for one in objective)):
+        raise ValueError(
+            "environment: objective: a function of whole schedules has no running sum; name metrics, and weigh them."
+        )
+    return Objectives.of(objective, weights)

@@ -1,0 +1,87 @@
+"""The compiled loop of an environment: every run is answered, goes on to its next decision, and is looked at."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import inlined, kernel
+from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.codes import Status
+from fedsched.engine.decisions import decide, end_pass, look
+from fedsched.engine.loop import begin
+from fedsched.gym.features import see_running, see_waiting, see_whole
+from fedsched.gym.runs import measured_in, plan_of, problem_of, state_of
+from fedsched.gym.tally import next_pass_counted, value_of
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Plan, Problem, State
+    from fedsched.gym.runs import Runs
+
+
+class Answer(IntEnum):
+    """What a run may be told in place of an answer to its decision."""
+
+    BEGIN = -2  # at its t0, by the stretch of the log and the queue order that it has been given
+    REST = -3  # stay as it is
+
+
+@inlined
+def _to_decision(runs: Runs, problem: Problem, plan: Plan, state: State, b: int) -> int:
+    # On to where an answer is needed, or to the end; returns a Status.
+    counter = state.counter
+    measured = measured_in(runs.measured, runs.first[b], runs.first[b] + problem.submit.size)
+    while True:
+        if counter[Counter.PASS_DUE] == 1:
+            if look(problem, plan, state, runs.waiting[b], runs.seen.action_mask[b]):
+                return Status.ASKED
+            end_pass(problem, state)
+        status = next_pass_counted(measured, problem, plan, state, runs.no_users, runs.row, runs.ended[b])
+        if status != Status.ASKED:
+            return status
+
+
+@inlined
+def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
+    seen, none = runs.seen, runs.waiting.shape[1]
+    if state.counter[Counter.FINISHED] == problem.submit.size:  # nobody waits, and nobody has looked
+        for i in range(none):
+            runs.waiting[b, i] = -1
+            seen.action_mask[b, i] = 0
+    seen.action_mask[b, none] = 1
+    see_waiting(problem, state.clock[Clock.NOW], runs.waiting[b], seen.action_mask[b], seen.waiting[b])
+    see_running(problem, state, seen.running[b])
+    see_whole(problem, state, seen.free[b], seen.progress[b])
+
+
+@kernel
+def go_on(runs: Runs) -> int:
+    """Do with every run as its answer says, up to its next decision; return the first that cannot end, or -1."""
+    jobs, told = runs.order.shape[1], runs.told
+    for b in range(runs.answer.size):
+        answer = runs.answer[b]
+        if answer == Answer.REST:
+            continue
+        problem = problem_of(runs.log, runs.first[b], jobs, runs.t0[b])
+        plan = plan_of(runs.plan, runs.order[b], runs.first[b])
+        state = state_of(runs.states, b)
+        if answer == Answer.BEGIN:
+            begin(problem, plan, state)
+            for c in range(runs.ended.shape[1]):
+                runs.ended[b, c] = 0.0
+            told.cost[b] = 0.0  # what the first answer brings is counted from here, too
+        else:
+            decide(problem, plan, state, runs.waiting[b], runs.seen.action_mask[b], answer)
+        status = _to_decision(runs, problem, plan, state, b)
+        if status == Status.STUCK:
+            return b
+        told.reward[b] = 0.0
+        if answer != Answer.BEGIN:
+            cost = 0.0
+            for c in range(runs.columns.size):
+                cost += runs.weights[c] * value_of(problem, state, runs.columns[c], runs.ended[b])
+            told.reward[b] = told.cost[b] - cost
+            told.cost[b] = cost
+        told.over[b] = 1 if status == Status.DONE else 0
+        _see(runs, problem, state, b)
+    return -1

@@ -1,0 +1,229 @@
+"""Many runs of one log side by side: the arrays of an engine's run with a leading axis, and the part of each run.
+
+Every run is over so many jobs that follow each other in the log. The log is packed once, in order of arrival, so that
+the jobs of a run are a stretch of each of its arrays: another stretch costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from fedsched.compiled import inlined
+from fedsched.engine.arrays import (
+    Classes,
+    Ends,
+    Extras,
+    ExtraState,
+    Heap,
+    Packing,
+    Plan,
+    Pools,
+    PoolsLeft,
+    Problem,
+    Profile,
+    Queue,
+    Rates,
+    Scratch,
+    State,
+)
+from fedsched.model.metrics import Measured
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays import Floats, Ints
+
+    Singles = NDArray[np.float32]
+    Bytes = NDArray[np.int8]
+
+
+class Seen(NamedTuple):
+    """What whoever decides sees, a row a run: in single precision, which is what networks take."""
+
+    waiting: Singles  # run x place x WaitingFeature
+    running: Singles  # run x place x RunningFeature
+    free: Singles  # run x (groups, then pools): the share that is free
+    progress: Singles  # run x ProgressFeature
+    action_mask: Bytes  # run x answer: 1 where it starts a job, or is none
+
+
+class Told(NamedTuple):
+    """What the last answer brought, a number a run."""
+
+    reward: Floats
+    cost: Floats  # what the jobs that have finished have cost: the objectives by their weights
+    over: Ints  # 1: every job has finished
+
+
+class Runs(NamedTuple):
+    """Runs of a log that go on side by side."""
+
+    log: Problem  # all of it, in order of arrival
+    plan: Plan  # of all of it; each run has an order of its own
+    measured: Measured
+    states: State  # with a leading axis
+    order: Ints  # run x job
+    first: Ints  # per run, the row of the log at which it begins
+    t0: Floats
+    answer: Ints  # per run: the place chosen, or an Answer
+    waiting: Ints  # run x place: who waits there
+    ended: Floats  # run x Column: sums over the jobs that have finished
+    row: Floats  # scratch: a metric row
+    no_users: Floats
+    columns: Ints  # of the objectives
+    weights: Floats  # of each, negative for what is maximised
+    seen: Seen
+    told: Told
+
+
+@inlined
+def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
+    if extras is None:
+        return None
+    return Extras(Pools(extras.pools.amount, extras.pools.need[first:last]))
+
+
+@inlined
+def problem_of(log: Problem, first: int, jobs: int, t0: float) -> Problem:
+    """Return the problem of a stretch of the log, as views."""
+    last = first + jobs
+    return Problem(
+        log.submit[first:last],
+        log.tasks[first:last],
+        log.runtime[first:last],
+        log.estimate[first:last],
+        log.sigma[first:last],
+        log.bandwidth[first:last],
+        log.origin[first:last],
+        log.user[first:last],
+        log.arrival[:jobs],  # of a stretch, the same numbers wherever it begins
+        log.arrival_rank[:jobs],
+        log.running,
+        log.groups,
+        t0,
+        log.nodes,
+        log.idle_total,
+        log.same_time,
+        log.saturation,
+        _extras_of(log.extras, first, last),
+    )
+
+
+@inlined
+def measured_in(measured: Measured, first: int, last: int) -> Measured:
+    """Return what the metric kernel reads of a stretch of jobs."""
+    return Measured(
+        measured.submit[first:last],
+        measured.tasks[first:last],
+        measured.user[first:last],
+        measured.group_nodes,
+        measured.group_cluster,
+        measured.busy_watts,
+        measured.idle_watts,
+    )
+
+
+@inlined
+def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
+    """Return the plan of a stretch of the log, as views."""
+    return Plan(
+        order,
+        plan.order_key,
+        order,
+        plan.backfill_key,
+        plan.separate_backfill,
+        plan.caps,
+        plan.cap_row[first : first + order.size],
+        plan.dispatch,
+        plan.placement,
+    )
+
+
+@inlined
+def _extra_state_of(extras: ExtraState | None, b: int) -> ExtraState | None:
+    if extras is None:
+        return None
+    left = extras.pools
+    return ExtraState(PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]))
+
+
+@inlined
+def _queue_of(queue: Queue, b: int) -> Queue:
+    return Queue(
+        queue.order[b], queue.position[b], queue.tasks[b], queue.shortest[b], queue.key[b], queue.members[b]
+    )  # fmt: skip
+
+
+@inlined
+def state_of(states: State, b: int) -> State:
+    """Return the state of one run, as views."""
+    rates, heap, ends = states.rates, states.heap, states.ends
+    profile, packing, scratch = states.profile, states.packing, states.scratch
+    return State(
+        states.counter[b],
+        states.clock[b],
+        states.start[b],
+        states.finish[b],
+        states.planned_end[b],
+        states.counts[b],
+        states.shortest[b],
+        Rates(
+            rates.tc[b],
+            rates.processing[b],
+            rates.work_left[b],
+            rates.estimate_left[b],
+            rates.since[b],
+            rates.demand[b],
+            rates.spanning[b],
+        ),
+        Heap(heap.time[b], heap.job[b], heap.place[b], heap.sequence[b]),
+        Ends(ends.time[b], ends.job[b], ends.released[b]),
+        states.free[b],
+        states.load[b],
+        _queue_of(states.queue, b),
+        _queue_of(states.backfill, b),
+        Classes(states.classes.number[b], states.classes.shortest[b]),
+        Profile(
+            profile.time[b],
+            profile.total[b],
+            profile.free[b],
+            profile.load[b],
+            profile.reserved[b],
+            profile.low[b],
+            profile.peak[b],
+        ),
+        Packing(packing.candidate[b], packing.reach[b]),
+        Scratch(
+            scratch.chosen[b],
+            scratch.extra[b],
+            scratch.limited[b],
+            scratch.mark[b],
+            scratch.cluster_sum[b],
+            scratch.demand[b],
+        ),
+        _extra_state_of(states.extras, b),
+    )
+
+
+def side_by_side(state: State, runs: int) -> State:
+    """Return room for so many runs as one state has it for one: each array with a leading axis."""
+    return cast("State", _with_leading_axis(state, runs))
+
+
+def _with_leading_axis(part: Any, runs: int) -> Any:
+    if part is None:
+        return None
+    if isinstance(part, np.ndarray):
+        return np.repeat(part[None], runs, axis=0)
+    return type(part)(*(_with_leading_axis(inner, runs) for inner in part))
+
+
+def view_of(states: Any, b: int) -> Any:
+    """Return the part of one run, as `state_of` does for kernels."""
+    if states is None:
+        return None
+    if isinstance(states, np.ndarray):
+        return states[b]
+    return type(states)(*(view_of(inner, b) for inner in states))

@@ -1,0 +1,38 @@
+"""Spaces: what gymnasium is told of observations and actions, and what an environment makes of the arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from gymnasium import spaces
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from numpy.typing import NDArray
+
+    from fedsched.gym.runs import Seen
+
+    Observation: TypeAlias = dict[str, NDArray[Any]]
+
+
+def observation_space(seen: Seen) -> spaces.Space[Observation]:
+    """Return the space of what is seen of one run."""
+    inner: dict[str, spaces.Space[Any]] = {
+        name: spaces.Box(0.0, 1.0, shape=array.shape[1:], dtype=np.float32)
+        for name, array in seen._asdict().items()
+        if name != "action_mask"
+    }
+    inner["action_mask"] = spaces.MultiBinary(seen.action_mask.shape[1])
+    return cast("spaces.Space[Observation]", spaces.Dict(inner))
+
+
+def action_space(seen: Seen) -> spaces.Discrete:
+    """Return the space of answers: a place in the queue, or, as the last, none."""
+    return spaces.Discrete(seen.action_mask.shape[1])
+
+
+def observation_of(seen: Seen, b: int) -> Observation:
+    """Return what is seen of one run, as copies: the next step writes into the arrays anew."""
+    return {name: array[b].copy() for name, array in seen._asdict().items()}

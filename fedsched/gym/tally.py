@@ -1,0 +1,112 @@
+"""What the finished jobs have cost so far: each metric as a running sum, whose differences are the rewards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import inlined, part
+from fedsched.engine.arrays import Counter
+from fedsched.engine.codes import SameTime
+from fedsched.engine.decisions import next_pass
+from fedsched.engine.events import next_time
+from fedsched.engine.meters import integrals
+from fedsched.gym.runs import measured_in
+from fedsched.model.integrals import Integrals
+from fedsched.model.metrics import Column, fill_row
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats, Plan, Problem, State
+    from fedsched.model.metrics import Measured
+
+
+@part
+def count_job(
+    measured: Measured, problem: Problem, state: State, j: int, no_users: Floats, row: Floats, ended: Floats
+) -> None:
+    """Add what a job that has finished has cost: its own metric row, of columns that add up the sum.
+
+    Makespan and greatest wait are the greatest so far. Of utilisation the busy node-seconds are summed, and of idle
+    energy what the job has saved of it, since both are seen against the makespan.
+    """
+    fill_row(
+        measured_in(measured, j, j + 1),
+        problem.t0,
+        state.start[j : j + 1],
+        state.finish[j : j + 1],
+        state.counts[j : j + 1],
+        Integrals(0.0, 0.0),
+        no_users,
+        row,
+    )
+    makespan = row[Column.MAKESPAN]
+    row[Column.UTILISATION] *= problem.nodes * makespan
+    row[Column.IDLE_ENERGY] = problem.idle_total * makespan - row[Column.IDLE_ENERGY]
+    row[Column.WEIGHTED_RESPONSE] *= problem.tasks[j]
+    row[Column.WEIGHTED_SLOWDOWN] *= problem.tasks[j]
+    row[Column.USER_SPREAD] = 0.0  # is NaN without users
+    longest = max(ended[Column.MAKESPAN], makespan)
+    greatest = max(ended[Column.MAX_WAIT], row[Column.MAX_WAIT])
+    for c in range(ended.size):
+        ended[c] += row[c]
+    ended[Column.MAKESPAN] = longest
+    ended[Column.MAX_WAIT] = greatest
+
+
+@inlined
+def next_pass_counted(
+    measured: Measured, problem: Problem, plan: Plan, state: State, no_users: Floats, row: Floats, ended: Floats
+) -> int:
+    """Go to the next pass, and add what the jobs have cost that end on the way; return a Status."""
+    counter, heap = state.counter, state.heap
+    finished, size = counter[Counter.FINISHED], counter[Counter.RUNNING]
+    if problem.same_time == SameTime.SEQUENTIAL:  # one event at a time: a submission, or the finish that comes first
+        first = heap.job[0]
+        status = next_pass(problem, plan, state)
+        if counter[Counter.FINISHED] > finished:
+            count_job(measured, problem, state, first, no_users, row, ended)
+        return status
+    # Whoever ends at the next instant makes up the top of the heap: down to the left, then up and to the right.
+    time, place = next_time(problem, state), 0
+    while finished < problem.submit.size:
+        if place < size and heap.time[place] <= time:
+            count_job(measured, problem, state, heap.job[place], no_users, row, ended)
+            place = 2 * place + 1
+            continue
+        while place > 0 and place % 2 == 0:
+            place = (place - 1) // 2
+        if place == 0:
+            break
+        place += 1
+    return next_pass(problem, plan, state)
+
+
+@inlined
+def value_of(problem: Problem, state: State, column: int, ended: Floats) -> float:
+    """Return a metric over the jobs that have finished, as the share that they have in the whole; 0 before the first.
+
+    Means are taken over all jobs and weighted means over all tasks, so that the last value is the metric.
+    """
+    if state.counter[Counter.FINISHED] == 0:
+        return 0.0
+    value, makespan = ended[column], ended[Column.MAKESPAN]
+    idle = problem.idle_total * makespan - ended[Column.IDLE_ENERGY]
+    if column == Column.ENERGY:
+        return ended[Column.BUSY_ENERGY] + idle
+    if column == Column.IDLE_ENERGY:
+        return idle
+    if column == Column.UTILISATION:
+        return value / (problem.nodes * makespan)
+    if column == Column.SATURATED_SECONDS:
+        return integrals(problem, state).saturated_seconds
+    if column == Column.LOSS_OF_CAPACITY:
+        return integrals(problem, state).loss_of_capacity
+    if column == Column.WEIGHTED_RESPONSE or column == Column.WEIGHTED_SLOWDOWN:
+        return value / problem.tasks.sum()
+    if (
+        column == Column.MEAN_WAIT
+        or column == Column.MEAN_RESPONSE
+        or column == Column.MEAN_SLOWDOWN
+        or column == Column.BOUNDED_SLOWDOWN
+    ):
+        return value / problem.submit.size
+    return value

@@ -1,0 +1,218 @@
+"""SchedulingVectorEnv: many simulations as one Gymnasium vector environment, in one call of compiled code a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from fedsched.gym.environment import first_row, refuse_rendering
+from fedsched.gym.episodes import Episodes
+from fedsched.gym.spaces import action_space, observation_of, observation_space
+from fedsched.model.reading import USUAL, Reading
+from fedsched.values import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.engine.arrays import RunningJobs
+    from fedsched.gym.spaces import Observation
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
+
+
+class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray[Any]"]):
+    """Simulations side by side, each decided as a `SchedulingEnv` decides its one, in one call of compiled code a step.
+
+    Environment b does what a `SchedulingEnv` does that is reset with seed + b.
+
+    Parameters
+    ----------
+    workload, federation, jobs, objective, weights, order, placement, reading, caps, t0, running, waiting_places,
+    running_places, render_mode
+        As of `SchedulingEnv`.
+    num_envs
+        How many simulations.
+    autoreset_mode
+        When an episode that is over gives way to the next one: with the next step, in the same step (what was seen last
+        is `info["final_obs"]` then), or, "Disabled", when `reset(options={"reset_mask": …})` says so.
+    copy
+        Whether observations are copies. Without, they are the arrays into which the next step writes anew.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        federation: Federation,
+        *,
+        num_envs: int = 1,
+        jobs: int | None = None,
+        objective: str | Sequence[str] = "bounded_slowdown",
+        weights: Sequence[float] | None = None,
+        order: str = "fcfs",
+        placement: str = "fastest",
+        reading: Reading = USUAL,
+        caps: NDArray[np.int64] | None = None,
+        t0: float | None = None,
+        running: RunningJobs | None = None,
+        waiting_places: int = 128,
+        running_places: int = 64,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        refuse_rendering(render_mode)
+        self.episodes = Episodes(
+            workload,
+            federation,
+            runs=num_envs,
+            jobs=jobs,
+            objective=objective,
+            weights=weights,
+            order=order,
+            placement=placement,
+            reading=reading,
+            caps=caps,
+            t0=t0,
+            running=running,
+            waiting_places=waiting_places,
+            running_places=running_places,
+        )
+        self.num_envs, self.copy = num_envs, copy
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = observation_space(self.episodes.seen)
+        self.single_action_space = action_space(self.episodes.seen)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._randoms: list[np.random.Generator | None] = [None] * num_envs
+        self._begun = False
+
+    # ---- where episodes begin -----------------------------------------------------------------------------------
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
+        """Return the generators that draw where episodes begin, one a simulation."""
+        return tuple(self._random(b) for b in range(self.num_envs))
+
+    def _random(self, b: int) -> np.random.Generator:
+        if (known := self._randoms[b]) is None:
+            known = self._randoms[b] = seeding.np_random()[0]
+        return known
+
+    def _begin(self, which: NDArray[np.intp], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        # Lets these begin with the next go_on; returns what is said of it.
+        info: dict[str, Any] = {}
+        known = dict(options or {})
+        rows = known.pop("first", None)
+        if rows is not None and np.shape(rows) not in ((), (self.num_envs,)):
+            raise ValueError(f"reset: options['first'] must be one row, or {self.num_envs} of them.")
+        for b in which.tolist():
+            here = known if rows is None else known | {"first": np.broadcast_to(rows, self.num_envs)[b]}
+            first = first_row(self.episodes, here, self._random(b))
+            self.episodes.begin(b, first)
+            info = self._add_info(info, {"first": first}, b)
+        return info
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Return what is seen at the first decision of every episode, and where in the log each begins.
+
+        Parameters
+        ----------
+        seed
+            Of the first simulation, the next ones being seeded with the next numbers; or one each.
+        options
+            "first": the row at which all begin, or one each; "reset_mask": booleans, only those begin that are true.
+        """
+        known = dict(options or {})
+        which = _masked(known.pop("reset_mask", None), self.num_envs)
+        for b, one in enumerate(_seeds(seed, self.num_envs)):
+            if one is not None:
+                self._randoms[b] = seeding.np_random(one)[0]
+        self.episodes.rest()
+        info = self._begin(which, known)
+        self.episodes.go_on()
+        self._begun = True
+        return self._seen(), info
+
+    # ---- steps --------------------------------------------------------------------------------------------------
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        """Return what is seen at the next decision of each, rewards, who is over, nobody (truncated), and the info."""
+        episodes, told = self.episodes, self.episodes.told
+        if not self._begun:
+            raise ValueError("step: no episode is under way; call reset() first.")
+        before = told.over == 1
+        episodes.answers[:] = self._checked(actions)
+        info: dict[str, Any] = {}
+        if before.any():
+            if self.autoreset_mode != AutoresetMode.NEXT_STEP:
+                raise ValueError(
+                    f"step: the episode of environment {int(before.argmax())} is over; begin the next one: "
+                    "reset(options={'reset_mask': …})."
+                )
+            info = self._begin(np.flatnonzero(before))
+        episodes.go_on()
+        rewards, over = told.reward.copy(), told.over == 1
+        for b in np.flatnonzero(over).tolist():
+            info = self._ended(b, info)
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and over.any():
+            episodes.rest()
+            info |= self._begin(np.flatnonzero(over))
+            episodes.go_on()
+        return self._seen(), rewards, over, np.zeros(self.num_envs, dtype=np.bool_), info
+
+    def _ended(self, b: int, info: dict[str, Any]) -> dict[str, Any]:
+        last: dict[str, Any] = {"objective": self.episodes.objective(b)}
+        if self.autoreset_mode == AutoresetMode.SAME_STEP:
+            last = {"final_obs": observation_of(self.episodes.seen, b), "final_info": last}
+        return self._add_info(info, last, b)
+
+    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
+        given = np.asarray(actions)
+        most = self.episodes.seen.action_mask.shape[1] - 1
+        if given.shape != (self.num_envs,) or not np.issubdtype(given.dtype, np.integer):
+            raise ValueError(
+                f"step: actions of shape {given.shape} and type {given.dtype} must be {self.num_envs} whole numbers."
+            )
+        if given.min() < 0 or given.max() > most:
+            wrong = int(given[(given < 0) | (given > most)][0])
+            raise ValueError(f"step: action={wrong} must be between 0 and {most}.")
+        return given.astype(np.int64)
+
+    def _seen(self) -> Observation:
+        seen = self.episodes.seen
+        return {name: array.copy() if self.copy else array for name, array in seen._asdict().items()}
+
+    def schedule(self, b: int) -> Schedule:
+        """Return what environment b has started until now; with autoreset in the same step, of the episode after."""
+        return self.episodes.schedule(whole("schedule", "b", b, least=0, most=self.num_envs - 1))
+
+
+def _seeds(seed: int | Sequence[int | None] | None, runs: int) -> list[int | None]:
+    if seed is None:
+        return [None] * runs
+    if isinstance(seed, int | np.integer):
+        return [int(seed) + b for b in range(runs)]
+    if len(seed) != runs:
+        raise ValueError(f"reset: {len(seed)} seeds for {runs} environments; give one, or one each.")
+    return list(seed)
+
+
+def _masked(mask: Any, runs: int) -> NDArray[np.intp]:
+    if mask is None:
+        return np.arange(runs)
+    given = np.asarray(mask)
+    if given.shape != (runs,) or given.dtype != np.bool_ or not given.any():
+        raise ValueError(f"reset: options['reset_mask'] must be {runs} booleans, one of them true.")
+    return np.flatnonzero(given)
