@@ -29,6 +29,7 @@ KEPT = Path(__file__).with_name("checks.json")
 MISSES = Path(__file__).with_name("misses.toml")
 BENCHMARKS = (
     "bench_thesis",
+    "bench_encodings",
     "bench_gang_multisite",
     "bench_gang_migration",
     "bench_market_windows",
