@@ -47,21 +47,36 @@ def next_pass(problem: Problem, plan: Plan, state: State) -> int:
 
 @inlined
 def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArray[np.int8]) -> bool:
-    """Note the first waiting jobs in queue order, and which of them could start now; return whether any could."""
+    """Note the first waiting jobs in queue order, and which of them could start now; return whether any could.
+
+    Where all that wait are larger than what is free nothing is noted: nobody will be asked.
+    """
     queue, free = state.queue, state.counter[Counter.FREE]
-    any_fits = False
+    if queue.tasks[1] > free:
+        return False
+    any_fits, seen = False, 0
     position = next_small(queue, FIRST, ANY)
-    for i in range(waiting.size):
+    while position >= 0 and seen < waiting.size:
+        j = queue.order[position]
+        waiting[seen] = j
+        fits[seen] = 0
+        if problem.tasks[j] <= free and fits_now(problem, plan, state, j):
+            fits[seen] = 1
+            any_fits = True
+        seen += 1
+        position = next_small(queue, position + 1, ANY)
+    leave_places(waiting, fits, seen)
+    return any_fits
+
+
+@inlined
+def leave_places(waiting: Ints, fits: NDArray[np.int8], first: int) -> None:
+    """Note that nobody waits in the places from this one on; behind an empty place all are empty already."""
+    for i in range(first, waiting.size):
+        if waiting[i] == NOBODY:
+            break
         waiting[i] = NOBODY
         fits[i] = 0
-        if position >= 0:
-            j = queue.order[position]
-            waiting[i] = j
-            if problem.tasks[j] <= free and fits_now(problem, plan, state, j):
-                fits[i] = 1
-                any_fits = True
-            position = next_small(queue, position + 1, ANY)
-    return any_fits
 
 
 @inlined

@@ -10,11 +10,11 @@ from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.meters import integrals
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import checked_caps, measured_of, new_state
+from fedsched.engine.pack import checked_caps, new_state
 from fedsched.engine.rules import Needs
 from fedsched.engine.simulation import running_without_end, set_running, without_end
 from fedsched.errors import InfeasibleError, unknown_name
-from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature
+from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Runs, Seen, Told, side_by_side, view_of
 from fedsched.model.integrals import Integrals
@@ -100,7 +100,7 @@ class Episodes:
         return Runs(
             log=log,
             plan=plan,
-            measured=measured_of(log),
+            of_job=of_jobs(log),
             states=side_by_side(state, runs),
             order=np.tile(np.arange(jobs), (runs, 1)),
             first=np.zeros(runs, dtype=np.int64),

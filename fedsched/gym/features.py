@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedsched.gym.runs import Bytes, Singles
 
 YEAR = 365.0 * 24.0 * 3600.0
-SCALE = 1.0 / float(np.log1p(YEAR))
+SCALE = 1.0 / float(np.log(1.0 + YEAR))
 
 
 class WaitingFeature(IntEnum):
@@ -50,18 +50,7 @@ class ProgressFeature(IntEnum):
 @inlined
 def share_of_time(seconds: float) -> float:
     """Return ln(1 + seconds)/ln(1 + a year), from 0 to 1: the difference of a minute and an hour is seen, too."""
-    return min(1.0, np.log1p(max(0.0, seconds)) * SCALE)
-
-
-@inlined
-def _share_of_pools(extras: Extras | None, j: int) -> float:
-    if extras is None:
-        return 0.0
-    share = 0.0
-    for p in range(extras.pools.amount.size):
-        if extras.pools.need[j, p] > 0:
-            share = max(share, extras.pools.need[j, p] / extras.pools.amount[p])
-    return share
+    return min(1.0, np.log(1.0 + max(0.0, seconds)) * SCALE)
 
 
 @inlined
@@ -73,31 +62,36 @@ def _see_pools(extras: Extras | None, state: ExtraState | None, groups: int, fre
 
 
 @inlined
-def see_waiting(problem: Problem, now: float, waiting: Ints, fits: Bytes, seen: Singles) -> None:
-    """Fill what is seen of the jobs in these places."""
-    seen[:, :] = 0.0
+def see_waiting(problem: Problem, now: float, of_job: Singles, waiting: Ints, fits: Bytes, seen: Singles) -> None:
+    """Fill what is seen of the jobs in these places; behind an empty place all are empty already."""
     for i in range(waiting.size):
         j = waiting[i]
         if j < 0:
-            break
-        seen[i, WaitingFeature.PRESENT] = 1.0
+            if seen[i, WaitingFeature.PRESENT] == 0.0:
+                break
+            for c in range(seen.shape[1]):
+                seen[i, c] = 0.0
+            continue
+        for c in range(seen.shape[1]):
+            seen[i, c] = of_job[j, c]
         seen[i, WaitingFeature.FITS] = fits[i]
-        seen[i, WaitingFeature.TASKS] = problem.tasks[j] / problem.nodes
-        seen[i, WaitingFeature.ESTIMATE] = share_of_time(problem.estimate[j])
         seen[i, WaitingFeature.WAIT] = share_of_time(now - problem.submit[j])
-        seen[i, WaitingFeature.COMPUTE] = problem.sigma[j]
-        seen[i, WaitingFeature.POOLS] = _share_of_pools(problem.extras, j)
 
 
 @inlined
-def see_running(problem: Problem, state: State, seen: Singles) -> None:
-    """Fill what is seen of the running jobs whose planned ends come first."""
-    seen[:, :] = 0.0
+def see_running(state: State, of_job: Singles, seen: Singles) -> None:
+    """Fill what is seen of the running jobs whose planned ends come first, as `see_waiting` does."""
     now, ends = state.clock[Clock.NOW], state.counter[Counter.ENDS]
-    for i in range(min(seen.shape[0], ends)):
+    for i in range(seen.shape[0]):
+        if i >= ends:
+            if seen[i, RunningFeature.PRESENT] == 0.0:
+                break
+            for c in range(seen.shape[1]):
+                seen[i, c] = 0.0
+            continue
         j = state.ends.job[ends - 1 - i]
         seen[i, RunningFeature.PRESENT] = 1.0
-        seen[i, RunningFeature.TASKS] = problem.tasks[j] / problem.nodes
+        seen[i, RunningFeature.TASKS] = of_job[j, WaitingFeature.TASKS]
         seen[i, RunningFeature.LEFT] = share_of_time(state.ends.time[ends - 1 - i] - now)
         seen[i, RunningFeature.SINCE] = share_of_time(now - state.start[j])
 
@@ -112,3 +106,16 @@ def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) 
     progress[ProgressFeature.ARRIVED] = (counter[Counter.ARRIVED] + problem.running.size) / jobs
     progress[ProgressFeature.STARTED] = counter[Counter.STARTED] / jobs
     progress[ProgressFeature.FINISHED] = counter[Counter.FINISHED] / jobs
+
+
+def of_jobs(problem: Problem) -> Singles:
+    """Return what is seen of each job that waits and does not change, job × WaitingFeature; the rest is 0."""
+    seen = np.zeros((problem.submit.size, len(WaitingFeature)), dtype=np.float32)
+    seen[:, WaitingFeature.PRESENT] = 1.0
+    seen[:, WaitingFeature.TASKS] = problem.tasks / problem.nodes
+    seen[:, WaitingFeature.ESTIMATE] = np.minimum(1.0, np.log1p(problem.estimate) * SCALE)
+    seen[:, WaitingFeature.COMPUTE] = problem.sigma
+    if problem.extras is not None:
+        amount, need = problem.extras.pools
+        seen[:, WaitingFeature.POOLS] = (need / np.maximum(amount, 1)).max(axis=1)
+    return seen

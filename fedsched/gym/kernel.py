@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import inlined, kernel
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Status
-from fedsched.engine.decisions import decide, end_pass, look
+from fedsched.engine.decisions import decide, end_pass, leave_places, look
 from fedsched.engine.loop import begin
+from fedsched.engine.queue import FIRST
 from fedsched.gym.features import see_running, see_waiting, see_whole
-from fedsched.gym.runs import measured_in, plan_of, problem_of, state_of
+from fedsched.gym.runs import plan_of, problem_of, state_of
 from fedsched.gym.tally import next_pass_counted, value_of
 
 if TYPE_CHECKING:
@@ -30,13 +31,12 @@ class Answer(IntEnum):
 def _to_decision(runs: Runs, problem: Problem, plan: Plan, state: State, b: int) -> int:
     # On to where an answer is needed, or to the end; returns a Status.
     counter = state.counter
-    measured = measured_in(runs.measured, runs.first[b], runs.first[b] + problem.submit.size)
     while True:
         if counter[Counter.PASS_DUE] == 1:
             if look(problem, plan, state, runs.waiting[b], runs.seen.action_mask[b]):
                 return Status.ASKED
             end_pass(problem, state)
-        status = next_pass_counted(measured, problem, plan, state, runs.no_users, runs.row, runs.ended[b])
+        status = next_pass_counted(problem, plan, state, runs.no_users, runs.row, runs.ended[b])
         if status != Status.ASKED:
             return status
 
@@ -45,12 +45,11 @@ def _to_decision(runs: Runs, problem: Problem, plan: Plan, state: State, b: int)
 def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
     seen, none = runs.seen, runs.waiting.shape[1]
     if state.counter[Counter.FINISHED] == problem.submit.size:  # nobody waits, and nobody has looked
-        for i in range(none):
-            runs.waiting[b, i] = -1
-            seen.action_mask[b, i] = 0
+        leave_places(runs.waiting[b], seen.action_mask[b], FIRST)
     seen.action_mask[b, none] = 1
-    see_waiting(problem, state.clock[Clock.NOW], runs.waiting[b], seen.action_mask[b], seen.waiting[b])
-    see_running(problem, state, seen.running[b])
+    of_job = runs.of_job[runs.first[b] : runs.first[b] + problem.submit.size]
+    see_waiting(problem, state.clock[Clock.NOW], of_job, runs.waiting[b], seen.action_mask[b], seen.waiting[b])
+    see_running(state, of_job, seen.running[b])
     see_whole(problem, state, seen.free[b], seen.progress[b])
 
 

@@ -62,7 +62,7 @@ class Runs(NamedTuple):
 
     log: Problem  # all of it, in order of arrival
     plan: Plan  # of all of it; each run has an order of its own
-    measured: Measured
+    of_job: Singles  # what is seen of each job and does not change
     states: State  # with a leading axis
     order: Ints  # run x job
     first: Ints  # per run, the row of the log at which it begins
@@ -112,16 +112,17 @@ def problem_of(log: Problem, first: int, jobs: int, t0: float) -> Problem:
 
 
 @inlined
-def measured_in(measured: Measured, first: int, last: int) -> Measured:
-    """Return what the metric kernel reads of a stretch of jobs."""
+def measured_of(problem: Problem, j: int) -> Measured:
+    """Return what the metric kernel reads of one job."""
+    groups = problem.groups
     return Measured(
-        measured.submit[first:last],
-        measured.tasks[first:last],
-        measured.user[first:last],
-        measured.group_nodes,
-        measured.group_cluster,
-        measured.busy_watts,
-        measured.idle_watts,
+        problem.submit[j : j + 1],
+        problem.tasks[j : j + 1],
+        problem.user[j : j + 1],
+        groups.nodes,
+        groups.cluster,
+        groups.busy_watts,
+        groups.idle_watts,
     )
 
 

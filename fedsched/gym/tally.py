@@ -10,26 +10,23 @@ from fedsched.engine.codes import SameTime
 from fedsched.engine.decisions import next_pass
 from fedsched.engine.events import next_time
 from fedsched.engine.meters import integrals
-from fedsched.gym.runs import measured_in
+from fedsched.gym.runs import measured_of
 from fedsched.model.integrals import Integrals
 from fedsched.model.metrics import Column, fill_row
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Plan, Problem, State
-    from fedsched.model.metrics import Measured
 
 
 @part
-def count_job(
-    measured: Measured, problem: Problem, state: State, j: int, no_users: Floats, row: Floats, ended: Floats
-) -> None:
+def count_job(problem: Problem, state: State, j: int, no_users: Floats, row: Floats, ended: Floats) -> None:
     """Add what a job that has finished has cost: its own metric row, of columns that add up the sum.
 
     Makespan and greatest wait are the greatest so far. Of utilisation the busy node-seconds are summed, and of idle
     energy what the job has saved of it, since both are seen against the makespan.
     """
     fill_row(
-        measured_in(measured, j, j + 1),
+        measured_of(problem, j),
         problem.t0,
         state.start[j : j + 1],
         state.finish[j : j + 1],
@@ -53,9 +50,7 @@ def count_job(
 
 
 @inlined
-def next_pass_counted(
-    measured: Measured, problem: Problem, plan: Plan, state: State, no_users: Floats, row: Floats, ended: Floats
-) -> int:
+def next_pass_counted(problem: Problem, plan: Plan, state: State, no_users: Floats, row: Floats, ended: Floats) -> int:
     """Go to the next pass, and add what the jobs have cost that end on the way; return a Status."""
     counter, heap = state.counter, state.heap
     finished, size = counter[Counter.FINISHED], counter[Counter.RUNNING]
@@ -63,13 +58,13 @@ def next_pass_counted(
         first = heap.job[0]
         status = next_pass(problem, plan, state)
         if counter[Counter.FINISHED] > finished:
-            count_job(measured, problem, state, first, no_users, row, ended)
+            count_job(problem, state, first, no_users, row, ended)
         return status
     # Whoever ends at the next instant makes up the top of the heap: down to the left, then up and to the right.
     time, place = next_time(problem, state), 0
     while finished < problem.submit.size:
         if place < size and heap.time[place] <= time:
-            count_job(measured, problem, state, heap.job[place], no_users, row, ended)
+            count_job(problem, state, heap.job[place], no_users, row, ended)
             place = 2 * place + 1
             continue
         while place > 0 and place % 2 == 0:
