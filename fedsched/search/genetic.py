@@ -96,8 +96,8 @@ class Genetic:
         problem, seed, generation = run.problem, run.seed, self._generation
         toolbox = deap_toolbox(problem, seed=seed, generation=generation, evaluate=self._evaluate(run))
         stream = 2 * generation + 1  # crossover has the even ones
-        mutated = self._encoding.mutated
-        toolbox.register("mutate", lambda rows, moves: mutated(problem, rows, moves, seed=seed, generation=stream))
+        changed = self._encoding.mutated
+        toolbox.register("mutate", lambda rows, moves: changed(problem, rows, moves, seed=seed, generation=stream))
         return toolbox
 
     def _evaluate(self, run: Run) -> Callable[[Ints], Floats]:

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem
 
 
-def time_costs(problem: Problem, counts: Ints) -> Floats:
-    """Return the time costs of the problem's first jobs on such nodes (jobs × groups), each job alone.
+def time_costs(problem: Problem, jobs: Ints, counts: Ints) -> Floats:
+    """Return the time costs of some of the problem's jobs on such nodes (jobs × groups), each job alone.
 
     Computing is as slow as the slowest node, communication as the uplink of which the job asks for most beyond its
     bandwidth. So a job that shares no uplink runs exactly runtime × time cost; one that shares some may run longer.
     """
-    groups, jobs = problem.groups, len(counts)
-    tasks, sigma = problem.tasks[:jobs, None], problem.sigma[:jobs]
+    groups, sigma = problem.groups, problem.sigma[jobs]
+    tasks, bandwidth = problem.tasks[jobs, None], problem.bandwidth[jobs, None]
     processing = np.where(counts > 0, groups.slowdown, 0.0).max(axis=1)
     here = np.add.reduceat(counts, groups.cluster_begin[:-1], axis=1)
-    demand = here * problem.bandwidth[:jobs, None] * (tasks - here) / np.maximum(tasks - 1, 1)
+    demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
     communication = np.maximum(demand / groups.uplink, 1.0).max(axis=1)
     return sigma * processing + (1.0 - sigma) * communication
 
@@ -30,19 +30,20 @@ def time_costs(problem: Problem, counts: Ints) -> Floats:
 def costs_by_group(problem: Problem, limits: Ints) -> Floats:
     """Return jobs × groups: the time cost where a job takes as many nodes of that group as its limits let it.
 
-    Tasks that the group does not hold go to one cluster and then to the others, the fastest groups first; that cluster
-    is the one with which the cost is least.
+    Tasks that the group does not hold go to the rest of its cluster; what that does not hold either goes to another
+    cluster, the one with which the cost is least, and then to the others; the fastest groups first, everywhere.
     """
-    groups = problem.groups
-    tasks = problem.tasks[: len(limits)]
+    groups, tasks = problem.groups, problem.tasks[: len(limits)]
+    fast_of = [groups.fast[groups.cluster[groups.fast] == k] for k in range(groups.uplink.size)]
     costs = np.full(limits.shape, np.inf)
     for g in range(limits.shape[1]):
-        may = limits[:, g] > 0
-        for k in range(groups.uplink.size):
-            inside = groups.fast[groups.cluster[groups.fast] == k]
-            order = dict.fromkeys((g, *inside, *groups.fast))  # each group at its first place
-            found = time_costs(problem, filled(limits, tasks, order))
-            costs[may, g] = np.minimum(costs[may, g], found[may])
+        own = groups.cluster[g]
+        inside = limits[:, groups.cluster == own].sum(axis=1) >= tasks
+        for second in range(groups.uplink.size):
+            jobs = np.flatnonzero((limits[:, g] > 0) & (inside == (second == own)))
+            order = dict.fromkeys((g, *fast_of[own], *fast_of[second], *groups.fast))  # each group at its first place
+            found = time_costs(problem, jobs, filled(limits[jobs], tasks[jobs], order))
+            costs[jobs, g] = np.minimum(costs[jobs, g], found)
     return costs
 
 

@@ -49,7 +49,7 @@ def test_a_job_alone_runs_as_predicted(saturation: str) -> None:
         counts = rng.integers(0, NODES + 1)
         counts[rng.integers(len(NODES))] += counts.sum() == 0
         problem = alone(int(counts.sum()), rng.random(), 3 * rng.random(), saturation)
-        cost = time_costs(problem.problem, counts[None])[0]
+        cost = time_costs(problem.problem, np.array([0]), counts[None])[0]
         schedule = problem.schedule(problem.row([0], counts[None]))
         assert np.array_equal(schedule.counts[0], counts)
         assert schedule.finish[0] - schedule.start[0] == pytest.approx(1000 * cost, rel=1e-12)
