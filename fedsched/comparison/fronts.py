@@ -54,6 +54,16 @@ class Reference:
     best: NDArray[np.float64]
     width: NDArray[np.float64]
 
+    @classmethod
+    def of(cls, rows: NDArray[np.float64]) -> Reference:
+        """Return the best front among these rows, all objectives minimised."""
+        import moocore
+
+        front = rows[np.asarray(moocore.is_nondominated(rows))]
+        best = front.min(axis=0)
+        width = np.maximum(np.ptp(front, axis=0), LEAST_WIDTH * np.abs(best))
+        return cls(front, best, np.where(width > 0.0, width, 1.0))
+
     def scaled(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows with the front's best values at 0 and its worst at 1."""
         return np.asarray((rows - self.best) / self.width)
@@ -85,13 +95,7 @@ def minimised(record: RunRecord) -> NDArray[np.float64]:
 
 def reference_of(records: Sequence[RunRecord]) -> Reference:
     """Return the best known front of one problem's runs, of which at least one has a front."""
-    import moocore
-
-    rows = np.concatenate([minimised(record) for record in records])
-    front = rows[np.asarray(moocore.is_nondominated(rows))]
-    best = front.min(axis=0)
-    width = np.maximum(np.ptp(front, axis=0), LEAST_WIDTH * np.abs(best))
-    return Reference(front, best, np.where(width > 0.0, width, 1.0))
+    return Reference.of(np.concatenate([minimised(record) for record in records]))
 
 
 def indicator_values(records: Sequence[RunRecord], indicator: str) -> list[float]:
