@@ -83,7 +83,6 @@ def test_every_simulation_is_an_episode_of_its_own(sample: Sample) -> None:
     schedule = env.schedule(done)
     np.testing.assert_array_equal(schedule.start, fs.simulate(schedule.workload, cluster, "fcfs").start)
     for b in range(5):
-        env.schedule(b).verify() if over[b] else None
         first = rows[b]
         assert set(env.schedule(b).workload.id.tolist()) == set(log.sorted().id[first : first + 30].tolist())
 
@@ -96,7 +95,7 @@ def test_arrays_are_written_in_place_where_no_copies_are_wanted(sample: Sample) 
     assert all(first[name] is second[name] for name in first)
 
 
-def test_a_step_allocates_as_much_for_many_as_kernels_need(sample: Sample) -> None:
+def test_neighbours_make_no_difference(sample: Sample) -> None:
     """What a simulation is given does not depend on its neighbours: any number of them gives the same episodes."""
     returns = {}
     for runs in (1, 3, 8):
