@@ -21,7 +21,7 @@ from fedsched.search.methods import METHODS
 from fedsched.search.objectives import Objectives
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fedsched.engine.arrays import Floats
 
@@ -72,11 +72,11 @@ def line(problem: str, objectives: str, points: object, cells: Iterable[str]) ->
     return f"{problem:<20}{objectives:<28}{points:>7}" + "".join(f"{cell:>12}" for cell in cells)
 
 
-def exact(seeds: tuple[int, ...], sizes: tuple[int, ...], evaluations: int) -> None:
+def exact(vectors: Sequence[tuple[Aim, ...]], seeds: tuple[int, ...], sizes: tuple[int, ...], evaluations: int) -> None:
     """Print how much of proven fronts every method finds."""
     print(f"proven fronts: {evaluations:,} evaluations, a run a problem; points found of those there are\n")
     print(line("problem", "objectives", "points", NAMES), flush=True)
-    for jobs, seed, aims in product(sizes, seeds, VECTORS):
+    for jobs, seed, aims in product(sizes, seeds, vectors):
         workload, machine = tiny(seed, jobs)
         known = enumerated_front(workload, machine, Objectives.of(aims))
         cells = dict.fromkeys(NAMES, "–")
@@ -95,7 +95,14 @@ def packages(jobs: int) -> dict[str, tuple[fs.Workload, fs.Federation]]:
     return {**found, f"{first}, idle power": (found[first][0], hungry_federation(idle=0.5, hungry=1.0))}
 
 
-def shares(jobs: int, evaluations: int, long: int, seeds: tuple[int, ...], most: int | None) -> None:
+def shares(
+    vectors: Sequence[tuple[Aim, ...]],
+    seeds: tuple[int, ...],
+    jobs: int,
+    evaluations: int,
+    long: int,
+    most: int | None = None,
+) -> None:
     """Print the share of the reference's hypervolume that each method finds."""
     print(
         f"\npackages of {jobs} jobs: share of the reference's hypervolume, median of seeds {seeds}, {evaluations:,} "
@@ -103,7 +110,7 @@ def shares(jobs: int, evaluations: int, long: int, seeds: tuple[int, ...], most:
     )
     print(line("package", "objectives", "points", NAMES), flush=True)
     shown: dict[str, dict[str, list[float]]] = {}
-    for (name, (part, machine)), aims in product(list(packages(jobs).items())[:most], VECTORS):
+    for (name, (part, machine)), aims in product(list(packages(jobs).items())[:most], vectors):
         methods = methods_for(aims)
         runs = {m: [front(part, machine, aims, m, evaluations, seed) for seed in seeds] for m in methods}
         far = [front(part, machine, aims, m, long, 1 + max(seeds)) for m in methods]
@@ -122,11 +129,11 @@ def shares(jobs: int, evaluations: int, long: int, seeds: tuple[int, ...], most:
 def main() -> None:
     """Print both tables."""
     if arguments(__doc__ or "").smoke:
-        exact((1,), (4,), 300)
-        shares(12, 150, 200, (1,), 1)
+        exact(VECTORS[:1], (1,), (4,), 100)
+        shares(VECTORS[1:], (1,), 12, 100, 150, most=1)
         return
-    exact((1, 2), (5, 6), 3_000)
-    shares(60, EVALUATIONS, LONG, SEEDS, None)
+    exact(VECTORS, (1, 2), (5, 6), 3_000)
+    shares(VECTORS, SEEDS, 60, EVALUATIONS, LONG)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FEW = ("fcfs", "easy")
 OF_SEVERAL = ("mpso-fga",)  # methods that need two objectives, as no packages have
+BOUND = "ga (assignment)"
 JOBS = fs.Workload.example().head(24)
 pytestmark = pytest.mark.compiled
 
@@ -54,7 +55,7 @@ def search(path: Path | None = None, **options: Any) -> fs.Result:
     ("method", "package"),
     [
         (method, package)
-        for method in sorted(METHODS)
+        for method in (*sorted(METHODS), BOUND)
         for package in (None, 10)
         if not (package and method in OF_SEVERAL)
     ],
@@ -65,6 +66,8 @@ def test_a_search_killed_anywhere_ends_as_an_undisturbed_one(
     """Tests that every method, alone or on islands, whole or in packages, killed at random steps ends bit for bit."""
     objectives = ("makespan", "energy") if package is None else "makespan"
     options: dict[str, Any] = {"method": method, "islands": islands, "package": package, "objectives": objectives}
+    if method == BOUND:
+        options |= {"method": "ga", "encoding": "assignment"}
     steps = 0
 
     def count(run: Run) -> None:
