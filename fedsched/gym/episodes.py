@@ -158,7 +158,8 @@ class Episodes:
 
     def go_on(self) -> None:
         """Bring every run to its next decision, or to its end."""
-        stuck = go_on(self.runs)
+        with np.errstate(over="ignore"):  # a job without end is named below; only uncompiled would numpy warn of it
+            stuck = go_on(self.runs)
         if stuck >= 0:
             problem, state = self._stretch(self.runs.log, int(self.runs.first[stuck])), self.state(stuck)
             row = running_without_end(problem, state)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import SameTime
@@ -62,7 +64,7 @@ def next_pass_counted(problem: Problem, plan: Plan, state: State, no_users: Floa
         return status
     # Whoever ends at the next instant makes up the top of the heap: down to the left, then up and to the right.
     time, place = next_time(problem, state), 0
-    while finished < problem.submit.size:
+    while time < np.inf:
         if place < size and heap.time[place] <= time:
             count_job(problem, state, heap.job[place], no_users, row, ended)
             place = 2 * place + 1

@@ -110,6 +110,27 @@ def test_what_is_seen_is_what_there_is() -> None:
     assert seen["action_mask"].tolist() == [0, 1, 0, 1]
 
 
+def test_who_is_gone_is_not_seen(sample: Sample) -> None:
+    """At every decision, and after the last one, just those who wait and who run fill the first places."""
+    log, cluster = sample
+    env = SchedulingEnv(log.head(60), cluster, waiting_places=6, running_places=5)
+    (seen, _), over, fewer = env.reset(), False, 0
+    while not over:
+        before = seen
+        seen, _, over, _, _ = env.step(int(seen["action_mask"].argmax()))
+        started, finished = env.schedule().start, env.schedule().finish
+        now = env.episodes.state(0).clock[0]
+        runs = int((started <= now).sum() - (finished <= now).sum())
+        waits = int(((log.submit[:60] <= now) & ~(started <= now)).sum())
+        for name, there in (("waiting", waits), ("running", runs)):
+            shown = min(there, len(seen[name]))
+            assert (seen[name][:shown, 0] == 1.0).all()
+            assert not seen[name][shown:].any()
+            fewer += int((before[name][:, 0] > seen[name][:, 0]).any())
+    assert fewer > 10
+    assert not seen["action_mask"][:-1].any()
+
+
 def test_an_observation_is_a_copy(sample: Sample) -> None:
     """What was seen stays as it was when the next step is made."""
     env = SchedulingEnv(*sample, jobs=30)

@@ -48,8 +48,22 @@ def test_weighted_objectives_add_up() -> None:
 def test_nothing_is_earned_before_the_first_finish() -> None:
     """Until a job has finished every reward is 0, and only finishes bring any."""
     workload = fs.Workload(submit=[0, 1, 2, 3], tasks=[1, 1, 1, 4], runtime=[10, 10, 10, 10])
-    env = SchedulingEnv(workload, fs.Federation.homogeneous(4), objective="flow")
+    for objective, share in (("flow", 1.0), ("mean_response", 0.25)):  # a job's share in a mean is one in all jobs
+        env = SchedulingEnv(workload, fs.Federation.homogeneous(4), objective=objective)
+        env.reset()
+        rewards = [env.step(0)[1] for _ in range(4)]
+        assert rewards == [0.0, 0.0, -30.0 * share, -19.0 * share]
+        assert np.sum(rewards) == -getattr(env.schedule().metrics(), objective)
+
+
+@pytest.mark.parametrize("alike", range(1, 12))
+def test_all_that_end_at_once_are_counted(alike: int) -> None:
+    """However many jobs end at one instant, beside others that go on, the next reward has all of them."""
+    jobs = 12
+    runtime = np.where(np.arange(jobs) < alike, 10.0, 50.0 + np.arange(jobs))
+    workload = fs.Workload(
+        submit=[*[0.0] * jobs, 20.0], tasks=[1] * (jobs + 1), runtime=[*np.roll(runtime, alike // 2), 5.0]
+    )
+    env = SchedulingEnv(workload, fs.Federation.homogeneous(jobs), objective="flow")
     env.reset()
-    rewards = [env.step(0)[1] for _ in range(4)]
-    assert rewards == [0.0, 0.0, -30.0, -19.0]
-    assert np.sum(rewards) == -env.schedule().metrics().flow
+    assert sum(env.step(0)[1] for _ in range(jobs)) == -10.0 * alike
