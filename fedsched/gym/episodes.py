@@ -10,7 +10,7 @@ from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.meters import integrals
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import checked_caps, new_state
+from fedsched.engine.pack import checked_caps, frozen, new_state
 from fedsched.engine.rules import Needs
 from fedsched.engine.simulation import running_without_end, set_running, without_end
 from fedsched.errors import InfeasibleError, unknown_name
@@ -121,6 +121,11 @@ class Episodes:
             ),
             told=Told(reward=np.zeros(runs), cost=np.zeros(runs), over=np.ones(runs, dtype=np.int64)),
         )
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        # The log's arrays are read-only to the kernels, which would be compiled anew for the copies' that are not.
+        self.__dict__.update(state)
+        frozen(self.runs.log)
 
     @property
     def starts(self) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import gymnasium
 import numpy as np
@@ -15,6 +18,9 @@ from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.gym import ID, ProgressFeature, RunningFeature, SchedulingEnv, WaitingFeature
 from fedsched.gym.features import YEAR
 from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Sample = tuple[fs.Workload, fs.Federation]
 
@@ -129,6 +135,24 @@ def test_who_is_gone_is_not_seen(sample: Sample) -> None:
             fewer += int((before[name][:, 0] > seen[name][:, 0]).any())
     assert fewer > 10
     assert not seen["action_mask"][:-1].any()
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_by_itself(sample: Sample, copied: Callable[[SchedulingEnv], SchedulingEnv]) -> None:
+    """A copy in the midst of an episode, to look ahead by, ends as the original would, and leaves it as it is."""
+    env = SchedulingEnv(*sample, jobs=40)
+    env.reset(seed=1)
+    for _ in range(10):
+        env.step(0)
+    before = env.schedule()
+    other = copied(env)
+    for one in (other, env):
+        assert not any(array.flags.writeable for array in one.episodes.runs.log if isinstance(array, np.ndarray))
+        while not one.step(0)[2]:
+            pass
+        if one is other:
+            np.testing.assert_array_equal(env.schedule().start, before.start)
+    np.testing.assert_array_equal(env.schedule().start, other.schedule().start)
 
 
 def test_an_observation_is_a_copy(sample: Sample) -> None:
