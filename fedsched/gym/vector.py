@@ -34,8 +34,9 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
 
     Parameters
     ----------
-    workload, federation, jobs, objective, weights, order, placement, reading, caps, t0, running, waiting_places,
-    running_places, render_mode
+    workload, federation, jobs, objective, weights, order, placement, reading, caps, t0, running
+        As of `SchedulingEnv`.
+    waiting_places, running_places, render_mode
         As of `SchedulingEnv`.
     num_envs
         How many simulations.
