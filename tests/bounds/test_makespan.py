@@ -117,3 +117,21 @@ def test_few_jobs_are_proven_by_the_solver(monkeypatch: pytest.MonkeyPatch) -> N
     assert lower_bounds(workload, federation, seconds=0.0).makespan < 26
     monkeypatch.setattr(small, "find_spec", lambda name: None)
     assert lower_bounds(workload, federation).makespan == plain
+
+
+def test_a_busy_machine_changes_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a budget in seconds the solver is given effort alone: however long it takes, its answer counts."""
+    pytest.importorskip("ortools")
+    from fedsched.bounds.model import Model
+
+    given = []
+    solve = Model.solve
+
+    def slowly(model: Model, **limits: float) -> object:
+        given.append(limits)
+        return replace(solve(model, **limits), seconds=1e6)
+
+    monkeypatch.setattr(Model, "solve", slowly)
+    workload = fs.Workload(submit=np.zeros(5), tasks=[3, 3, 2, 2, 2], runtime=[10, 10, 9, 9, 9])
+    assert lower_bounds(workload, fs.Federation.homogeneous(5)).makespan == pytest.approx(27)
+    assert [(limits["seconds"], limits["effort"]) for limits in given] == [(math.inf, small.EFFORT)]
