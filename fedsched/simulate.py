@@ -54,7 +54,7 @@ def prepare(
         same_time=same_time, saturation=saturation, knowledge=knowledge, kill_at_estimate=kill_at_estimate
     ).settled("simulate")
     chosen = policy_named(policy, placement=placement)
-    t0 = start_of("simulate", t0, running)
+    t0 = start_of("simulate", t0, running, workload, cluster)
     rows = () if running is None else tuple(running.rows.tolist())
     problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
     return begun(workload, cluster, chosen, problem, reading, caps, running)

@@ -215,3 +215,28 @@ def test_another_start_than_the_running_jobs_is_refused(t0: float) -> None:
     assert len(running.rows)
     with pytest.raises(ValueError, match=rf"t0={t0} is not the running jobs' time, 1\.0"):
         fs.simulate(jobs(), fs.Federation.homogeneous(3), "fcfs", running=running, t0=t0)
+
+
+@pytest.mark.parametrize(
+    ("workload", "federation", "odd"),
+    [
+        (lambda: jobs().head(1), fs.Federation.homogeneous(3), "row 1 is none of this workload's 1 job\\)"),
+        (jobs, fs.Federation.of(2, 2), "nodes in 1 group are none of this federation's 2"),
+        (lambda: replace(jobs(), tasks=[2, 2, 2]), fs.Federation.homogeneous(3), "node of row . are not its 2 tasks"),
+        (jobs, fs.Federation.homogeneous(1), "more nodes are in use than this federation has"),
+    ],
+)
+def test_running_jobs_of_others_are_refused(workload: Any, federation: fs.Federation, odd: str) -> None:
+    """What ran with another workload, or on other nodes, is refused by name, whoever is asked to go on with it."""
+    pytest.importorskip("gymnasium")
+    from fedsched.gym import SchedulingEnv
+    from fedsched.simulate import prepare
+
+    running = prepare(jobs(), fs.Federation.homogeneous(3), "fcfs").advance(until=0.5).running()
+    for go_on in (
+        lambda: fs.simulate(workload(), federation, "fcfs", running=running),
+        lambda: fs.optimize(workload(), federation, submits="keep", running=running, evaluations=10),
+        lambda: SchedulingEnv(workload(), federation, running=running),
+    ):
+        with pytest.raises(ValueError, match=odd):
+            go_on()

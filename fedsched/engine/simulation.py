@@ -41,11 +41,32 @@ def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
         getattr(state.rates, name)[rows] = getattr(running, name)
 
 
-def start_of(noun: str, t0: float | None, running: RunningJobs | None) -> float | None:
+def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federation: Federation) -> None:
+    """Refuse running jobs that are not jobs of this workload on nodes of this federation."""
+    rows, counts = running.rows, running.counts
+    groups = np.array([group.count for group in federation.groups])
+    if rows.size and not 0 <= int(rows.min()) <= int(rows.max()) < len(workload):
+        odd = f"row {int(rows.max())} is none of this workload's {counted(len(workload), 'job')}"
+    elif counts.shape[1] != len(groups):
+        odd = f"nodes in {counted(counts.shape[1], 'group')} are none of this federation's {len(groups)}"
+    elif (wrong := np.flatnonzero(counts.sum(axis=1) != workload.tasks[rows])).size:
+        nodes, row = int(counts[wrong[0]].sum()), int(rows[wrong[0]])
+        odd = f"{counted(nodes, 'node')} of row {row} are not its {counted(int(workload.tasks[row]), 'task')}"
+    elif (counts.sum(axis=0) > groups).any():
+        odd = "more nodes are in use than this federation has"
+    else:
+        return
+    raise ValueError(f"{noun}: running= is of another workload or federation ({odd}); give the one that it ran with.")
+
+
+def start_of(
+    noun: str, t0: float | None, running: RunningJobs | None, workload: Workload, federation: Federation
+) -> float | None:
     """Return the time's origin, that of the running jobs where there are any; None for the earliest submit."""
     t0 = origin(noun, t0)
     if running is None:
         return t0
+    refuse_strangers(noun, running, workload, federation)
     if t0 is not None and t0 != running.time:
         # Until a later one, jobs would end and others go on faster, of which nothing is known here.
         raise ValueError(f"{noun}: t0={t0!r} is not the running jobs' time, {running.time!r}; leave it out.")

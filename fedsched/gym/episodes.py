@@ -12,7 +12,7 @@ from fedsched.engine.meters import integrals
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack import checked_caps, frozen, new_state
 from fedsched.engine.rules import Needs
-from fedsched.engine.simulation import running_without_end, set_running, without_end
+from fedsched.engine.simulation import refuse_strangers, running_without_end, set_running, without_end
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
@@ -79,6 +79,7 @@ class Episodes:
         self._rows = np.lexsort((workload.id, workload.submit))
         log = workload.take(self._rows)
         if running is not None:
+            refuse_strangers(noun, running, workload, federation)
             if len(running.rows) == len(workload):
                 raise ValueError(f"{noun}: all {len(workload)} jobs run already; there is nothing to decide.")
             running = running.renumbered(self._rows)

@@ -74,7 +74,7 @@ class SearchProblem(PackedProblem, Read):
         if len(workload) == 0:
             raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
         threads = whole("optimize", "threads", threads, least=1)
-        t0 = start_of("optimize", t0, running)
+        t0 = start_of("optimize", t0, running, workload, federation)
         if running is not None and submits == "now":
             raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")
         if submits == "now":
