@@ -103,6 +103,7 @@ class Episodes:
             plan=plan,
             of_job=of_jobs(log),
             states=side_by_side(state, runs),
+            one=state.extras,
             order=np.tile(np.arange(jobs), (runs, 1)),
             first=np.zeros(runs, dtype=np.int64),
             t0=np.full(runs, log.t0),

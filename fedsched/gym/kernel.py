@@ -63,7 +63,7 @@ def go_on(runs: Runs) -> int:
             continue
         problem = problem_of(runs.log, runs.first[b], jobs, runs.t0[b])
         plan = plan_of(runs.plan, runs.order[b], runs.first[b])
-        state = state_of(runs.states, b)
+        state = state_of(runs.states, runs.one, b)
         if answer == Answer.BEGIN:
             begin(problem, plan, state)
             for c in range(runs.ended.shape[1]):

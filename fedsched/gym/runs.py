@@ -64,6 +64,7 @@ class Runs(NamedTuple):
     plan: Plan  # of all of it; each run has an order of its own
     of_job: Singles  # what is seen of each job and does not change
     states: State  # with a leading axis
+    one: ExtraState | None  # of one run, for its type
     order: Ints  # run x job
     first: Ints  # per run, the row of the log at which it begins
     t0: Floats
@@ -81,7 +82,7 @@ class Runs(NamedTuple):
 @inlined
 def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
     if extras is None:
-        return None
+        return extras  # not the literal, with which the engine would be compiled for what may have extras or none
     return Extras(Pools(extras.pools.amount, extras.pools.need[first:last]))
 
 
@@ -143,9 +144,9 @@ def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
 
 
 @inlined
-def _extra_state_of(extras: ExtraState | None, b: int) -> ExtraState | None:
+def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -> ExtraState | None:
     if extras is None:
-        return None
+        return one  # for the same reason, and it has the type of what is returned else
     left = extras.pools
     return ExtraState(PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]))
 
@@ -158,7 +159,7 @@ def _queue_of(queue: Queue, b: int) -> Queue:
 
 
 @inlined
-def state_of(states: State, b: int) -> State:
+def state_of(states: State, one: ExtraState | None, b: int) -> State:
     """Return the state of one run, as views."""
     rates, heap, ends = states.rates, states.heap, states.ends
     profile, packing, scratch = states.profile, states.packing, states.scratch
@@ -204,7 +205,7 @@ def state_of(states: State, b: int) -> State:
             scratch.cluster_sum[b],
             scratch.demand[b],
         ),
-        _extra_state_of(states.extras, b),
+        _extra_state_of(states.extras, one, b),
     )
 
 

@@ -50,13 +50,14 @@ def test_running_jobs_are_renumbered_as_rows_of_a_part() -> None:
 
 def test_where_time_begins() -> None:
     """The origin given, else the earliest submit; where jobs run, their own time and no other."""
-    none = np.zeros(0)
-    running = RunningJobs(7.0, none, none, none, none, none, none, none, none, none)
-    assert (start_of("x", None, None), start_of("x", 3.0, None), start_of("x", None, running)) == (None, 3.0, 7.0)
-    assert start_of("x", 7.0, running) == 7.0
+    none, of_whom = np.zeros(0), (jobs([1], [1.0]), FOUR)
+    rows, counts = np.zeros(0, dtype=np.int64), np.zeros((0, len(FOUR.groups)), dtype=np.int64)
+    running = RunningJobs(7.0, rows, none, none, none, none, none, none, none, counts)
+    assert [start_of("x", t0, None, *of_whom) for t0 in (None, 3.0)] == [None, 3.0]
+    assert [start_of("x", t0, running, *of_whom) for t0 in (None, 7.0)] == [7.0, 7.0]
     for other in (6.0, 8.0):
         with pytest.raises(ValueError, match=rf"t0={other} is not the running jobs' time, 7.0"):
-            start_of("x", other, running)
+            start_of("x", other, running, *of_whom)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_fast_groups_are_favoured() -> None:
     workload = fs.Workload(submit=np.zeros(200), tasks=np.ones(200, dtype=int), runtime=np.ones(200))
     problem = SearchProblem(workload, federation, Objectives.of("makespan"))
     rows = np.tile(problem.row(np.arange(200)), (20, 1))
-    favour_fast_groups(problem, rows, np.random.default_rng(0))
+    favour_fast_groups(problem)(rows, np.random.default_rng(0))
     closed = (problem.layout.caps(rows) == 0).mean(axis=(0, 1))
     assert closed[0] == 0
     assert 0.15 < closed[1] < 0.30  # 30 % redrawn, three quarters of these closed
