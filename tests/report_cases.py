@@ -1,4 +1,4 @@
-"""A report's data as its script reads them."""
+"""What tests of the report share: its data as its script reads them, and waiting for its drawings."""
 
 from __future__ import annotations
 
@@ -29,3 +29,8 @@ def data_of(text: str) -> dict[str, Any]:
     block = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, flags=re.DOTALL)
     assert block
     return json.loads(block[1])
+
+
+def all_drawn(page: Any) -> None:
+    """Wait until a page in a browser has drawn what was asked of it: at most one drawing a frame."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from report_cases import all_drawn
 
 import fedsched as fs
 
@@ -24,7 +25,7 @@ Open = Any  # (name of a report, or its path; options of the browser's context) 
 
 def picture(page: Any, canvas: str = "gantt") -> str:
     """Return what a canvas shows, once what was asked for is drawn."""
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    all_drawn(page)
     return str(page.evaluate("(id) => document.getElementById(id).toDataURL()", canvas))
 
 

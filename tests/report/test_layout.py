@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from report_cases import all_drawn
 
 import fedsched as fs
 from fedsched.report import of_schedules, write
@@ -75,7 +76,9 @@ def test_nothing_is_wider_than_what_holds_it(
     """Tests that all lies within its holder, on a desk without scrolling across, elsewhere with a sign that it can."""
     view = open_page(kinds[kind], viewport={"width": width, "height": 800}, drawn=kind != "comparison")
     view.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = true; }")
-    view.wait_for_timeout(50)
+    if view.query_selector("#jobs"):
+        view.wait_for_selector("#job-rows tr")
+    all_drawn(view)
     assert view.evaluate(CUT) == []
     assert view.evaluate(UNSHOWN) == []
     scrolled = view.evaluate(SCROLLED)
@@ -102,6 +105,7 @@ def test_the_focus_is_never_lost(open_page: Callable[..., Any]) -> None:
     assert reached[0] == "A"
     assert "BODY" not in reached
     view.click("#jobs summary")
+    view.wait_for_selector("#job-rows tr")
     view.focus("#jobs-after")
     view.keyboard.press("Enter")
     assert view.is_disabled("#jobs-after")

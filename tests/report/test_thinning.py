@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from report_cases import data_of, unpacked
+from report_cases import all_drawn, data_of, unpacked
 
 import fedsched as fs
 from fedsched.model.schedule import Schedule
@@ -142,6 +142,7 @@ def test_what_is_kept_is_found_and_what_is_not_is_said(
     assert "too small to be drawn" in view.inner_text("#gantt-legend")
     assert view.get_attribute("#gantt", "aria-label").startswith("Gantt chart of lanes: 10,000 jobs")
     view.click("#jobs summary")
+    view.wait_for_selector("#job-rows tr")
     assert "The largest of 10,000 jobs of lanes by start: 1 to 50 of 2,000" in view.inner_text("#jobs-caption")
     energy = many_jobs.metrics().energy
     assert f"{energy / 3.6e9:.4g}\u00a0MWh" in view.inner_text("#energy-cards")
@@ -156,7 +157,7 @@ def test_the_zoom_ends_where_the_shading_does(open_page: Callable[..., Any], thi
     view = open_page(path)
     for _ in range(40):
         view.click("#time-in")
-    view.wait_for_timeout(100)
+    all_drawn(view)
     label = view.get_attribute("#gantt", "aria-label")
     begin, end = (float(part.split("\u00a0")[0]) * 86400 for part in label.rpartition("from ")[2].split(" to "))
     assert end - begin == pytest.approx(256 * about["seconds"], rel=0.02)
