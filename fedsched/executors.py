@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import atexit
 import io
+import math
 import os
 import pickle
 import sys
 import threading
+import time
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import Empty, LifoQueue, SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
 from fedsched import compilation
@@ -53,7 +55,8 @@ class Processes(Executor):
         self._deaths: list[BrokenExecutor] = []
         self._start = start
         self._threads = ThreadPoolExecutor(workers)
-        self._idle: SimpleQueue[_Worker | None] = SimpleQueue()  # None: yet to be started
+        # None: yet to be started, which is the last to be chosen.
+        self._idle: LifoQueue[_Worker | None] = LifoQueue()
         for _ in range(workers):
             self._idle.put(None)
 
@@ -129,23 +132,35 @@ def has_left(executor: Executor | None) -> bool:
     return getattr(_client_of(executor), "status", "") in ("closing", "closed")
 
 
-def ended_of(executor: Executor | None, ended: SimpleQueue[Future[Any]]) -> Future[Any] | None:
-    """Return the next future of a queue that they are put into as they end; None where no more will come."""
-    if _client_of(executor) is None:
-        return ended.get()
+class LateError(Exception):
+    """What was waited for has not come in time."""
+
+
+def ended_of(
+    executor: Executor | None, ended: SimpleQueue[Future[Any]], *, seconds: float = math.inf
+) -> Future[Any] | None:
+    """Return the next future of a queue that they are put into as they end; None where no more will come.
+
+    Where none has come in so many seconds a LateError is raised.
+    """
+    of_dask, until = _client_of(executor) is not None, time.monotonic() + seconds
     while True:
-        gone = has_left(executor)
+        gone = of_dask and has_left(executor)
+        left = max(until - time.monotonic(), 0.0)
+        glance = min(GLANCE, left) if of_dask else None if left == math.inf else left
         with suppress(Empty):
-            return ended.get(timeout=GLANCE)
+            return ended.get(timeout=glance)
         if gone:
             return None
+        if time.monotonic() >= until:
+            raise LateError
 
 
-def result_of(executor: Executor | None, future: Future[Any]) -> Any:
-    """Return what a future gives, or raise where it will never give anything."""
+def result_of(executor: Executor | None, future: Future[Any], *, seconds: float = math.inf) -> Any:
+    """Return what a future gives, or raise where it will never give anything, or not in so many seconds."""
     ended: SimpleQueue[Future[Any]] = SimpleQueue()
     future.add_done_callback(ended.put)
-    if ended_of(executor, ended) is None:
+    if ended_of(executor, ended, seconds=seconds) is None:
         raise BrokenExecutor(LEFT)
     return future.result()
 

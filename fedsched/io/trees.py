@@ -136,10 +136,14 @@ class _Reader:
 
 
 class Saved:
-    """One object's part of a tree, read field by field: each has its kind, shape and limits, or an UnfitError."""
+    """One object's part of a tree, read field by field: each has its kind, shape and limits, or an UnfitError.
 
-    def __init__(self, fields: object, where: str = "") -> None:
+    With `own` the very search that reads it has made it, in whatever process: what takes long to check is believed.
+    """
+
+    def __init__(self, fields: object, where: str = "", *, own: bool = False) -> None:
         self._where = where
+        self.own = own
         if not isinstance(fields, dict):
             raise UnfitError(f"{where or 'what was saved'} must hold fields, not {type(fields).__name__}")
         self.fields: dict[str, Plain] = fields
@@ -190,7 +194,7 @@ class Saved:
 
     def part(self, name: str) -> Saved:
         """Return an object's fields."""
-        return Saved(self._field(name), f"{self._where}{name}.")
+        return Saved(self._field(name), f"{self._where}{name}.", own=self.own)
 
     def maybe(self, name: str) -> Saved | None:
         """Return an object's fields; None where there is none."""
@@ -201,7 +205,7 @@ class Saved:
         value = self._field(name)
         if not isinstance(value, list):
             raise self.unfit(name, "must be a list")
-        return [Saved(one, f"{self._where}{name}[{k}].") for k, one in enumerate(value)]
+        return [Saved(one, f"{self._where}{name}[{k}].", own=self.own) for k, one in enumerate(value)]
 
     def ints(
         self,

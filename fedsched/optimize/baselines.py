@@ -20,10 +20,11 @@ from fedsched.model.schedule import Schedule
 from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.result import PlannedQueue, Result
 from fedsched.search.clock import Clock, OutOfTimeError
-from fedsched.search.seeds import structured_seeds
+from fedsched.search.interruptible import LONG
+from fedsched.search.seeds import UNTIL, structured_seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fedsched.bounds import LowerBounds
     from fedsched.engine.arrays import Floats, Ints
@@ -150,32 +151,60 @@ def reference_of(problem: SearchProblem, names: Sequence[str], values: Floats) -
 
 
 def first_plans(
-    problem: SearchProblem, seeds: str, initial: Iterable[object], baselines: Iterable[Schedule], clock: Clock
-) -> Ints:
-    """Return the user's plans, then what the baselines did, on the nodes that they took, then the structured ones."""
-    own = [row for plan in initial for row in _rows_of(problem, plan)]
-    if seeds == "structured":
-        own += [row for schedule in baselines if schedule.complete for row in _rows_of(problem, schedule)]
-    rows = np.array(own, dtype=np.int64).reshape(len(own), problem.layout.length)
+    problem: SearchProblem,
+    seeds: str,
+    initial: Iterable[object],
+    baselines: Iterable[Schedule],
+    clock: Clock,
+    *,
+    most: int = MOST_SEEDS,
+) -> tuple[Ints, tuple[str, ...]]:
+    """Return the user's plans, then what the baselines did, on the nodes that they took, then the structured ones.
+
+    And what was left out for want of time: some of the user's. Where plans take so long that the clock may end one in
+    its midst, the baselines' are the last, as many as there is time for: on just those nodes they take by far the
+    longest, and what they are worth is known. Of the structured ones there are then `most`.
+    """
+    given = (row for plan in initial for row in _rows_of(problem, plan))
+    own = list(_in_time(given, clock))
+    left_out = () if next(given, None) is None else ("some of the plans to begin with",)
     if seeds != "structured":
-        return rows
-    return np.concatenate([rows, structured_seeds(problem, limit=MOST_SEEDS, clock=clock)])
+        return _as_rows(own, problem), left_out
+    theirs = (row for schedule in baselines if schedule.complete for row in _rows_of(problem, schedule))
+    if clock.seconds is None or problem.layout.jobs < LONG:
+        made = structured_seeds(problem, limit=MOST_SEEDS, clock=clock)
+        return np.concatenate([_as_rows([*own, *theirs], problem), made]), left_out
+    made = structured_seeds(problem, limit=most, clock=clock)
+    return np.concatenate([_as_rows(own, problem), made, _as_rows(list(_in_time(theirs, clock)), problem)]), left_out
 
 
-def _rows_of(problem: SearchProblem, plan: object) -> list[Ints]:
-    """Return what a user's plan is as rows."""
+def _in_time(rows: Iterator[Ints], clock: Clock) -> Iterator[Ints]:
+    """Give the first of some plans, and others while there is time for them."""
+    for row in rows:
+        yield row
+        if clock.left(UNTIL) <= 0.0:
+            return
+
+
+def _as_rows(rows: list[Ints], problem: SearchProblem) -> Ints:
+    return np.array(rows, dtype=np.int64).reshape(len(rows), problem.layout.length)
+
+
+def _rows_of(problem: SearchProblem, plan: object) -> Iterator[Ints]:
+    """Give what a user's plan is as rows."""
     if isinstance(plan, Result):
-        return [row for one in plan.front.plans for row in _rows_of(problem, one)]
-    if isinstance(plan, PlannedQueue):
+        for one in plan.front.plans:
+            yield from _rows_of(problem, one)
+    elif isinstance(plan, PlannedQueue):
         if plan.schedule is not None:
-            return _rows_of(problem, plan.schedule)
-        if plan.order is None:
-            return []  # a policy: the baselines hold it already
-        return [problem.row(plan.order, plan.caps, plan.rules)]
-    if isinstance(plan, Schedule):
+            yield from _rows_of(problem, plan.schedule)
+        elif plan.order is not None:  # else a policy: the baselines hold it already
+            yield problem.row(plan.order, plan.caps, plan.rules)
+    elif isinstance(plan, Schedule):
         if len(plan) != problem.layout.jobs or not plan.complete:
             raise ValueError(f"initial: the schedule must start all of the {problem.layout.jobs} jobs.")
-        return [problem.row(np.argsort(plan.start, kind="stable"), plan.counts)]
-    if isinstance(plan, tuple) and len(plan) == 2:
-        return [problem.row(plan[0], plan[1])]
-    raise TypeError(f"initial: {type(plan).__name__} is no plan; give schedules, Results, or pairs (order, caps).")
+        yield problem.row(np.argsort(plan.start, kind="stable"), plan.counts)
+    elif isinstance(plan, tuple) and len(plan) == 2:
+        yield problem.row(plan[0], plan[1])
+    else:
+        raise TypeError(f"initial: {type(plan).__name__} is no plan; give schedules, Results, or pairs (order, caps).")

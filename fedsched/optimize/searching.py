@@ -16,7 +16,7 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.model.federation import Federation
 from fedsched.model.metrics import NAMES
 from fedsched.model.workload import Workload
-from fedsched.optimize.baselines import bound_on, first_plans, reference_of, yardsticks
+from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, yardsticks
 from fedsched.result import Baseline, Front, PlannedQueue, Result
 from fedsched.search.clock import Clock
 from fedsched.search.driver import INTERRUPTED, drive
@@ -26,6 +26,7 @@ from fedsched.search.problem import SearchProblem
 from fedsched.search.run import BudgetSpent, Run
 from fedsched.search.seeds import structured_seeds
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from fedsched.simulate import RunningJobs
 
 R = TypeVar("R", bound="DataclassInstance")
+AMPLE = 1e6  # seconds: no search of three jobs is cut by that
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,13 @@ def warm_up(search: Search) -> None:
     reference = np.ones(len(search.objectives.names))
     run = Run(problem, 0, [MaxEvaluations(400)], reference, structured_seeds(problem, limit=2), 0.0 * reference)
     drive(run, search.info.make(run))
+    if search.settings.seconds is not None and search.executor is not None:  # its workers begin now, and load as much
+        rules = [MaxEvaluations(100 * search.islands), MaxSeconds(AMPLE)]
+        run = Run(problem, 0, rules, reference, run.seeds, run.bounds, cut_at=AMPLE)
+        islands = Archipelago(run, search.info, search.islands)
+        islands.executor = search.executor
+        with suppress(Exception):  # the search itself says what is wrong
+            islands.step(run)
 
 
 # ---- the search -----------------------------------------------------------------------------------------------------
@@ -137,19 +146,24 @@ def search_once(
     run.archive.add(measures.values, policies=measures.names)
     if clock.seconds is not None:
         _try_one(run, clock.seconds, clock.elapsed)
-    run.seeds = first_plans(problem, search.seeds, initial, measures.schedules.values(), clock)
+    most = run.room(MOST_SEEDS, share=1.0)
+    made = first_plans(problem, search.seeds, initial, measures.schedules.values(), clock, most=most)
+    run.seeds, left_out = made
     reason = INTERRUPTED
     with suppress(KeyboardInterrupt), _living_on(search) as executor:  # from here on Ctrl-C costs nothing found
         method = _method(run, search)
         saved.resume(run, method, problem)
         if isinstance(method, Archipelago):
             method.executor = executor
+            method.may_be_left, method.saves = search.executor is not None, saved.saves
         if clock.seconds is None:
             run.begin_clock()
         else:
             run.begin_clock(clock.elapsed)
         reason = drive(run, method, after_step=saved.save_sometimes)
-    return Found(problem, run, reason, measures)
+        if isinstance(method, Archipelago) and method.late:
+            left_out += (f"the last epoch of {counted(method.late, 'island')}",)
+    return Found(problem, run, reason, replace(measures, left_out=measures.left_out + left_out))
 
 
 def _try_one(run: Run, seconds: float, gone: float) -> None:

@@ -25,7 +25,10 @@ SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
 
 def first_assignments(run: Run, size: int) -> Ints:
     """Return what the run's seeds give every job, and random assignments beside them: so many at least."""
-    random = random_assignments(run.problem, random_beside(run, size), run.generator())
+    wanted = random_beside(run, size)
+    room = run.room(wanted)
+    run.too_few |= room < wanted
+    random = random_assignments(run.problem, room, run.generator())
     return np.concatenate([assigned(run, run.seeds), random])
 
 

@@ -32,6 +32,8 @@ AGAIN = 1_000_000  # job placements, about, by which plans are evaluated again w
 LEAST_AGAIN = 4  # plans, however many jobs they have
 ROUNDING = 1e-9  # by which another machine's values may differ
 PLANS = 2500  # at most, that a search keeps, islands counted apart: archive, population, walkers, swarm
+KEPT = 200  # of those, usually, beside the archive, and
+PACKED = 2e7  # numbers of plans a second that are saved at least: what a save takes, before there was one
 HISTORY = 64 << 20  # bytes that may be more than plans: history, values, names
 
 
@@ -50,6 +52,8 @@ class Checkpoint:
         if self._file is not None:
             self._file.check_writable()
         self._saved_at = time.monotonic()
+        self._takes: float | None = None  # seconds that the last save took
+        self._plans = KEPT * islands
         self.packages: list[Saved] = [] if self._saved is None else self._saved.parts("packages")  # those that ended
 
     def _read(self) -> Saved | None:
@@ -100,19 +104,31 @@ class Checkpoint:
                 f"the checkpoint of another search (by {name!r} its plans have other values now)", others=True
             )
 
+    @property
+    def saves(self) -> bool:
+        """Return whether there is a file."""
+        return self._file is not None
+
     def end_package(self, given: dict[str, Plain]) -> None:
         """Keep what a package's search gave: it is not searched again."""
         self.packages.append(Saved(given))
         self._write(None, None)
 
     def save_sometimes(self, run: Run, method: Method) -> None:
-        """Save where the last time is long enough ago."""
-        if self._file is not None and time.monotonic() - self._saved_at >= EVERY_SECONDS:
+        """Save where the last time is long enough ago, and the budget has time for it."""
+        if self._file is None or time.monotonic() - self._saved_at < EVERY_SECONDS:
+            return
+        takes = self._takes
+        if takes is None:
+            takes = (len(run.archive) + self._plans) * run.problem.layout.length / PACKED
+        if not run.beyond(run.cut_at - takes):
             self.save(run, method)
 
     def save(self, run: Run, method: Method) -> None:
         """Save now; the file is never half-written."""
+        began = time.monotonic()
         self._write(run.state(), method.state())
+        self._takes = time.monotonic() - began
 
     def _write(self, run: dict[str, Plain] | None, method: dict[str, Plain] | None) -> None:
         if self._file is None:

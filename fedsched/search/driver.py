@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from fedsched.search.run import BudgetSpent, CutShort
+from fedsched.search.stopping import MaxSeconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,5 +50,10 @@ def _driven(run: Run, method: Method, after_step: Callable[[Run, Method], None] 
                 reason = "the method has ended"
     except BudgetSpent:
         run.remember()
-        reason = run.reason_to_stop() or "the budget is spent"
+        reason = run.reason_to_stop() or _of_time(run) or "the budget is spent"
     return reason
+
+
+def _of_time(run: Run) -> str | None:
+    # A method that has no time for another generation ends before the clock does.
+    return next((rule.reason for rule in run.stop if isinstance(rule, MaxSeconds)), None)

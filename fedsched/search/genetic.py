@@ -10,6 +10,7 @@ from fedsched.search.adapters import deap_toolbox
 from fedsched.search.assignment import first_assignments, reassigned
 from fedsched.search.population import first_population
 from fedsched.search.resting import saved_plans
+from fedsched.search.run import BudgetSpent
 from fedsched.search.slowdown import costs_by_group
 from fedsched.search.variation import mutated
 
@@ -118,15 +119,18 @@ class Genetic:
         pairs = toolbox.select(self._values, 2 * count, rng).reshape(count, 2)
         alone = rng.random(count) >= CROSSED
         pairs[alone, 1] = pairs[alone, 0]
-        children = toolbox.mate(self._rows, pairs)
+        room = run.room(count)
+        children = toolbox.mate(self._rows, pairs[:room])
         moves = 1 + rng.geometric(0.6, size=count)
-        toolbox.mutate(children, np.minimum(moves, 5))
+        toolbox.mutate(children, np.minimum(moves[:room], 5))
         if self._redraw is not None:
-            some = np.flatnonzero(rng.random(count) < 0.2)
+            some = np.flatnonzero(rng.random(count)[:room] < 0.2)
             redrawn = children[some]
             self._redraw(redrawn, rng)
             children[some] = redrawn
         values = toolbox.map(toolbox.evaluate, children)
+        if room < count:
+            raise BudgetSpent  # in the midst of a generation
         self._rows = np.concatenate([self._rows[elite], children])
         self._values = np.concatenate([self._values[elite], values])
 

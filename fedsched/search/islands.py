@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import platform
 import time
 from concurrent.futures import BrokenExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from textwrap import shorten
 from traceback import format_exception
@@ -15,13 +15,13 @@ from uuid import uuid4
 
 import numpy as np
 
-from fedsched.executors import result_of, unknown_to_workers
+from fedsched.executors import LateError, result_of, unknown_to_workers
 from fedsched.io.trees import Saved, pack, unpack
 from fedsched.search.crowding import least_crowded
 from fedsched.search.driver import drive
 from fedsched.search.methods import Welcoming
 from fedsched.search.resting import saved_plans, saved_values
-from fedsched.search.run import CutShort, Run
+from fedsched.search.run import BudgetSpent, CutShort, Run
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ SHORTEST = 200  # evaluations of an island's epoch
 WORK = 6_000_000  # job placements of an island's epoch at most: some two seconds, and how long Ctrl-C may take
 EMIGRANTS = 4  # plans that an island sends to the next one after each epoch
 TRIALS = 2  # times that an epoch is tried before its island is given up
+SEARCHED = 4  # seconds at least of an epoch's search for one of setting an island down and bringing it home
+AT_FIRST = 50  # plans that an island is expected to bring home, before one has
+GRACE, GRACE_SHARE = 0.05, 0.025  # seconds, and share of the budget, that a late epoch is waited for
+NOTHING = pack({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,9 @@ class Epoch:
     left: float | None  # of the whole budget in seconds: where the search is cut short in the midst of a step
     since: tuple[str, float]  # machine and time of asking: until a worker is free, time passes
     immigrants: bytes
+    plan_takes: float = 0.0  # seconds, of late
+    home: float = 0.0  # seconds that are kept back for bringing all islands home
+    saves: bool = True  # whether the state of an island whose time is over is of any use
 
     def __dask_tokenize__(self) -> str:
         # By default Dask answers what looks like a task of before with that one's result, or with its failure.
@@ -95,30 +102,65 @@ class Archipelago:
         self._length = run.problem.layout.length
         self.executor: Executor | None = None  # given before the first step, and again after a checkpoint
         seeds = np.random.SeedSequence(run.seed).generate_state(islands, dtype=np.uint32).tolist()
+        # Given before the first step as well: whether the executor outlives the search, and whether that is saved.
+        self.may_be_left, self.saves = False, False
+        self.late = 0  # islands that were given up when the time was over
+        self._home = 0.0  # seconds that bringing all islands home took: they are kept back for it
+        self._plan_takes = self._carried = 0.0
         self._islands = [Island(seed) for seed in seeds]
         nothing: tuple[list[Ints], Floats] = ([], np.zeros((0, len(run.problem.objectives.names))))
         self._found = [nothing] * islands  # the archive of each, by which the next one profits
 
     def step(self, run: Run) -> bool:
         """Let every island live for an epoch, then collect what they have found."""
+        if run.beyond(run.cut_at - self._home) and len(run.archive):
+            raise BudgetSpent
         alive = self._alive(run)
-        epochs = {k: self._epoch(run, k) for k in alive}
+        seeds = self._packed(run)
+        epochs = {k: self._epoch(run, k, seeds) for k in alive}
         futures = {k: self._submit(k, epochs[k]) for k in alive}
-        lost = None
+        lost, landed, packing, unpacking = None, 0, 0.0, 0.0
         for k in alive:
             try:
-                landing = self._result(k, epochs[k], futures[k])
+                landing = self._result(run, k, epochs[k], futures[k])
             except CutShort as error:
                 lost = lost or error  # the others are still collected
                 continue
             if isinstance(landing, Raised):
                 raise landing.error
-            self._islands[k] = landing.island
-            self._found[k] = rows, values = _plans(Saved(unpack(landing.archive)), run.problem)
-            run.account(landing.island.done - epochs[k].island.done, values, rows)
+            if landing is None:
+                self.late += 1
+            elif landing.archive:  # else its time was over before its turn came
+                began = run.seconds
+                self._bring_home(run, k, epochs[k], landing)
+                packing, unpacking = max(packing, landing.home), unpacking + run.seconds - began
+                landed += 1
+        self._home = packing + unpacking
         if lost is not None:
             raise lost
+        if not landed:
+            raise BudgetSpent  # there is time for none
         return bool(self._alive(run))
+
+    def _bring_home(self, run: Run, k: int, epoch: Epoch, landing: Landing) -> None:
+        self._islands[k] = landing.island
+        self._found[k] = rows, values = _plans(Saved(unpack(landing.archive), own=True), run.problem)
+        run.account(landing.island.done - epoch.island.done, values, rows)
+        self._plan_takes, self._carried = landing.plan_takes, landing.carried
+
+    def _packed(self, run: Run) -> bytes:
+        """Return the seeds, packed; what that takes says at first what bringing plans home takes."""
+        began = run.seconds
+        seeds = pack({"rows": run.seeds})
+        if not self._home:
+            self._home = (run.seconds - began) * AT_FIRST / max(len(run.seeds), 1)
+        return seeds
+
+    def _patience(self, run: Run) -> float:
+        """Return for how many seconds an epoch is waited for."""
+        if run.seconds_given is None or not self.may_be_left:
+            return math.inf
+        return max(run.seconds_given - run.seconds, 0.0) + GRACE + GRACE_SHARE * run.seconds_given
 
     def _alive(self, run: Run) -> list[int]:
         return [
@@ -132,19 +174,20 @@ class Archipelago:
         total, islands = run.total, len(self._islands)
         return None if total is None else total // islands + (k < total % islands)
 
-    def _epoch(self, run: Run, k: int) -> Epoch:
+    def _epoch(self, run: Run, k: int, seeds: bytes) -> Epoch:
         island, share = self._islands[k], self._share(run, k)
         most = max(SHORTEST, WORK // run.problem.layout.jobs)
         length = most if share is None else max(SHORTEST, min(most, share // EPOCHS))
         seconds = None
         if run.seconds_given is not None:
-            seconds = max(0.05, min(run.seconds_given / EPOCHS, run.seconds_given - run.seconds))
+            usual = max(run.seconds_given / EPOCHS, SEARCHED * self._carried)
+            seconds = max(0.05, min(usual, run.seconds_given - run.seconds))
         return Epoch(
             problem=run.problem,
             info=self.info,
             island=island,
             reference=run.reference,
-            seeds=pack({"rows": run.seeds[: 0 if island.state else None]}),  # they are only needed at first
+            seeds=NOTHING if island.state else seeds,  # they are only needed at first
             bounds=run.bounds,
             share=share,
             evaluations=island.done + length,
@@ -152,6 +195,9 @@ class Archipelago:
             left=None if run.seconds_given is None else run.seconds_given - run.seconds,
             since=(platform.node(), time.time()),
             immigrants=pack(_as_arrays(self._length, *emigrants(*self._found[k - 1]))),
+            plan_takes=self._plan_takes or run.plan_takes,
+            home=self._home,
+            saves=self.saves,
         )
 
     # ---- rest ---------------------------------------------------------------------------------------------------
@@ -196,15 +242,21 @@ class Archipelago:
         except Exception as error:  # whatever an executor that has gone raises
             raise self._lost(k, epoch, error) from error
 
-    def _result(self, k: int, epoch: Epoch, future: Future[Landing | Raised]) -> Landing | Raised:
-        for _ in range(TRIALS - 1):
-            with suppress(Exception):  # the executor's, whatever it is: the search's own is a result
-                return result_of(self.executor, future)
+    def _result(
+        self, run: Run, k: int, epoch: Epoch, future: Future[Landing | Raised]
+    ) -> Landing | Raised | None:
+        """Return what comes of an epoch; None where it comes too late."""
+        for trial in range(1, TRIALS + 1):
+            try:
+                return result_of(self.executor, future, seconds=self._patience(run))
+            except LateError:
+                future.cancel()
+                return None
+            except Exception as error:  # the executor's, whatever it is: the search's own is a result
+                if trial == TRIALS:
+                    raise self._lost(k, epoch, error) from error
             future = self._submit(k, epoch)  # a lost epoch is lived again
-        try:
-            return result_of(self.executor, future)
-        except Exception as error:
-            raise self._lost(k, epoch, error) from error
+        return None
 
     def _lost(self, k: int, epoch: Epoch, error: Exception) -> Exception:
         stranger = unknown_to_workers(epoch)
@@ -221,10 +273,13 @@ class Archipelago:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What a worker brings back: the island, and its archive's plans and values, packed."""
+    """What a worker brings back: the island, and its archive's plans and values, packed; none without time for it."""
 
     island: Island
-    archive: bytes
+    archive: bytes = b""
+    plan_takes: float = 0.0  # seconds, of late
+    home: float = 0.0  # seconds that it took to pack what the last epoch needs too
+    carried: float = 0.0  # seconds that all took which is no search
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,31 +310,74 @@ def live(epoch: Epoch) -> Landing | Raised:
         return Raised(error)
 
 
+class Turn:
+    """The time of one epoch, by the clock of the machine where its turn has come."""
+
+    def __init__(self, epoch: Epoch) -> None:
+        machine, asked = epoch.since
+        waited = max(time.time() - asked, 0.0) if machine == platform.node() else 0.0  # elsewhere are other clocks
+        self._came = self._ended = time.perf_counter()
+        self._over = math.inf if epoch.left is None else self._came + epoch.left - waited - epoch.home
+        self.before = 0.0  # seconds that it took to set the island down
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that are left for searching; inf without an end."""
+        return self._over - time.perf_counter()
+
+    def begin(self) -> None:
+        """Begin to search."""
+        self.before = time.perf_counter() - self._came
+
+    def end(self) -> None:
+        """End the search."""
+        self._ended = time.perf_counter()
+
+    @property
+    def since_end(self) -> float:
+        """Return the seconds since the search ended."""
+        return time.perf_counter() - self._ended
+
+
 def _lived(epoch: Epoch) -> Landing:
-    island = epoch.island
+    island, turn = epoch.island, Turn(epoch)
+    if turn.left <= 0.0:
+        return Landing(island)
     rules: list[StoppingRule] = [EpochEnd(epoch.evaluations)]
     if epoch.share is not None:
         rules.append(MaxEvaluations(epoch.share))
     problem = epoch.problem.anew()
-    seeds = saved_plans(Saved(unpack(epoch.seeds)), "rows", problem)
-    run = Run(problem, island.seed, rules, epoch.reference, seeds, epoch.bounds)
-    method = _set_down(Saved(unpack(island.state)), run, epoch.info) if island.state else epoch.info.make(run)
-    immigrants, values = _plans(Saved(unpack(epoch.immigrants)), problem)
+    seeds = _rows(Saved(unpack(epoch.seeds), own=True), problem)
+    run = Run(problem, island.seed, rules, epoch.reference, seeds, epoch.bounds, plan_takes=epoch.plan_takes)
+    if island.state:
+        method = _set_down(Saved(unpack(island.state), own=True), run, epoch.info)
+    else:
+        run.cut_at = run.seconds + turn.left
+        method = epoch.info.make(run)
+    immigrants, values = _plans(Saved(unpack(epoch.immigrants), own=True), problem)
     if immigrants:
         run.archive.add(values, immigrants)
         if isinstance(method, Welcoming):
             method.welcome(immigrants, values)
     if epoch.seconds is not None:
         run.stop = [*rules, MaxSeconds(run.seconds + epoch.seconds)]
-    if epoch.left is not None:
-        machine, asked = epoch.since
-        waited = max(time.time() - asked, 0.0) if machine == platform.node() else 0.0  # elsewhere are other clocks
-        run.cut_at = run.seconds + max(epoch.left - waited, 0.0)
+    run.cut_at = run.seconds + turn.left
+    turn.begin()
     drive(run, method)
+    turn.end()
     ended = run.left > 0 and run.evaluations < epoch.evaluations and epoch.seconds is None
-    state = pack({"run": run.state(), "method": method.state()})
+    state = b""
+    if turn.left > 0.0 or epoch.saves:  # else there will be no other epoch
+        state = pack({"run": run.state(), "method": method.state()})
+    state_packed = turn.since_end
     archive = pack(_as_arrays(problem.layout.length, *run.archive.plans()))
-    return Landing(replace(island, done=run.evaluations, ended=ended, state=state), archive)
+    return Landing(
+        island=replace(island, done=run.evaluations, ended=ended, state=state),
+        archive=archive,
+        plan_takes=run.plan_takes,
+        home=turn.since_end - (0.0 if epoch.saves else state_packed),
+        carried=turn.since_end + turn.before,
+    )
 
 
 def _set_down(saved: Saved, run: Run, info: MethodInfo) -> Method:
@@ -292,6 +390,10 @@ def _set_down(saved: Saved, run: Run, info: MethodInfo) -> Method:
 
 def _as_arrays(length: int, rows: list[Ints], values: Floats) -> dict[str, Plain]:
     return {"rows": np.array(rows, dtype=np.int64).reshape(-1, length), "values": values}
+
+
+def _rows(saved: Saved, problem: PackedProblem) -> Ints:
+    return saved_plans(saved, "rows", problem) if saved.fields else np.zeros((0, problem.layout.length), dtype=np.int64)
 
 
 def _plans(saved: Saved, problem: PackedProblem) -> tuple[list[Ints], Floats]:

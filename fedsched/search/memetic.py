@@ -36,7 +36,7 @@ class Memetic:
 
     def __init__(self, run: Run) -> None:
         objectives = len(run.problem.objectives.names)
-        budget = run.total or 100 * LONGEST
+        budget = run.prospect or 100 * LONGEST
         least = 1 if objectives == 1 else objectives + 1
         members = max(least, min(MEMBERS, budget // PER_WALKER))
         self.walkers = Walkers(run, members=members)

@@ -12,7 +12,7 @@ from fedsched.search.fuzzy import progress, promotion
 from fedsched.search.keys import cross_keys
 from fedsched.search.population import by_rank_and_crowding
 from fedsched.search.resting import saved_keys, saved_values
-from fedsched.search.swarm import Particles
+from fedsched.search.swarm import Particles, evaluated_keys
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
@@ -46,7 +46,7 @@ class SwarmFuzzyGenetic:
         rng = run.generator(self._steps)
         swarm = self._particles
         swarm.fly(self._archive, self._leaders(rng), seed=run.seed, step=2 * self._steps)
-        values = run.evaluate(problem.rows_of_keys(swarm.positions))
+        values = evaluated_keys(run, swarm.positions)
         self._keep(swarm.positions, values)
         advance = progress(values, swarm.own_values)  # over the personal best before the update
         self._update_own(values)
@@ -82,7 +82,7 @@ class SwarmFuzzyGenetic:
         problem = run.problem
         random = run.random_rows(max(SWARM - len(run.seeds), SWARM // 4))
         keys = problem.keys_of_rows(np.concatenate([run.seeds, random]))
-        values = run.evaluate(problem.rows_of_keys(keys))
+        values = evaluated_keys(run, keys)
         self._archive, self._archive_values = keys[:0], values[:0]
         self._keep(keys, values)
         best = by_rank_and_crowding(values, SWARM)
@@ -121,7 +121,7 @@ class SwarmFuzzyGenetic:
             parents = np.concatenate([parents, self._archive[fill]])
         mates = (np.arange(len(parents)) + 1 + rng.integers(0, len(parents) - 1, size=len(parents))) % len(parents)
         children = crossed_keys(run.problem, parents, mates, seed=run.seed, generation=2 * self._steps + 1)
-        values = run.evaluate(run.problem.rows_of_keys(children))
+        values = evaluated_keys(run, children)
         self._keep(children, values)
         order = by_rank_and_crowding(self._values, SWARM)
         last = order[SWARM - len(children) :]

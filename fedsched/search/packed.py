@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.batch import in_slices
-from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.evaluate import Common, Layout, evaluate_rows, nothing_runs
 from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import frozen, measured_of, new_state
@@ -19,9 +19,10 @@ from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.errors import InfeasibleError
 from fedsched.model.metrics import Column
 from fedsched.search.genome import Space, decode_weights, repair
+from fedsched.search.interruptible import metrics_unless
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
@@ -122,16 +123,38 @@ class PackedProblem:
             state, common = states[thread], self.space.common
             failed = evaluate_rows(self.problem, common, rows, state, self.no_users, metrics, first, last)
             if failed >= 0:
-                if (endless := running_without_end(self.problem, state)) >= 0:
-                    raise InfeasibleError(f"Job {self.ids[endless]}: {without_end(self.problem, endless)}")
-                raise InfeasibleError(f"Plan {failed} has a job that its caps and placement never let start.")
+                raise self._stuck(failed, state)
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         return metrics
 
+    def _stuck(self, plan: int, state: State) -> InfeasibleError:
+        if (endless := running_without_end(self.problem, state)) >= 0:
+            return InfeasibleError(f"Job {self.ids[endless]}: {without_end(self.problem, endless)}")
+        return InfeasibleError(f"Plan {plan} has a job that its caps and placement never let start.")
+
     def values(self, rows: Ints) -> Floats:
         """Return what is minimised, plans × objectives."""
         return self.objectives.values(self.metrics(rows))
+
+    def values_unless(self, rows: Ints, over: Callable[[], bool]) -> tuple[Floats, Ints]:
+        """Return the values of the rows that ended before `over` said so, which is asked within each too, and which."""
+        metrics = np.full((len(rows), len(Column)), np.nan)
+
+        def work(thread: int, first: int, last: int) -> None:
+            for k in range(first, last):
+                if over():
+                    return
+                state = self.states[thread]
+                status = metrics_unless(self.problem, self.space.common, self.layout, rows[k], state, metrics[k], over)
+                if status == Status.STUCK:
+                    raise self._stuck(k, state)
+
+        in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
+        ended = np.flatnonzero(~np.isnan(metrics[:, Column.MAKESPAN]))
+        if not ended.size:  # users' functions are not asked about nothing
+            return np.zeros((0, len(self.objectives.names))), ended
+        return self.objectives.values(metrics[ended]), ended
 
     # ---- rows ---------------------------------------------------------------------------------------------------
 

@@ -43,9 +43,10 @@ class Population:
         return population
 
     def children(self, run: Run, generation: int) -> Ints:
-        """Return children that are new, as many as there are parents or fewer."""
+        """Return children that are new, as many as there are parents or fewer, and as there is time for."""
         rng = run.generator(1 + generation)
         pairs = tournament(self._standing, 2 * len(self.rows), rng).reshape(-1, 2)
+        pairs = pairs[: run.room(len(pairs))]
         rows = crossed(run.problem, self.rows, pairs, seed=run.seed, generation=2 * generation)
         moves = np.minimum(rng.geometric(0.6, size=len(rows)), 5)
         rows = mutated(run.problem, rows, moves, seed=run.seed, generation=2 * generation + 1)

@@ -11,6 +11,8 @@ import numpy as np
 
 from fedsched.engine.batch import plans_in_a_slice
 from fedsched.search.archive import Archive
+from fedsched.search.crowding import least_crowded
+from fedsched.search.interruptible import LONG, LOOK
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 
 if TYPE_CHECKING:
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
     from fedsched.io.trees import Plain, Saved
     from fedsched.search.packed import PackedProblem
     from fedsched.search.stopping import StoppingRule
+
+
+FINER = 4  # so many looks at the clock, within a budget in seconds, for one at Ctrl-C without
+PACE = 0.5  # weight of the last batch in what a plan takes
+FEW_POINTS = {6: 200, 7: 60, 8: 30}  # whose hypervolume takes hundredths of a second by so many objectives; beyond 8:
+FEWEST_POINTS = 16
 
 
 class BudgetSpent(Exception):
@@ -63,7 +71,10 @@ class Run:
     history: list[Moment] = field(default_factory=list)
     _begun: float = field(default_factory=time.perf_counter)
     _seconds_before: float = 0.0
-    _slice: float = 0.0  # seconds that the last slice of plans took
+    plan_takes: float = 0.0  # seconds, of late; 0: not known
+    too_few: bool = False  # whether there was no time to make all plans that a method begins with: it cannot go on
+    _slice: float = 0.0  # seconds that the last slice of plans took, where nothing can end one in its midst
+    _slowest: float = 0.0  # seconds that a plan took at most
     _volume: tuple[int, float] = (-1, 0.0)  # the archive's changes when it was measured, and what it was
 
     def __post_init__(self) -> None:
@@ -93,6 +104,13 @@ class Run:
         return min(limits, default=None)
 
     @property
+    def prospect(self) -> int | None:
+        """Return how many evaluations there will be in all, by the budget or at the pace of late; None: who knows."""
+        if self.total is not None or self.cut_at == math.inf or not self.plan_takes:
+            return self.total
+        return self.evaluations + int(max(self.cut_at - self.seconds, 0.0) / self.plan_takes)
+
+    @property
     def seconds_given(self) -> float | None:
         """Return the budget in seconds, or None where there is none."""
         return min((rule.seconds for rule in self.stop if isinstance(rule, MaxSeconds)), default=None)
@@ -108,23 +126,64 @@ class Run:
         if self.out_of_time and len(self.archive):  # an archive without a plan gets one at any rate
             raise BudgetSpent
         allowed = min(len(rows), self.left)
-        values = self.problem.values(rows[:allowed]) if self.cut_at == math.inf else self._in_time(rows[:allowed])
-        self.account(len(values), values, rows[: len(values)])
-        if len(values) < len(rows):
+        if self.cut_at == math.inf:
+            values, ended = self.problem.values(rows[:allowed]), rows[:allowed]
+        else:
+            values, ended = self._in_time(rows[:allowed])
+        self.account(len(values), values, ended)
+        if len(values) < len(rows) or self.too_few:
             raise BudgetSpent
         return values
 
-    def _in_time(self, rows: Ints) -> Floats:
-        """Return the values of as many rows as there is time for, one look at the clock every few hundredths of it."""
-        step = 1 if self.out_of_time else self.problem.threads * plans_in_a_slice(self.problem.layout.jobs)
-        parts: list[Floats] = []
-        for first in range(0, len(rows), step):
-            began = time.perf_counter()
-            parts.append(self.problem.values(rows[first : first + step]))
-            self._slice = time.perf_counter() - began
-            if self.out_of_time:
-                break
-        return np.concatenate(parts) if parts else self.problem.values(rows)
+    def _in_time(self, rows: Ints) -> tuple[Floats, Ints]:
+        """Return the values of those rows that there was time for, and the rows: one where there is no plan yet."""
+        jobs, threads = self.problem.layout.jobs, self.problem.threads
+        step = threads * max(1, plans_in_a_slice(jobs) // FINER)
+        parts, ended = [np.zeros((0, len(self.problem.objectives.names)))], [rows[:0]]
+        first = 0
+        while first < len(rows) and not (first and self.out_of_time):
+            begun = self.seconds
+            whole = not (first or len(self.archive))
+            part = rows[first : first + (1 if whole else step)]
+            if whole or jobs >= LONG:
+                values, which = self.problem.values_unless(part, lambda: not whole and self.out_of_time)  # noqa: B023
+                parts.append(values)
+                ended.append(part[which])
+            else:
+                parts.append(self.problem.values(part))
+                ended.append(part)
+            self._paced(len(part), self.seconds - begun, threads)
+            first += len(part)
+        return np.concatenate(parts), np.concatenate(ended)
+
+    def _paced(self, plans: int, seconds: float, threads: int = 1) -> None:
+        """Remember what plans took."""
+        each = seconds / plans
+        self.plan_takes = PACE * each + (1.0 - PACE) * self.plan_takes if self.plan_takes else each
+        self._slowest = max(self._slowest, seconds / math.ceil(plans / threads))
+        self._slice = seconds if self.problem.layout.jobs < LONG else 0.0
+
+    def room(self, plans: int, *, share: float = 0.5) -> int:
+        """Return how many of so many plans there is time for at the pace of late, one at least.
+
+        Evaluating them is to take a share of what is left: making them may take as long.
+        """
+        if self.cut_at == math.inf or not self.plan_takes:
+            return plans
+        return max(1, min(plans, int(share * (self.cut_at - self.seconds) / self.plan_takes)))
+
+    def trials(self, most: int) -> int:
+        """Return how many trials a walker makes until the next look at the clock; 0 where there is no time for one."""
+        slice_of = plans_in_a_slice(self.problem.layout.jobs)
+        if self.cut_at == math.inf:
+            return min(most, slice_of)
+        if self.beyond(self.cut_at - self._slowest):  # nothing ends one in its midst
+            return 0
+        return min(most, slice_of, max(1, int(LOOK / self.plan_takes)) if self.plan_takes else slice_of)
+
+    def tried(self, trials: int, began: float) -> None:
+        """Remember what trials took that began at this second of the search."""
+        self._paced(trials, self.seconds - began)
 
     @property
     def out_of_time(self) -> bool:
@@ -162,10 +221,12 @@ class Run:
         if self.cut_at == math.inf:
             return self.problem.random_rows(count, rng)
         until = (self.seconds + self.cut_at) / 2.0  # the other half is for evaluating them
+        room = self.room(len(self.seeds) + count, share=1.0) - len(self.seeds)  # the seeds have their turn first
         step = 1 if self.out_of_time else plans_in_a_slice(self.problem.layout.jobs)
         parts = [self.problem.random_rows(min(step, count), rng)]
         for first in range(step, count, step):
-            if self.seconds >= until:
+            if self.seconds >= until or first >= room:
+                self.too_few = True
                 break
             parts.append(self.problem.random_rows(min(step, count - first), rng))
         return np.concatenate(parts)
@@ -196,6 +257,9 @@ class Run:
         box = np.abs(self.reference)
         low = np.where(np.isfinite(self.bounds), self.bounds, 0.0)
         inside = self.archive.values[(self.archive.values < self.reference).all(axis=1)]
+        if self.cut_at < math.inf:  # in many dimensions it would take longer than the search
+            few = FEW_POINTS.get(inside.shape[1], FEWEST_POINTS if inside.shape[1] > max(FEW_POINTS) else len(inside))
+            inside = inside[least_crowded(inside, few)]
         if not len(inside) or (self.reference <= low).any():
             return 0.0
         if inside.shape[1] == 1:

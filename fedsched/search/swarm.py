@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.search.keys import FASTEST, fly_keys
 from fedsched.search.resting import saved_keys
+from fedsched.search.run import BudgetSpent
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
@@ -50,6 +51,15 @@ class Particles:
         fly_keys(self.positions, self.velocities, self.own, leaders, leader_of, stream, seed, step)
 
 
+def evaluated_keys(run: Run, keys: Floats) -> Floats:
+    """Return the objective values of genomes, repaired in place; raise BudgetSpent where there is no time for all."""
+    room = run.room(len(keys))
+    if room == len(keys):
+        return run.evaluate(run.problem.rows_of_keys(keys))
+    run.evaluate(run.problem.rows_of_keys(keys[:room]))
+    raise BudgetSpent
+
+
 class ParticleSwarm:
     """Global-best particle swarm optimisation of one value."""
 
@@ -64,7 +74,7 @@ class ParticleSwarm:
             rows = run.seeds
             random = run.random_rows(max(SWARM - len(rows), SWARM // 4))
             keys = problem.keys_of_rows(np.concatenate([rows, random]))
-            values = run.scalar(run.evaluate(problem.rows_of_keys(keys)))
+            values = run.scalar(evaluated_keys(run, keys))
             best = np.argsort(values, kind="stable")[:SWARM]
             self._particles = Particles(keys[best], values[best])
             return True
@@ -72,7 +82,7 @@ class ParticleSwarm:
         swarm = self._particles
         leader = np.full(len(swarm.positions), np.argmin(swarm.own_values))
         swarm.fly(swarm.own, leader, seed=run.seed, step=self._steps)
-        values = run.scalar(run.evaluate(problem.rows_of_keys(swarm.positions)))
+        values = run.scalar(evaluated_keys(run, swarm.positions))
         better = values < swarm.own_values
         swarm.own[better], swarm.own_values[better] = swarm.positions[better], values[better]
         return True

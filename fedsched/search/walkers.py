@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.batch import plans_in_a_slice
 from fedsched.engine.codes import Status
 from fedsched.errors import InfeasibleError
 from fedsched.model.metrics import Column
@@ -158,10 +157,10 @@ class Walkers:
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
         """Let one walker make so many trials, in the workspace of one thread; return how many there was time for."""
         problem, metrics = run.problem, np.zeros(len(Column))
-        goal, walker, step = self.goal(k), self.walkers[k], plans_in_a_slice(problem.layout.jobs)
-        for begin in range(0, trials, step):
-            if run.out_of_time:
-                return begin
+        goal, walker = self.goal(k), self.walkers[k]
+        done = 0
+        while step := run.trials(trials - done):
+            began = run.seconds
             status = descend(
                 problem.problem,
                 problem.space,
@@ -170,11 +169,13 @@ class Walkers:
                 problem.states[thread],
                 problem.no_users,
                 metrics,
-                min(step, trials - begin),
+                step,
             )
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
-        return trials
+            run.tried(step, began)
+            done += step
+        return done
 
 
 def _nowhere(problem: PackedProblem) -> Walker:

@@ -253,7 +253,7 @@ class Late(AtOnce):
         return super().submit(fn, epoch, *args[1:], **kwargs)
 
 
-@pytest.mark.parametrize(("machine", "least", "most"), [(platform.node(), 4, 4), ("another machine", 5, 10**9)])
+@pytest.mark.parametrize(("machine", "least", "most"), [(platform.node(), 1, 1), ("another machine", 5, 10**9)])
 def test_what_an_epoch_waited_for_a_worker_counts(jobs: fs.Workload, machine: str, least: int, most: int) -> None:
     """Tests that islands which share a worker share its time; another machine's clock is not believed."""
     result = search(jobs, Late(machine), evaluations=None, seconds=0.5)

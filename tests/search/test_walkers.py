@@ -127,19 +127,21 @@ def test_a_stretch_goes_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def descend(*given: object) -> int:
         asked.append(given[-1])
-        run.out_of_time = len(asked) == 3
+        run.trials = lambda most: 0 if len(asked) == 3 else min(most, 4)
         return Status.DONE
 
+    took = list[tuple[int, float]]()
+    run.seconds, run.tried = 7.0, lambda trials, began: took.append((trials, began))
+    run.trials = lambda most: min(most, 4)
     monkeypatch.setattr(walkers, "descend", descend)
-    monkeypatch.setattr(walkers, "plans_in_a_slice", lambda jobs: 4)
     some = Walkers(run, members=1)
     assert some.walk_one(run, 0, 10, 0) == 10
     assert asked == [4, 4, 2]
+    assert took == [(4, 7.0), (4, 7.0), (2, 7.0)]
     asked.clear()
-    run.out_of_time = False
     assert some.walk_one(run, 0, 50, 0) == 12
     monkeypatch.setattr(walkers, "descend", lambda *given: Status.STUCK)
-    run.out_of_time = False
+    run.trials = lambda most: most
     with pytest.raises(InfeasibleError):
         some.walk_one(run, 0, 1, 0)
 
@@ -201,6 +203,7 @@ def test_random_plans_come_in_batches_of_their_own() -> None:
     """Each step draws and evaluates another batch, each from a generator of its own."""
     run, evaluated = a_run(1), list[tuple[int, int]]()
     run.generator = lambda number: number
+    run.room = lambda plans: plans
     run.problem.random_rows = lambda count, rng: (count, rng)
     run.evaluate = evaluated.append
     plans = local.RandomPlans(run)
