@@ -22,7 +22,7 @@ from executor_cases import EVALUATIONS, Mortal, broken_within, found, mortals, s
 from fedsched import cli
 from fedsched.compare import read_records
 from fedsched.errors import FedschedError
-from fedsched.executors import Processes, executor_named, unknown_to_workers
+from fedsched.executors import LateError, Processes, executor_named, result_of, unknown_to_workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -208,6 +208,24 @@ if __name__ == "__main__":
     executor.submit(print, "a worker is here", flush=True).result()
     os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def test_no_worker_begins_where_another_is_idle() -> None:
+    """Tests that one task after the other is done by one process, however many there may be."""
+    with Processes(3) as executor:
+        assert len({executor.submit(os.getpid).result() for _ in range(3)}) == 1
+
+
+def test_nobody_waits_longer_than_he_says() -> None:
+    """Tests that what has not come in time is late, and what has come, or failed, is not."""
+    future: Future[int] = Future()
+    for executor in (None, SimpleNamespace(_client=SimpleNamespace(status="running"))):
+        with pytest.raises(LateError):
+            result_of(executor, future, seconds=0.0)
+    future.set_result(3)
+    assert result_of(None, future, seconds=1e6) == result_of(None, future) == 3
+    with pytest.raises(BrokenExecutor):
+        result_of(SimpleNamespace(_client=SimpleNamespace(status="closed")), Future(), seconds=1e6)
 
 
 @pytest.mark.slow

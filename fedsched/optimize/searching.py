@@ -116,7 +116,7 @@ def warm_up(search: Search) -> None:
     run = Run(problem, 0, [MaxEvaluations(400)], reference, structured_seeds(problem, limit=2), 0.0 * reference)
     drive(run, search.info.make(run))
     if search.settings.seconds is not None and search.executor is not None:  # its workers begin now, and load as much
-        rules = [MaxEvaluations(100 * search.islands), MaxSeconds(AMPLE)]
+        rules: list[StoppingRule] = [MaxEvaluations(100 * search.islands), MaxSeconds(AMPLE)]
         run = Run(problem, 0, rules, reference, run.seeds, run.bounds, cut_at=AMPLE)
         islands = Archipelago(run, search.info, search.islands)
         islands.executor = search.executor
@@ -146,7 +146,7 @@ def search_once(
     run.archive.add(measures.values, policies=measures.names)
     if clock.seconds is not None:
         _try_one(run, clock.seconds, clock.elapsed)
-    most = run.room(MOST_SEEDS, share=1.0)
+    most = min(MOST_SEEDS, max((run.prospect or MOST_SEEDS) - run.evaluations, 1))
     made = first_plans(problem, search.seeds, initial, measures.schedules.values(), clock, most=most)
     run.seeds, left_out = made
     reason = INTERRUPTED

@@ -164,13 +164,16 @@ class Run:
         self._slice = seconds if self.problem.layout.jobs < LONG else 0.0
 
     def room(self, plans: int, *, share: float = 0.5) -> int:
-        """Return how many of so many plans there is time for at the pace of late, one at least.
+        """Return how many of so many plans there is time for at the pace of late; raise BudgetSpent where for none.
 
         Evaluating them is to take a share of what is left: making them may take as long.
         """
         if self.cut_at == math.inf or not self.plan_takes:
             return plans
-        return max(1, min(plans, int(share * (self.cut_at - self.seconds) / self.plan_takes)))
+        room = int(share * (self.cut_at - self.seconds) / self.plan_takes)
+        if room < 1 and len(self.archive):  # one plan there is to be at least
+            raise BudgetSpent
+        return max(1, min(plans, room))
 
     def trials(self, most: int) -> int:
         """Return how many trials a walker makes until the next look at the clock; 0 where there is no time for one."""

@@ -382,3 +382,30 @@ def test_a_path_that_cannot_be_written_is_known_before_the_search(name: str, tmp
     with pytest.raises((OutputError, FedschedError), match=r"Cannot write|cannot be read"):
         search(tmp_path / name, callback=lambda run: steps.append(run.steps))
     assert steps == []
+
+
+def test_no_save_begins_that_would_end_beyond_the_budget(tmp_path: Path) -> None:
+    """Tests that a save waits for as much time as the last took, or as its plans let expect, and is never late."""
+    from fedsched.search.checkpoint import Checkpoint
+    from fedsched.search.objectives import Objectives
+    from fedsched.search.problem import SearchProblem
+    from fedsched.search.run import Run
+
+    path = tmp_path / "c"
+    problem = SearchProblem(JOBS, fs.Federation.example(), Objectives(("makespan",)))
+    run = Run(problem, 1, (), np.ones(1), problem.random_rows(3, np.random.default_rng(0)), np.zeros(1))
+    method = METHODS["ga"].make(run)
+    saved = Checkpoint(path, problem, "ga", 1)
+    run.cut_at = run.seconds  # over
+    saved.save_sometimes(run, method)
+    assert not path.exists()
+    run.cut_at = run.seconds + 1e6
+    saved.save_sometimes(run, method)
+    assert path.exists()
+    path.unlink()
+    saved._takes = 2e6
+    saved.save_sometimes(run, method)
+    assert not path.exists()
+    run.cut_at = float("inf")
+    saved.save_sometimes(run, method)
+    assert path.exists()

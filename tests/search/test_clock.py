@@ -11,8 +11,10 @@ import pytest
 import fedsched as fs
 from fedsched.bounds import lower_bounds
 from fedsched.engine.simulation import Simulation
+from fedsched.model.metrics import NAMES
 from fedsched.optimize import baselines
 from fedsched.optimize.baselines import DEAR_BASELINES, baseline_schedules, yardsticks
+from fedsched.search import interruptible
 from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.methods import METHODS
@@ -20,6 +22,7 @@ from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.search.run import BudgetSpent, Run
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,20 +150,36 @@ class Ticking:
         return self.now
 
 
+class Costly:
+    """A problem whose plans take seconds of a clock that nobody else moves: to make, and to evaluate."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, making: float = 0.0, evaluating: float = 1.0) -> None:
+        self.clock = Ticking()
+        monkeypatch.setattr("fedsched.search.run.time", self.clock)
+        monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 1)
+        costs = {"random_rows": making, "rows_of_keys": making, "values": evaluating, "values_unless": evaluating}
+        for name, seconds in costs.items():
+            monkeypatch.setattr(SearchProblem, name, self._slowly(getattr(SearchProblem, name), seconds))
+        for module in ("population", "genetic"):
+            for name in ("crossed", "mutated"):
+                if hasattr(sys.modules[f"fedsched.search.{module}"], name):
+                    usual = getattr(sys.modules[f"fedsched.search.{module}"], name)
+                    monkeypatch.setattr(f"fedsched.search.{module}.{name}", self._slowly(usual, making))
+
+    def _slowly(self, usual: Callable[..., Any], seconds: float) -> Callable[..., Any]:
+        def slow(*given: Any, **options: Any) -> Any:
+            made = usual(*given, **options)
+            self.clock.now += seconds * len(made[0] if isinstance(made, tuple) else made)
+            return made
+
+        return slow
+
+
 def test_no_slice_begins_that_would_end_beyond_the_budget(
     problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests that a plan which takes seconds, as the one before it did, is not begun in the last of them."""
-    clock = Ticking()
-    monkeypatch.setattr("fedsched.search.run.time", clock)
-    monkeypatch.setattr("fedsched.search.run.plans_in_a_slice", lambda jobs: 1)
-    usual = SearchProblem.values
-
-    def slow(self: SearchProblem, rows: Any) -> Any:
-        clock.now += 3.0
-        return usual(self, rows)
-
-    monkeypatch.setattr(SearchProblem, "values", slow)
+    Costly(monkeypatch, evaluating=3.0)
     run = a_run(problem)
     run.stop = [MaxSeconds(10.0)]
     run.cut_at = 10.0
@@ -169,6 +188,185 @@ def test_no_slice_begins_that_would_end_beyond_the_budget(
         run.evaluate(problem.random_rows(9, np.random.default_rng(1)))
     assert (run.evaluations, run.seconds) == (3, 9.0)
     assert run.reason_to_stop() == "10 s"
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", sorted(set(METHODS) - {"sa", "hc"}))
+def test_no_generation_is_made_that_there_is_no_time_for(
+    method: str, problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that plans which take long to make are made as far as there is time to make and evaluate them."""
+    Costly(monkeypatch, making=0.5)
+    run = a_run(problem)
+    run.stop, run.cut_at = [MaxSeconds(1000.0)], 1000.0
+    run.begin_clock()
+    maker = METHODS[method].make(run)
+    maker.step(run)
+    spent = run.seconds
+    assert run.evaluations > 3
+    run.cut_at = spent + 9.0
+    run.stop = [MaxSeconds(run.cut_at)]
+    assert drive(run, maker) == f"{run.cut_at:g} s"
+    assert spent < run.seconds <= run.cut_at
+
+
+@pytest.mark.parametrize("method", ["ga", "moga", "memetic"])
+def test_what_begins_with_too_few_plans_ends_with_them(
+    method: str, problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that a population which there was no time to make whole is evaluated, and nothing is bred from it."""
+    Costly(monkeypatch, making=1.0, evaluating=1e-3)
+    run = a_run(problem)
+    run.stop, run.cut_at = [MaxSeconds(20.0)], 20.0
+    run.begin_clock()
+    assert drive(run, METHODS[method].make(run)) == "20 s"
+    assert 0 < run.evaluations < 20
+    assert run.seconds <= 20.0
+
+
+def test_seeds_have_their_turn_before_plans_by_chance(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no random plan but one is made where there is time for the seeds alone."""
+    Costly(monkeypatch)
+    run = a_run(problem)
+    run.cut_at, run.plan_takes = 3.5, 1.0
+    run.begin_clock()
+    assert len(run.random_rows(40)) == 1
+    run.cut_at = 8.0
+    assert len(run.random_rows(40)) == 5
+    run.cut_at = float("inf")
+    assert len(run.random_rows(40)) == 40
+
+
+def test_room_goes_by_what_plans_took_of_late(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that half of what is left is for evaluating, that there may be none, and that all are without a budget."""
+    Costly(monkeypatch, evaluating=2.0)
+    run = a_run(problem)
+    run.cut_at = 100.0
+    run.begin_clock()
+    assert run.room(50) == 50  # nothing is known yet
+    run.evaluate(problem.random_rows(10, np.random.default_rng(1)))
+    assert run.plan_takes == 2.0
+    assert (run.room(50), run.room(50, share=1.0), run.room(5)) == (20, 40, 5)
+    assert run.prospect == 50
+    run.cut_at = 24.0
+    assert run.room(50) == 1
+    run.cut_at = 23.0
+    with pytest.raises(BudgetSpent):
+        run.room(50)
+    run.cut_at = float("inf")
+    assert (run.room(50), run.prospect) == (50, None)
+
+
+def test_a_walker_makes_no_trial_that_may_end_too_late(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that trials are counted by what plans took, and none begins when the slowest would end beyond the time."""
+    clock = Ticking()
+    monkeypatch.setattr("fedsched.search.run.time", clock)
+    monkeypatch.setattr("fedsched.search.run.LONG", 1)
+    run = a_run(problem)
+    run.cut_at = 10.0
+    run.begin_clock()
+    assert run.trials(5000) == 666  # of a slice
+    clock.now = 0.002
+    run.tried(2, 0.0)
+    assert run.trials(5000) == 10  # a hundredth of a second
+    clock.now = 6.0
+    run.tried(1, 2.0)  # four seconds: nothing could have ended that
+    assert run.trials(5000) == 0
+    clock.now = 5.9
+    assert run.trials(5000) == 1
+    run.cut_at = float("inf")
+    assert (run.trials(5000), run.trials(7), run.trials(0)) == (666, 7, 0)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_long_plan_is_ended_in_its_midst(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that the clock is looked at within a long plan, and that what has not ended by then counts for nothing."""
+    problem = SearchProblem(JOBS, MACHINE, Objectives(("makespan", "energy")), threads=threads)
+    clock = Ticking()
+    monkeypatch.setattr("fedsched.search.run.time", clock)
+    monkeypatch.setattr("fedsched.search.interruptible.time", clock)
+    monkeypatch.setattr("fedsched.search.run.LONG", 1)
+    usual = interruptible.run
+
+    def slow(*given: Any) -> int:
+        clock.now += 1.0  # so that every look comes after one instant
+        return usual(*given[:3], 1, given[4])
+
+    monkeypatch.setattr(interruptible, "run", slow)
+    run = a_run(problem)
+    run.begin_clock()
+    run.cut_at = 1e9
+    rows = problem.random_rows(9, np.random.default_rng(1))
+    first = run.evaluate(rows[:1])
+    one = clock.now
+    assert one > 10.0
+    run.cut_at = one + 3.5 * one
+    with pytest.raises(BudgetSpent):
+        run.evaluate(rows)
+    assert 1 < run.evaluations < 9
+    assert clock.now <= run.cut_at + threads
+    assert np.array_equal(run.archive.values, problem_values(problem, rows, run.archive.values))
+    assert len(first) == 1
+
+
+def problem_values(problem: SearchProblem, rows: Any, kept: Any) -> Any:
+    """Return of the kept values those that the batch evaluation gives too."""
+    known = {tuple(values) for values in problem.values(rows).tolist()}
+    return np.array([values for values in kept.tolist() if tuple(values) in known])
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("objectives", [("makespan", "energy"), tuple(name for name in NAMES if name != "user_spread")])
+def test_a_plan_that_may_be_ended_gives_the_same_bits(objectives: tuple[str, ...]) -> None:
+    """Tests that looking at a clock within a plan changes none of its metrics, also where jobs run already."""
+    rng = np.random.default_rng(3)
+    alone = SearchProblem(JOBS, MACHINE, Objectives(objectives))
+    begun = prepare(JOBS, MACHINE).advance(until=float(np.median(JOBS.submit)))
+    on = SearchProblem(JOBS, MACHINE, Objectives(objectives), submits="keep", running=begun.running())
+    for problem in (alone, on):
+        rows = problem.random_rows(6, rng)
+        values, ended = problem.values_unless(rows, lambda: False)
+        assert ended.tolist() == [*range(6)]
+        assert np.array_equal(values, problem.values(rows))
+        values, ended = problem.values_unless(rows, lambda: True)
+        assert (values.shape, ended.size) == ((0, len(objectives)), 0)
+
+
+def test_many_objectives_are_measured_by_few_points(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that within a budget in seconds the hypervolume of many objectives is that of few points, else of all."""
+    import moocore
+
+    measured: list[int] = []
+    monkeypatch.setattr(moocore, "hypervolume", lambda points, ref: measured.append(len(points)) or 0.5)
+    rng = np.random.default_rng(0)
+    for objectives, most in ((5, 300), (6, 200), (8, 30), (10, 16)):
+        run = a_run(problem)
+        run.reference, run.bounds = np.full(objectives, 2.0), np.zeros(objectives)
+        run.archive.values = rng.random((300, objectives))
+        for cut_at, points in ((10.0, most), (float("inf"), 300)):
+            run.cut_at = cut_at
+            run.archive.changes += 1
+            run.hypervolume()
+            assert measured.pop() == points
+
+
+def test_plans_to_begin_with_are_made_while_there_is_time(
+    problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that of the user's plans one is taken at any rate, and that what is left out is named."""
+    plans = [(np.arange(30), None), (np.arange(30)[::-1], None), (np.arange(30), None)]
+    rows, left_out = baselines.first_plans(problem, "random", plans, (), Clock(AT_ONCE))
+    assert (len(rows), left_out) == (1, ("some of the plans to begin with",))
+    rows, left_out = baselines.first_plans(problem, "random", plans, (), Clock(1e6))
+    assert (len(rows), left_out) == (3, ())
+    with pytest.raises(TypeError, match="int is no plan"):
+        baselines.first_plans(problem, "random", [5], (), Clock(None))
+    theirs = list(baseline_schedules(problem, ("fcfs", "easy")).values())
+    whole, _ = baselines.first_plans(problem, "structured", plans, theirs, Clock(1e6))
+    monkeypatch.setattr(baselines, "LONG", 1)
+    hasty, _ = baselines.first_plans(problem, "structured", plans, theirs, Clock(1e6), most=7)
+    assert np.array_equal(hasty, np.concatenate([whole[:3], whole[5:12], whole[3:5]]))
 
 
 def test_random_plans_leave_time_to_evaluate_them(problem: SearchProblem, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,8 @@ import pytest
 import fedsched as fs
 from fedsched.errors import FedschedError
 from fedsched.search import checkpoint as checkpoints
-from fedsched.search.islands import EMIGRANTS, SHORTEST, emigrants
+from fedsched.search.islands import EMIGRANTS, SHORTEST, Epoch, Landing, emigrants, live
+from fedsched.search.problem import SearchProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -258,6 +259,96 @@ def test_what_an_epoch_waited_for_a_worker_counts(jobs: fs.Workload, machine: st
     """Tests that islands which share a worker share its time; another machine's clock is not believed."""
     result = search(jobs, Late(machine), evaluations=None, seconds=0.5)
     assert least <= result.evaluations <= most
+
+
+class Listening(AtOnce):
+    """An executor that keeps the epochs that it is asked for, and what comes of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.epochs: list[Epoch] = []
+        self.landings: list[Landing] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return what is done already."""
+        future = super().submit(fn, *args, **kwargs)
+        if args[0].problem.layout.jobs == 50:  # not when warming up
+            self.epochs += args
+            self.landings.append(future.result())
+        return future
+
+
+def test_no_turn_begins_when_the_time_is_over(jobs: fs.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that an island that waited too long, or has no time to be brought home, goes back as it came, at once."""
+    listening = Listening()
+    search(jobs, listening, evaluations=None, seconds=0.2)
+    last = listening.epochs[-1]
+    monkeypatch.setattr(type(last.problem), "anew", lambda self: pytest.fail("it has begun"))
+    asked = (platform.node(), time.time() - 5.0)
+    for epoch in (
+        replace(last, left=4.0, since=asked, home=0.0),
+        replace(last, left=4.0, home=4.5),
+        replace(last, left=0.0),
+    ):
+        assert live(epoch) == Landing(last.island)
+    with pytest.raises(pytest.fail.Exception, match="it has begun"):
+        live(replace(last, left=None))
+
+
+def test_no_state_is_packed_that_nobody_asks_for(jobs: fs.Workload, tmp_path: Path) -> None:
+    """Tests that where the time is over an island brings no state home, but for a checkpoint."""
+    alone, saved = Listening(), Listening()
+    search(jobs, alone, evaluations=None, seconds=0.3)
+    search(jobs, saved, evaluations=None, seconds=0.3, checkpoint=tmp_path / "c")
+    search(jobs, bounded := Listening(), evaluations=900)
+    assert any(not landing.island.state for landing in alone.landings if landing.archive)
+    assert all(landing.island.state for landing in (*saved.landings, *bounded.landings) if landing.archive)
+
+
+def test_what_bringing_home_takes_is_kept_back(jobs: fs.Workload) -> None:
+    """Tests that epochs know what the way home takes, from the first one on, and how long a plan takes."""
+    listening = Listening()
+    search(jobs, listening, evaluations=None, seconds=0.3)
+    assert all(epoch.home > 0.0 for epoch in listening.epochs)
+    assert all(epoch.plan_takes > 0.0 for epoch in listening.epochs)
+    assert all(landing.carried >= landing.home > 0.0 for landing in listening.landings if landing.archive)
+
+
+def test_an_island_believes_itself(jobs: fs.Workload, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that plans are checked where a file holds them, not where the search itself sends them."""
+    monkeypatch.setattr(SearchProblem, "holds", lambda self, rows: pytest.fail("they are its own"))
+    assert search(jobs, AtOnce(), evaluations=900).evaluations == 900
+
+
+class Silent(AtOnce):
+    """An executor that does what it is asked for three times, and then nothing any more."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Return what is done already, or will never be."""
+        return super().submit(fn, *args, **kwargs) if self.submitted < 3 else Future()
+
+
+def test_islands_that_are_late_are_given_up(jobs: fs.Workload) -> None:
+    """Tests that nobody waits for an executor beyond the budget; what it warmed up was apart, and the rest is named."""
+    result = search(jobs, Silent(), evaluations=None, seconds=0.1)
+    assert result.stop_reason == "0.1 s"
+    assert result.evaluations == 1
+    assert "the last epoch of 3 islands" in result.left_out
+
+
+@pytest.mark.parametrize("seconds", [None, 0.2])
+def test_workers_are_warmed_up_where_seconds_count(jobs: fs.Workload, seconds: float | None) -> None:
+    """Tests that an executor's workers load what they need before a budget in seconds begins, and only there."""
+    seen: list[int] = []
+
+    class Counting(AtOnce):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            seen.append(args[0].problem.layout.jobs)
+            return super().submit(fn, *args, **kwargs)
+
+    search(jobs, Counting(), evaluations=900, seconds=seconds)
+    assert [count for count in seen if count < 50] == ([] if seconds is None else [3, 3, 3])
+    assert set(seen[-3:]) == {50}
 
 
 def test_a_resumed_archipelago_ends_as_an_uninterrupted_one(
