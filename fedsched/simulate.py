@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fedsched.engine.arrays import RunningJobs
@@ -68,13 +69,18 @@ def begun(
     reading: Reading,
     caps: NDArray[np.int64] | None = None,
     running: RunningJobs | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Simulation:
-    """Return the run of a policy over jobs and nodes that are packed already."""
+    """Return the run of a policy over jobs and nodes that are packed already.
+
+    `progress` is called while a list heuristic binds the jobs, of which none has finished.
+    """
     seen = reading.seen(workload)
     if isinstance(policy, ListHeuristic):
         if caps is not None:
             caps = checked_caps(caps, len(workload), len(cluster.groups))
-        rules = policy.rules(seen, cluster, caps=caps, t0=problem.t0, running=running)
+        look = None if progress is None else partial(progress, 0, len(workload))
+        rules = policy.rules(seen, cluster, caps=caps, t0=problem.t0, running=running, look=look)
     else:
         rules = policy.rules(seen, cluster)
     plan = plan_of_rules(workload, cluster, rules, problem, caps=caps)

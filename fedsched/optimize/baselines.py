@@ -73,7 +73,7 @@ def yardsticks(
     for policy in sorted(policies, key=lambda one: FIRST.index(one) if one in FIRST else len(FIRST)):
         if say is not None:
             say(f"baselines: {policy}")
-        # A list heuristic's predictions do not look at the clock, and a search needs one yardstick at any rate.
+        # A list heuristic over many jobs would only be cut, and a search needs one yardstick at any rate.
         share = FIRST_UNTIL if policy in FIRST else OTHERS_UNTIL
         too_dear = policy in HEURISTICS and problem.layout.jobs > MANY_JOBS
         if schedules and in_haste and (too_dear or clock.left(share) <= 0.0):

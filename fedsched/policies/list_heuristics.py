@@ -15,7 +15,7 @@ import numpy as np
 from fedsched.errors import InfeasibleError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -56,6 +56,7 @@ def assign(
     caps: Ints | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
+    look: Callable[[], None] | None = None,
 ) -> Assignment:
     """Return the assignment that a heuristic makes of a workload.
 
@@ -71,13 +72,15 @@ def assign(
         No job starts before; the time of the running jobs, or the earliest submit, when not given.
     running
         Jobs of the workload that run already: they keep their nodes until their planned ends.
+    look
+        Called before each job is bound; what it raises ends the assignment.
     """
     if heuristic not in HEURISTICS:
         raise unknown_name("list heuristic", heuristic, HEURISTICS)
     if t0 is None:
         t0 = running.time if running is not None else float(workload.submit.min())
     with np.errstate(over="ignore", invalid="ignore"):  # what never ends is refused as it runs
-        return _Mapper(workload, federation, heuristic, caps, t0, running).run()
+        return _Mapper(workload, federation, heuristic, caps, t0, running, look).run()
 
 
 def _after(end: ArrayLike, begin: ArrayLike) -> Floats:
@@ -182,7 +185,9 @@ class _Mapper:
         caps: Ints | None,
         t0: float,
         running: RunningJobs | None,
+        look: Callable[[], None] | None,
     ) -> None:
+        self.look = look
         groups = federation.groups
         self.workload, self.heuristic, self.t0 = workload, heuristic, t0
         self.nodes = np.array([group.count for group in groups], dtype=np.int64)
@@ -352,6 +357,8 @@ class _Mapper:
 
     def _bind(self, row: int, chosen: int, now: float) -> list[int]:
         # Gives the job its place in the plan; returns the sites whose predictions are no longer right.
+        if self.look is not None:
+            self.look()
         end, start, level = (float(value[0]) for value in self._predict(chosen, np.array([row]), now))
         groups = self.sites[chosen].levels[int(level)]
         taken = self._fill(row, chosen, int(level), start)

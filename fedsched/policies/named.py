@@ -12,7 +12,7 @@ from fedsched.policies.list_heuristics import HEURISTICS, assign
 from fedsched.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -134,12 +134,13 @@ class ListHeuristic:
         caps: NDArray[np.int64] | None = None,
         t0: float | None = None,
         running: RunningJobs | None = None,
+        look: Callable[[], None] | None = None,
     ) -> Rules:
         """Return the order of predicted starts, and caps that bind each job to the groups chosen for it.
 
-        The parameters are those of `simulate`.
+        The parameters are those of `simulate`, and `look` of `assign`.
         """
-        assignment = assign(workload, federation, self.heuristic, caps=caps, t0=t0, running=running)
+        assignment = assign(workload, federation, self.heuristic, caps=caps, t0=t0, running=running, look=look)
         return Rules(order=assignment.order, dispatch=self.dispatch, caps=assignment.caps, name=str(self))
 
     def __str__(self) -> str:

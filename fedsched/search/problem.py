@@ -130,5 +130,5 @@ class SearchProblem(PackedProblem, Read):
     ) -> Schedule:
         """Return what a policy does with the package, knowing what plans know."""
         chosen = policy_named(policy)
-        run = begun(self.workload, self.federation, chosen, self.problem, self.reading, caps, self.running)
+        run = begun(self.workload, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)
         return to_the_end(run, progress)

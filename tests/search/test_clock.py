@@ -14,6 +14,7 @@ from fedsched.engine.simulation import Simulation
 from fedsched.model.metrics import NAMES
 from fedsched.optimize import baselines
 from fedsched.optimize.baselines import DEAR_BASELINES, baseline_schedules, yardsticks
+from fedsched.policies.list_heuristics import HEURISTICS
 from fedsched.search import interruptible
 from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.driver import INTERRUPTED, drive
@@ -84,12 +85,27 @@ def test_a_baseline_that_takes_too_long_is_cut_in_its_midst(problem: SearchProbl
 def test_list_heuristics_of_many_jobs_are_not_begun_in_haste(
     problem: SearchProblem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests that what cannot be cut is left out of large problems, and of none without a budget in seconds."""
+    """Tests that what would only be cut is left out of large problems, and of none without a budget in seconds."""
     monkeypatch.setattr(baselines, "MANY_JOBS", 10)
     found = yardsticks(problem, ("fcfs", "mct"), Scripted(10**6))
     assert (found.names, found.left_out) == (["fcfs"], ("mct",))
     assert "mct" in DEAR_BASELINES
     assert yardsticks(problem, ("fcfs", "mct"), Clock(None)).left_out == ()
+
+
+@pytest.mark.parametrize("policy", sorted(HEURISTICS))
+def test_a_list_heuristic_is_cut_while_it_binds(problem: SearchProblem, policy: str) -> None:
+    """Tests that the clock is looked at before each job is bound, and that no schedule comes of half an assignment."""
+    looks: list[tuple[int, int]] = []
+
+    def look(done: int, total: int) -> None:
+        looks.append((done, total))
+        if len(looks) == 12:
+            raise OutOfTimeError
+
+    with pytest.raises(OutOfTimeError):
+        baseline_schedules(problem, (policy,), progress=look)
+    assert looks == [(0, 30)] * 12
 
 
 @pytest.mark.parametrize("jobs", [30, 1200])
