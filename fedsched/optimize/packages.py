@@ -13,6 +13,7 @@ from fedsched.model.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, values_of, yardsticks
 from fedsched.optimize.searching import Search, baselines_of, problem_of, search_once, undisturbed, versions
 from fedsched.result import Front, PlannedQueue, Result
+from fedsched.search.clock import AT_ONCE
 from fedsched.search.driver import INTERRUPTED, ended_early
 from fedsched.search.resting import saved_plans, saved_values
 from fedsched.search.run import history_of, history_state
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 
 NOBODY_WAITS = "all jobs run already"
+LEAST = 0.02  # seconds of a package's search: what comes before its first plan takes as long
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +58,13 @@ class Ended:
             best = int(np.argmin(run.archive.values[:, 0]))
             row, value = run.archive.entries[best].row, float(run.archive.values[best, 0])
         return cls(row, value, tuple(run.history), run.evaluations, run.seconds, found.reason)
+
+    @classmethod
+    def at_once(cls, problem: SearchProblem, clock: Clock) -> Ended:
+        """Return a package's jobs in the order of their arrival: there is no time to search for more."""
+        row = problem.row(np.argsort(problem.problem.arrival_rank, kind="stable"))
+        value = float(problem.values(row[None])[0, 0])
+        return cls(row, value, (), 1, 0.0, MaxSeconds(clock.seconds or AT_ONCE).reason)
 
     @classmethod
     def of(cls, saved: Saved, problem: SearchProblem) -> Ended:
@@ -111,22 +120,31 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     before = 0.0 if clock.seconds is None else clock.elapsed  # seconds that are none of a package's
     with saved.reading():
         clock.spend(sum(package.number("seconds") for package in saved.packages))
+    first = len(saved.packages) + 1  # to be searched, maybe from where that was saved
     hasty = 0
+    beside = 0.0  # seconds that a package takes beside its search, at most so far
     reason = INTERRUPTED if packages else NOBODY_WAITS
     with suppress(KeyboardInterrupt):  # between packages: within one, its search has ended by it
         for number, fresh in enumerate(packages, 1):
+            begun = clock.elapsed
             now = max(now, float(workload.submit[fresh].max()))
             rows = np.concatenate([still, fresh])
             part = workload.take(rows)
             inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
             problem = problem_of(inner, part, cluster, running=running)
-            known = number <= len(saved.packages)
+            known = number < first
+            budget = clock.part(len(packages) - number + 1, kept=beside)
+            searched = clock.elapsed
             if known:
                 with saved.reading():
                     ended = Ended.of(saved.packages[number - 1], problem)
-            else:
+            elif budget.seconds is None or budget.seconds >= LEAST or number == first:
                 hasty += clock.left() <= 0.0
-                ended = _searched(inner, problem, saved, clock, len(packages) - number + 1)
+                ended = _searched(inner, problem, saved, clock, budget)
+            else:
+                hasty += 1
+                ended = Ended.at_once(problem, clock)
+            searched = clock.elapsed - searched
             history += _later(ended.history, done, before)
             done.append(ended)
             early = ended_early(ended.stop_reason)
@@ -142,6 +160,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
                 break
             now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
             running, still = _running_at(now, problem.started(ended.row).advance(until=now), rows)
+            beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first loads
     schedule = Schedule(
         workload=workload,
         federation=cluster,
@@ -182,9 +201,8 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     )
 
 
-def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, packages: int) -> Ended:
-    """Return what a package's search gives in its share of what is left for so many of them."""
-    budget = clock.part(packages)
+def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, budget: Clock) -> Ended:
+    """Return what a package's search gives in its share of the call's time."""
     found = search_once(search, problem, saved, budget)
     ended = undisturbed(partial(Ended.by, found))
     if budget.seconds and clock.seconds and ended.stop_reason == MaxSeconds(budget.seconds).reason:

@@ -34,9 +34,12 @@ class Clock:
         """Count so many seconds that were spent before the call, which goes on where another one stopped."""
         self._begun -= seconds
 
-    def part(self, parts: int) -> Clock:
-        """Return a clock that begins now, with its share of what is left for so many parts of a call."""
-        left = None if self.seconds is None else max(self.left() / parts, AT_ONCE)
+    def part(self, parts: int, *, kept: float = 0.0) -> Clock:
+        """Return a clock that begins now, with its share of what is left for so many parts of a call.
+
+        Of each part's share so many seconds are kept for what else it takes.
+        """
+        left = None if self.seconds is None else max(self.left() / parts - kept, AT_ONCE)
         return Clock(left, self._watch)
 
     @contextmanager

@@ -479,6 +479,48 @@ def test_each_package_has_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [round(seconds / 1e6, 2) for seconds in given] == [0.25, 0.33, 0.5, 1.0]
 
 
+def test_packages_keep_time_for_what_is_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what a package takes beside its search is kept back from the shares, as soon as it is known."""
+    from fedsched.optimize import packages
+
+    clock, given = Ticking(), list[float]()
+    monkeypatch.setattr("fedsched.search.clock.time", clock)
+    search, make = packages.search_once, packages.problem_of
+
+    def noted(asked: Any, problem: Any, saved: Any, budget: Clock, **options: Any) -> Any:
+        given.append(round(budget.seconds or 0.0, 2))
+        return search(asked, problem, saved, budget, **options)
+
+    def slow(*asked: Any, **options: Any) -> Any:
+        clock.now += 1.0
+        return make(*asked, **options)
+
+    monkeypatch.setattr(packages, "search_once", noted)
+    monkeypatch.setattr(packages, "problem_of", slow)
+    fs.optimize(
+        JOBS, MACHINE, objectives="makespan", seconds=100.0, evaluations=20, package=8, baselines=("fcfs",), method="ga"
+    )
+    assert given == [24.75, 32.67, 47.5, 95.0]
+
+
+def test_packages_without_time_for_a_search_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a package whose share is less than a search takes to begin gets its jobs as they came."""
+    from fedsched.optimize import packages
+
+    searched: list[int] = []
+    usual = packages.search_once
+    monkeypatch.setattr(packages, "search_once", lambda *given, **how: (searched.append(1), usual(*given, **how))[1])
+    monkeypatch.setattr(packages, "LEAST", 1e9)
+    found = fs.optimize(
+        JOBS, MACHINE, objectives="makespan", seconds=1e6, evaluations=20, package=8, baselines=("fcfs",), method="ga"
+    )
+    assert len(searched) == 1
+    assert (found.packages, found.evaluations, found.stop_reason) == (4, 23, "1e+06 s")
+    assert found.left_out == ("the search of 3 packages",)
+    assert found.best().complete
+    found.best().verify()
+
+
 def test_what_a_plan_takes_is_known_before_the_first_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests that within a budget in seconds one plan is evaluated before any others are made."""
     from fedsched.optimize import searching
