@@ -138,7 +138,7 @@ class Archipelago:
         self._home = packing + unpacking
         if lost is not None:
             raise lost
-        if not landed:
+        if alive and not landed:
             raise BudgetSpent  # there is time for none
         return bool(self._alive(run))
 
