@@ -58,9 +58,9 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     for _ in range(first, last):
         _arrive(problem, plan, state, one_by_one)
     if not one_by_one:
-        queues.mend_prefix(state.queue, state.queue.position.size)
+        queues.mend_prefix(state.queue, state.queue.order.size)
         if plan.separate_backfill:
-            queues.mend_prefix(state.backfill, state.backfill.position.size)
+            queues.mend_prefix(state.backfill, state.backfill.order.size)
     return last - first
 
 

@@ -91,7 +91,7 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
     larger than what is free: the pass follows with the next call, by the plan that is given then.
     """
     counter = state.counter
-    jobs = problem.submit.size
+    jobs = problem.arrival.size + problem.running.size
     for _ in range(limit):
         if counter[Counter.PASS_DUE] == 0:
             if counter[Counter.FINISHED] == jobs:

@@ -106,7 +106,8 @@ def pocket(goal: Goal, walker: Walker, metrics: Floats, row: Ints) -> None:
 
 
 @inlined
-def _note(goal: Goal, metrics: Floats, values: Floats) -> None:
+def note(goal: Goal, metrics: Floats, values: Floats) -> None:
+    """Write down the objectives' values of a metric row."""
     for k in range(goal.columns.size):
         values[k] = metrics[goal.columns[k]] * goal.signs[k]
 
@@ -149,11 +150,11 @@ def descend(
             for j in range(walker.ends.size):
                 walker.ends[j] = state.finish[j]
             value[0] = new
-            _note(goal, metrics, walker.objectives[0])
+            note(goal, metrics, walker.objectives[0])
             if new < value[1]:
                 value[1] = new
                 walker.steps[1] = walker.steps[0]
-                _note(goal, metrics, walker.objectives[1])
+                note(goal, metrics, walker.objectives[1])
                 for x in range(current.size):
                     walker.best[x] = trial[x]
         late = walker.steps[0] % walker.late.size

@@ -242,9 +242,7 @@ class Archipelago:
         except Exception as error:  # whatever an executor that has gone raises
             raise self._lost(k, epoch, error) from error
 
-    def _result(
-        self, run: Run, k: int, epoch: Epoch, future: Future[Landing | Raised]
-    ) -> Landing | Raised | None:
+    def _result(self, run: Run, k: int, epoch: Epoch, future: Future[Landing | Raised]) -> Landing | Raised | None:
         """Return what comes of an epoch; None where it comes too late."""
         for trial in range(1, TRIALS + 1):
             try:

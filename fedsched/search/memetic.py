@@ -1,4 +1,7 @@
-"""The memetic search: a population that breeds, and late-acceptance walks from its best; who finds more gets more."""
+"""The memetic search: a population that breeds, and late-acceptance walks from its best; who finds more gets more.
+
+Where every job fits into one cluster, a third side walks over plans that bind each job to one: its trials cost less.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.search.apart_walkers import ApartWalkers, can_walk_apart
 from fedsched.search.population import Population, first_population
 from fedsched.search.walkers import Walkers
 
@@ -21,14 +25,16 @@ MEMBERS = 8  # walkers, where the budget is large enough for so many
 PER_WALKER = 3000  # evaluations of a budget that make it worth while to have one walker more
 STRETCH = 0.02  # of an evaluation budget: how long one side goes on before the other may
 SHORTEST, LONGEST = 200, 4000  # evaluations of a stretch
+LEAST_TIMED = 20  # evaluations of a stretch where the budget is in seconds
 STALE = 10_000  # trials without a better plan after which a walker begins elsewhere
 SLACK = 0.01  # how much worse a walker that begins anew may at first become
-LEAST_SHARE = 0.2  # of the evaluations, for breeding and for walking, whatever they bring
+LEAST_SHARE = 0.4  # of the evaluations, for all sides alike, whatever they bring
+STALE_APART = 100_000  # trials without a better plan after which a walker from cluster to cluster begins elsewhere
 MEMORY = 0.9  # how much of a side's success is remembered from stretch to stretch
 
 
 class Memetic:
-    """A population and walkers, who set out from what either has found; nothing they find crowds the population.
+    """A population and walkers of both kinds, who set out from what any has found; their finds crowd no population.
 
     One objective: all walk towards it. Several: each walks in a direction of its own, from the least of one objective
     to the least of another, and everything non-dominated that is met on the way is kept.
@@ -44,9 +50,15 @@ class Memetic:
         self._population: Population | None = None
         self._generation = 0
         self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
-        self._spent = np.zeros(2)  # evaluations of breeding and of walking
-        self._gained = np.zeros(2)  # what they brought lately, and
-        self._paid = np.zeros(2)  # with how many evaluations
+        self.apart: ApartWalkers | None = None
+        if can_walk_apart(run.problem):
+            self.apart = ApartWalkers(run, members=1 if objectives == 1 else members)
+            self.apart.weights = self.walkers.weights[: len(self.apart)]
+        sides = 2 if self.apart is None else 3
+        # In evaluations, or in seconds where the budget is: evaluations of the third side take less time.
+        self._spent = np.zeros(sides)  # on breeding, on walking, and on walking from cluster to cluster
+        self._gained = np.zeros(sides)  # what they brought lately, and
+        self._paid = np.zeros(sides)  # for how much
 
     def step(self, run: Run) -> bool:
         """Evaluate the first plans, or let one of both sides go on for a stretch."""
@@ -54,12 +66,18 @@ class Memetic:
             self._begin(run)
             return True
         side = int(np.argmin(self._spent / self._shares()))
-        before, merit = run.evaluations, run.hypervolume()
+        before, merit = _used(run), run.hypervolume()
+        evaluations, seconds = run.evaluations, run.seconds
         if side == 0:
             self._breed(run)
+        elif self.apart is not None and side == 2:
+            self._walk_apart(run, self.apart)
         else:
             self._walk(run)
-        spent = run.evaluations - before
+        spent = _used(run) - before
+        if run.seconds_given is not None and run.seconds > seconds:
+            rate = (run.evaluations - evaluations) / (run.seconds - seconds)
+            self._stretch = int(np.clip(STRETCH * run.seconds_given * rate, LEAST_TIMED, LONGEST))
         self._spent[side] += spent
         self._gained[side] = MEMORY * self._gained[side] + run.hypervolume() - merit
         self._paid[side] = MEMORY * self._paid[side] + spent
@@ -76,6 +94,7 @@ class Memetic:
             "paid": self._paid,
             "population": None if self._population is None else self._population.state(),
             "walkers": self.walkers.state() if begun else None,
+            "apart": None if self.apart is None or not self.apart.are_set else self.apart.state(),
         }
 
     def restore(self, saved: Saved, run: Run) -> None:
@@ -84,17 +103,23 @@ class Memetic:
         if population is None or walkers is None:
             return
         self._generation = saved.whole("generation")
-        self._stretch = saved.whole("stretch", SHORTEST, LONGEST)
-        self._spent, self._gained, self._paid = (saved.floats(name, (2,)) for name in ("spent", "gained", "paid"))
+        self._stretch = saved.whole("stretch", LEAST_TIMED, LONGEST)
+        self._spent, self._gained, self._paid = (
+            saved.floats(name, (len(self._spent),)) for name in ("spent", "gained", "paid")
+        )
         self._population = Population.of(population, run.problem, POPULATION)
-        self.walkers.restore(walkers, run, most=max(MEMBERS, len(run.problem.objectives.names) + 1))
+        most = max(MEMBERS, len(run.problem.objectives.names) + 1)
+        self.walkers.restore(walkers, run, most=most)
+        apart = saved.maybe("apart")
+        if self.apart is not None and apart is not None:
+            self.apart.restore(apart, run, most=most)
 
     def _shares(self) -> Floats:
-        # Both sides get their least share; the rest goes by what an evaluation of theirs has brought lately.
-        yields = self._gained / np.maximum(self._paid, 1.0)
-        total = yields.sum()
-        earned = yields / total if total > 0 else np.full(2, 0.5)
-        return LEAST_SHARE + (1.0 - 2.0 * LEAST_SHARE) * earned
+        # All sides get their least share; the rest goes by what an evaluation of theirs has brought lately.
+        yields = np.divide(self._gained, self._paid, out=np.zeros_like(self._gained), where=self._paid > 0)
+        total, sides = yields.sum(), len(yields)
+        earned = yields / total if total > 0 else np.full(sides, 1.0 / sides)
+        return LEAST_SHARE / sides + (1.0 - LEAST_SHARE) * earned
 
     def _begin(self, run: Run) -> None:
         rows = first_population(run, POPULATION)
@@ -127,6 +152,22 @@ class Memetic:
         self._start_elsewhere(run)
         self.walkers.walk(run, min(self._stretch, run.left))
 
+    def _walk_apart(self, run: Run, apart: ApartWalkers) -> None:
+        self._look_ahead(run)
+        rows, values = run.archive.plans()
+        rng = run.generator(2_000_000 + run.steps)
+        population = self._population
+        for k in range(len(apart)):
+            if population is not None and apart.stale(k) > STALE_APART:
+                chosen = _one_of_the_best(apart.scalar(k, population.values), rng)
+                apart.set_out(run, k, population.rows[chosen], slack=SLACK)
+            else:
+                scores = apart.scalar(k, values)
+                best = int(np.argmin(scores))
+                if scores[best] < apart.best(k):
+                    apart.set_out(run, k, rows[best], if_better=True)
+        apart.walk(run, min(self._stretch, run.left))
+
     def _look_ahead(self, run: Run) -> None:
         # Directions are measured from the best seen of each objective to the worst on the front.
         values = run.archive.values
@@ -134,6 +175,8 @@ class Memetic:
             ideal, extent = values.min(axis=0), np.ptp(values, axis=0)
             floor = 1e-3 * np.abs(run.reference)
             self.walkers.aim(ideal, np.maximum(extent, floor))
+            if self.apart is not None:
+                self.apart.aim(ideal, np.maximum(extent, floor))
 
     def _start_elsewhere(self, run: Run) -> None:
         # A walker goes where the archive has something better in its direction; a stale one, anywhere near.
@@ -142,9 +185,7 @@ class Memetic:
         population = self._population
         for k in range(len(self.walkers)):
             if population is not None and self.walkers.stale(k) > STALE:
-                scores = self.walkers.scalar(k, population.values)
-                near = np.argsort(scores, kind="stable")[: max(2, len(scores) // 8)]
-                chosen = int(rng.choice(near))
+                chosen = _one_of_the_best(self.walkers.scalar(k, population.values), rng)
                 self.walkers.place(k, population.rows[chosen], population.values[chosen], slack=SLACK)
 
     def _follow(self, rows: Sequence[Ints] | Ints, values: Floats) -> None:
@@ -163,6 +204,15 @@ class Memetic:
         self._follow(rows, values)
         if self._population is not None:
             self._population.survive(rows, values)
+
+
+def _used(run: Run) -> float:
+    """Return how much of its budget a run has used: evaluations, or seconds where there is no other budget."""
+    return run.seconds if run.total is None and run.seconds_given is not None else run.evaluations
+
+
+def _one_of_the_best(scores: Floats, rng: np.random.Generator) -> int:
+    return int(rng.choice(np.argsort(scores, kind="stable")[: max(2, len(scores) // 8)]))
 
 
 def directions(members: int, objectives: int) -> Floats:

@@ -1,0 +1,182 @@
+"""Walks from cluster to cluster: what they hold is what whole runs give, to the bit, and only where clusters are apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interpreted import tries
+
+import fedsched as fs
+from fedsched.generate import planted
+from fedsched.search.apart_walkers import ApartWalkers, can_walk_apart
+from fedsched.search.memetic import Memetic
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
+from fedsched.search.run import Run
+from fedsched.search.stopping import MaxEvaluations
+
+if TYPE_CHECKING:
+    from fedsched.search.packed import PackedProblem
+
+NAMES = ("makespan", "energy", "flow", "mean_wait", "bounded_slowdown", "max_wait", "weighted_response", "utilisation")
+
+
+def federation(rng: np.random.Generator, *, groups: int = 2) -> fs.Federation:
+    """Return clusters of one or several groups, with uplinks that some jobs would saturate."""
+    clusters = []
+    for k in range(int(rng.integers(2, 5))):
+        speeds = rng.choice([0.5, 0.8, 1.0, 2.0], int(rng.integers(1, groups + 1)))
+        nodes = [fs.NodeGroup(int(rng.integers(1, 12)), float(speed), 150.0 * speed, 60.0) for speed in speeds]
+        clusters.append(fs.Cluster(f"C{k}", tuple(nodes), uplink=float(rng.choice([3.0, 1e9]))))
+    return fs.Federation(tuple(clusters))
+
+
+def package(machine: fs.Federation, rng: np.random.Generator, *, jobs: int) -> fs.Workload:
+    """Return jobs that wait from the start, each of which fits into one cluster, and which would communicate."""
+    widest = max(cluster.nodes for cluster in machine.clusters)
+    return fs.Workload(
+        submit=np.zeros(jobs),
+        tasks=rng.integers(1, widest + 1, jobs),
+        runtime=rng.integers(1, 100, jobs).astype(float),
+        compute_fraction=rng.random(jobs),
+        task_bandwidth=2.0 * rng.random(jobs),
+    )
+
+
+def run_of(problem: PackedProblem, rng: np.random.Generator, *, evaluations: int = 10**9, kind: type[Run] = Run) -> Run:
+    """Return a run whose seed plan is one of chance."""
+    rows = problem.random_rows(20, rng)
+    values = problem.values(rows)
+    reference = np.abs(values).max(axis=0) + 1.0
+    lowest = np.full(values.shape[1], -np.inf)
+    return kind(problem, 1, [MaxEvaluations(evaluations)], reference, rows[:1], lowest)
+
+
+@settings(max_examples=tries(60), derandomize=True, deadline=None)
+@given(st.integers(0, 10**6))
+def test_decomposed_is_whole(seed: int) -> None:
+    """Tests that plans at hand and best have the values that whole runs give them, bit by bit, contention included."""
+    rng = np.random.default_rng(seed)
+    machine = federation(rng)
+    names = list(rng.choice(NAMES, int(rng.integers(1, 3)), replace=False))
+    problem = SearchProblem(package(machine, rng, jobs=int(rng.integers(2, 30))), machine, Objectives.of(names))
+    run = run_of(problem, rng)
+    walkers = ApartWalkers(run, members=1 if len(names) == 1 else 3)
+    for k, row in enumerate(problem.random_rows(len(walkers), rng)):
+        walkers.set_out(run, k, row)
+    assert walkers.are_set
+    walkers.walk(run, 6)
+    for walker in walkers.walkers:
+        rows = np.array([walker.current, walker.best])
+        assert problem.holds(rows)
+        np.testing.assert_array_equal(problem.values(rows), walker.objectives)
+        assert walker.steps[0] > 0
+    np.testing.assert_array_equal(problem.values(np.array(run.archive.plans()[0])), run.archive.values)
+
+
+def test_a_walk_in_parts_is_the_walk_in_one() -> None:
+    """Tests that a walk that looks at the clock in between goes the way of one that does not."""
+
+    class Sliced(Run):
+        """A run that looks at the clock after so many plans."""
+
+        def trials(self, most: int) -> int:
+            return min(most, slices.pop(0)) if slices else most
+
+    ways = []
+    for slices in ([40], [1, 2, 7, 30]):
+        rng = np.random.default_rng(5)
+        machine = federation(rng)
+        problem = SearchProblem(package(machine, rng, jobs=20), machine, Objectives.of("makespan"))
+        run = run_of(problem, rng, kind=Sliced)
+        walkers = ApartWalkers(run, members=1)
+        walkers.set_out(run, 0, run.seeds[0])
+        walkers.walk(run, 40)
+        ways.append((walkers.walkers[0].steps[0], walkers.walkers[0].current.copy(), walkers.best(0)))
+    (steps, row, best), (steps_in_parts, row_in_parts, best_in_parts) = ways
+    assert steps == steps_in_parts
+    assert best == best_in_parts
+    np.testing.assert_array_equal(row, row_in_parts)
+
+
+def test_a_plan_is_bound_where_most_of_each_job_ran() -> None:
+    """Tests that setting out binds each job to one cluster, in the order of its starts, and changes nothing else."""
+    machine = fs.Federation.of(4, 4)
+    workload = fs.Workload(submit=np.zeros(3), tasks=[3, 4, 4], runtime=[10.0, 10.0, 20.0])
+    problem = SearchProblem(workload, machine, Objectives.of("makespan"))
+    run = run_of(problem, np.random.default_rng(0))
+    walkers = ApartWalkers(run, members=1)
+    for row in problem.random_rows(20, np.random.default_rng(1)):
+        bound = walkers.bound(run, row)
+        assert problem.holds(bound[None])
+        schedule = problem.schedule(bound)
+        assert ((schedule.counts > 0).sum(axis=1) == 1).all()
+
+
+BASE = {"submit": np.zeros(6), "tasks": [1, 2, 3, 1, 2, 3], "runtime": [5.0, 4.0, 3.0, 2.0, 9.0, 8.0]}
+TWO = fs.Federation.of(4, 4)
+
+
+def longest_wait(schedule: fs.Schedule) -> float:
+    """Return an objective of a user's own."""
+    return float(schedule.wait.max())
+
+
+def going_on() -> PackedProblem:
+    """Return a problem with a job that runs already."""
+    workload = fs.Workload(**BASE)
+    before = fs.Simulation(workload, TWO, "fcfs")
+    before.advance(until=1.0)
+    running = before.running()
+    return SearchProblem(workload, TWO, Objectives.of("makespan"), submits="keep", running=running, t0=1.0)
+
+
+WHOLE = {
+    "one cluster": lambda: SearchProblem(fs.Workload(**BASE), fs.Federation.of(8), Objectives.of("makespan")),
+    "a job too wide for each": lambda: SearchProblem(
+        fs.Workload(**BASE | {"tasks": [1, 2, 3, 1, 2, 5]}), TWO, Objectives.of("makespan")
+    ),
+    "submitted later": lambda: SearchProblem(
+        fs.Workload(**BASE | {"submit": [0.0, 0, 0, 0, 0, 5]}), TWO, Objectives.of("makespan"), submits="keep"
+    ),
+    "a metric of the whole": lambda: SearchProblem(fs.Workload(**BASE), TWO, Objectives.of("saturated_seconds")),
+    "a user's function": lambda: SearchProblem(fs.Workload(**BASE), TWO, Objectives.of([longest_wait])),
+    "licences": lambda: SearchProblem(
+        fs.Workload(**BASE, pools={"licences": [1] * 6}),
+        fs.Federation(TWO.clusters, pools=[fs.Pool("licences", 2)]),
+        Objectives.of("makespan"),
+    ),
+}
+
+
+def test_clusters_are_apart_where_nothing_joins_them() -> None:
+    """Tests the case that the others differ from."""
+    assert can_walk_apart(SearchProblem(fs.Workload(**BASE), TWO, Objectives.of("makespan")))
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_where_clusters_are_joined_plans_are_evaluated_whole(case: str) -> None:
+    """Tests each reason for which no walk goes from cluster to cluster."""
+    assert not can_walk_apart(WHOLE[case]())
+
+
+def test_the_third_side_has_its_turn_and_gains_what_it_finds() -> None:
+    """Tests that memetic walks from cluster to cluster within its evaluations, and finds planted optima closer so."""
+    speeds = (1.0, 0.5, 2.0)
+    machine = fs.Federation(tuple(fs.Cluster(f"C{k}", (fs.NodeGroup(16, speed),)) for k, speed in enumerate(speeds)))
+    workload, best = planted(machine, jobs=40, seed=3)
+    problem = SearchProblem(workload, machine, Objectives.of("makespan"))
+    run = run_of(problem, np.random.default_rng(2), evaluations=2000)
+    method = Memetic(run)
+    while run.left:
+        method.step(run)
+    assert method.apart is not None
+    assert method.apart.are_set
+    assert run.evaluations == 2000
+    assert (method._spent > 0).all()
+    assert run.archive.values.min() >= best * (1.0 - 1e-12)
+    assert run.archive.values.min() <= method.apart.best(0) * run.reference[0] * (1.0 + 1e-12)
