@@ -15,6 +15,7 @@ from fedsched.generate import lublin, planted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+THREE_SPEEDS = ((32, 0.5), (32, 1.0), (32, 2.0))
 FOUR_SPEEDS = ((32, 1.0), (16, 1.5), (24, 0.7), (16, 2.0))
 LOGS = (("HPC2N", "HPC2N-2002-2.2-cln.swf.gz"), ("KTH", "kth-clean-28481.swf.gz"))
 THESIS_LOGS = ("HPC2N", "KTH", "METACENTRUM")
@@ -26,23 +27,29 @@ MORE_LOGS = (
 )
 
 
-def machines() -> dict[str, fs.Federation]:
-    """Return the federations that optima are planted in: one cluster, two equal ones, four of different speeds."""
-    four = [fs.Cluster(f"C{k}", (fs.NodeGroup(n, speed, 200, 90),)) for k, (n, speed) in enumerate(FOUR_SPEEDS)]
+def machines() -> dict[str, tuple[fs.Federation, str]]:
+    """Return the federations that optima are planted in, and what no job was cut across: a speed or a cluster."""
+    two = fs.Federation.of(32, 32)
+    three, four = (
+        fs.Federation(tuple(fs.Cluster(f"C{k}", (fs.NodeGroup(n, x, 200, 90),)) for k, (n, x) in enumerate(nodes)))
+        for nodes in (THREE_SPEEDS, FOUR_SPEEDS)
+    )
     return {
-        "one": fs.Federation.homogeneous(64),
-        "two equal": fs.Federation.of(32, 32),
-        "four speeds": fs.Federation(tuple(four)),
+        "one": (fs.Federation.homogeneous(64), "speed"),
+        "two equal": (two, "speed"),
+        "two apart": (two, "cluster"),
+        "three speeds": (three, "speed"),
+        "four speeds": (four, "speed"),
     }
 
 
 def planted_instances(sizes: tuple[int, ...], seeds: tuple[int, ...] = (1,)) -> list[Instance]:
     """Return problems whose best makespan is known."""
     found = []
-    for name, machine in machines().items():
+    for name, (machine, within) in machines().items():
         for jobs in sizes:
             for seed in seeds:
-                workload, best = planted(machine, jobs=jobs, seed=seed)
+                workload, best = planted(machine, jobs=jobs, within=within, seed=seed)
                 found.append(Instance(f"planted {jobs} on {name} #{seed}", workload, machine, optimum=best))
     return found
 

@@ -59,7 +59,8 @@ ROWS = (
     ),
     Row(
         "`optimize`, 10 s on one core, packages of 50–200 jobs with a planted optimum: makespan above it",
-        "one cluster {bench_search.one:range} %, two {bench_search.two_equal:range} %, four speeds "
+        "one cluster {bench_search.one:range} %, two {bench_search.two_equal:range} % (where no job needs both "
+        "{bench_search.two_apart:range} %), three speeds {bench_search.three_speeds:range} %, four "
         "{bench_search.four_speeds:range} %",
     ),
     Row(

@@ -10,7 +10,7 @@ from fedsched.cli import options  # noqa: TC001 the command line reads the types
 if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
-TAKEN = {"lublin": ("nodes", "load"), "poisson": ("nodes", "load"), "planted": ("federation", "makespan")}
+TAKEN = {"lublin": ("nodes", "load"), "poisson": ("nodes", "load"), "planted": ("federation", "makespan", "within")}
 
 
 def command(
@@ -23,6 +23,7 @@ def command(
     load: float | None = None,
     federation: Path | None = None,
     makespan: float | None = None,
+    within: Literal["speed", "cluster"] | None = None,
     estimates: Literal["exact", "tsafrir"] = "exact",
     seed: options.Seed = None,
     json: options.Json = False,
@@ -45,6 +46,8 @@ def command(
         What is cut into jobs (planted: example when not given): a federation file or a shipped one's name.
     makespan
         The optimum in seconds (planted: 3600 when not given).
+    within
+        What no job reaches beyond (planted: speed when not given): all nodes of one speed, or those of one cluster.
     estimates
         Requested times: the run times, or Tsafrir's few round values.
 
@@ -61,7 +64,7 @@ def command(
     seed = seed or 0
     check_output(out, (".swf", ".csv"), what="a workload")
     check_apart((federation,), {"--out": out})
-    given = {"nodes": nodes, "load": load, "federation": federation, "makespan": makespan}
+    given = {"nodes": nodes, "load": load, "federation": federation, "makespan": makespan, "within": within}
     refuse(model, given, TAKEN[model])
     size = 128 if nodes is None else nodes
     workload: Workload
@@ -73,7 +76,7 @@ def command(
     else:
         cluster = Machine(federation=str(federation or "example")).cluster()
         optimum = 3600.0 if makespan is None else makespan
-        workload, optimum = generate.planted(cluster, jobs=jobs, makespan=optimum, seed=seed)
+        workload, optimum = generate.planted(cluster, jobs=jobs, makespan=optimum, within=within or "speed", seed=seed)
     if estimates == "tsafrir":
         workload = workload.with_estimates("tsafrir", seed=seed)
     write(workload, out)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.errors import unknown_name
 from fedsched.model.workload import Workload
 from fedsched.values import seed_of, whole
 
@@ -14,66 +15,84 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
 
 STEPS = 1 << 20  # the makespan's resolution: cuts fall on whole steps, so that they add up
+WITHIN = ("speed", "cluster")  # what no job reaches beyond
+
+
+class Whole(NamedTuple):
+    """Nodes that are cut up together."""
+
+    speed: float
+    nodes: int
 
 
 class Piece(NamedTuple):
-    """A rectangle of nodes × steps of time, on the nodes of one speed."""
+    """A rectangle of nodes × steps of time, cut from one whole."""
 
-    speed: int  # which of the federation's speeds
-    node: int  # the first, counted among all nodes of that speed
+    whole: int  # which
+    node: int  # the first, counted among all nodes of that whole
     step: int  # when it begins
     width: int
     height: int
 
 
-def planted(federation: Federation, *, jobs: int, makespan: float = 3600.0, seed: int = 0) -> tuple[Workload, float]:
+def planted(
+    federation: Federation, *, jobs: int, makespan: float = 3600.0, within: str = "speed", seed: int = 0
+) -> tuple[Workload, float]:
     """Return a workload whose best makespan is known, and that makespan.
 
-    All nodes of one speed, over [0, makespan], are one rectangle; rectangles are cut until there are `jobs` pieces,
-    each a job (clusters of equal speed may be crossed). All jobs are submitted at 0 and only compute, so
-    Σ tasks·runtime = makespan·Σ speed: no schedule can be shorter. It says nothing about energy.
+    All nodes of one speed, over [0, makespan], are one rectangle; rectangles are cut in two until there are `jobs`
+    pieces, each a job (clusters of equal speed may be crossed, unless `within="cluster"`). All jobs are submitted at 0
+    and only compute, so Σ tasks·runtime = makespan·Σ speed: no schedule can be shorter. It says nothing about energy.
 
     Parameters
     ----------
     federation
         What is cut; its uplinks do not matter.
     jobs
-        How many pieces: at least one a speed.
+        How many pieces: at least one a speed, or one a cluster and speed.
     makespan
         The optimum, in seconds.
+    within
+        "speed", or "cluster": each cluster's nodes of a speed are cut up alone, so that every job fits into a cluster.
     seed
         The seed of the only random generator.
     """
     if not 0 < makespan < math.inf:
         raise ValueError(f"planted: makespan={makespan!r} must be finite and above 0 s.")
-    speeds = np.array(list(nodes_by_speed(federation)))
-    shape = np.array(plan(federation, jobs=jobs, seed=seed))
+    speeds = np.array([one.speed for one in wholes(federation, within)])
+    shape = np.array(plan(federation, jobs=jobs, within=within, seed=seed))
     duration = shape[:, 4] * (makespan / STEPS)
+    cut = "" if within == "speed" else f", within={within!r}"
     workload = Workload(
         submit=np.zeros(jobs),
         tasks=shape[:, 3],
         runtime=duration * speeds[shape[:, 0]],
         name=f"planted-{jobs}",
         nodes=federation.nodes,
-        history=(f"generated: planted({federation.name!r}, jobs={jobs}, makespan={makespan:g}, seed={seed})",),
+        history=(f"generated: planted({federation.name!r}, jobs={jobs}, makespan={makespan:g}{cut}, seed={seed})",),
     )
     return workload, makespan
 
 
-def nodes_by_speed(federation: Federation) -> dict[float, int]:
-    """Return how many nodes of each speed there are, in the order in which the speeds appear."""
-    nodes: dict[float, int] = {}
-    for group in federation.groups:
-        nodes[group.speed] = nodes.get(group.speed, 0) + group.count
-    return nodes
+def wholes(federation: Federation, within: str = "speed") -> list[Whole]:
+    """Return what is cut up, in the order in which the speeds, or the clusters and their speeds, appear."""
+    if within not in WITHIN:
+        raise unknown_name("within", within, WITHIN)
+    nodes: dict[tuple[int, float], int] = {}
+    for k, cluster in enumerate(federation.clusters):
+        for group in cluster.groups:
+            key = (k if within == "cluster" else 0, group.speed)
+            nodes[key] = nodes.get(key, 0) + group.count
+    return [Whole(speed, count) for (_, speed), count in nodes.items()]
 
 
-def plan(federation: Federation, *, jobs: int, seed: int = 0) -> list[Piece]:
+def plan(federation: Federation, *, jobs: int, within: str = "speed", seed: int = 0) -> list[Piece]:
     """Return the planted schedule: where and when each job of `planted` runs, in the order of its jobs."""
     jobs, seed = whole("planted", "jobs", jobs), seed_of("planted", seed)
-    widths = np.array(list(nodes_by_speed(federation).values()))
+    widths = np.array([one.nodes for one in wholes(federation, within)])
     if jobs < widths.size:
-        raise ValueError(f"planted: jobs={jobs}, but the federation has {widths.size} speeds; each needs a job.")
+        each = "speeds" if within == "speed" else "clusters and speeds"
+        raise ValueError(f"planted: jobs={jobs}, but the federation has {widths.size} {each}; each needs a job.")
     rng = np.random.default_rng(seed)
     wanted = 1 + rng.multinomial(jobs - widths.size, widths / widths.sum())
     if (wanted > widths * STEPS).any():

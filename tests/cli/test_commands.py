@@ -393,7 +393,7 @@ def test_generated_workloads_follow_the_seed(model: str, call: Callable[..., Any
         (("lublin", "--federation", "example"), "lublin takes no --federation; it takes --nodes, --load."),
         (("lublin", "--makespan", 10), "lublin takes no --makespan"),
         (("poisson", "--federation", "example"), "poisson takes no --federation"),
-        (("planted", "--nodes", 7), "planted takes no --nodes; it takes --federation, --makespan."),
+        (("planted", "--nodes", 7), "planted takes no --nodes; it takes --federation, --makespan, --within."),
         (("planted", "--load", 1.5), "planted takes no --load"),
     ],
 )
@@ -408,7 +408,9 @@ def test_a_model_takes_its_own_options(
 
 
 def test_planted_says_its_optimum(call: Callable[..., Any], tmp_path: Path) -> None:
-    """Tests that the certificate of a planted workload is printed."""
+    """Tests that the certificate of a planted workload is printed, and where its jobs were cut from is recorded."""
+    call("generate", "planted", "--jobs", 30, "--within", "cluster", "--out", tmp_path / "w.csv")
+    assert "within='cluster'" in fs.read(tmp_path / "w.csv").history[0]
     out = call("generate", "planted", "--jobs", 30, "--makespan", 900, "--out", tmp_path / "p.csv", "--json")[1]
     assert json.loads(out)["best_makespan"] == 900
 

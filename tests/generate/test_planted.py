@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fedsched as fs
 from fedsched import generate
-from fedsched.generate.planted import STEPS, nodes_by_speed, plan
+from fedsched.generate.planted import STEPS, WITHIN, plan
 
 MIXED = fs.Federation(
     (
@@ -35,21 +35,30 @@ def test_the_jobs_fill_the_federation(jobs: int, seed: int, makespan: float) -> 
     assert (workload.estimate == workload.runtime).all()
 
 
-def planted_schedule(federation: fs.Federation, jobs: int, makespan: float, seed: int) -> fs.Schedule:
+def places(federation: fs.Federation, within: str) -> list[list[int]]:
+    """Return the groups that each whole is made of, in their order."""
+    found: dict[tuple[int, float], list[int]] = {}
+    for g, group in enumerate(federation.groups):
+        cluster = int(federation.group_cluster[g])
+        found.setdefault((cluster if within == "cluster" else 0, group.speed), []).append(g)
+    return list(found.values())
+
+
+def planted_schedule(
+    federation: fs.Federation, jobs: int, makespan: float, seed: int, within: str = "speed"
+) -> fs.Schedule:
     """Return the schedule that the cut itself is, of the workload that `planted` gives."""
-    workload, best = generate.planted(federation, jobs=jobs, makespan=makespan, seed=seed)
-    pieces = plan(federation, jobs=jobs, seed=seed)
+    workload, best = generate.planted(federation, jobs=jobs, makespan=makespan, within=within, seed=seed)
+    pieces = plan(federation, jobs=jobs, within=within, seed=seed)
     counts = np.zeros((jobs, len(federation.groups)), dtype=np.int64)
-    for k, speed in enumerate(nodes_by_speed(federation)):
+    for k, groups in enumerate(places(federation, within)):
         first = 0
-        for g, group in enumerate(federation.groups):
-            if group.speed != speed:
-                continue
+        for g in groups:
+            last = first + federation.groups[g].count
             for j, piece in enumerate(pieces):
-                if piece.speed == k:
-                    end = min(piece.node + piece.width, first + group.count)
-                    counts[j, g] = max(0, end - max(piece.node, first))
-            first += group.count
+                if piece.whole == k:
+                    counts[j, g] = max(0, min(piece.node + piece.width, last) - max(piece.node, first))
+            first = last
     step = best / STEPS
     start = np.array([piece.step * step for piece in pieces])
     finish = np.array([(piece.step + piece.height) * step for piece in pieces])
@@ -58,11 +67,16 @@ def planted_schedule(federation: fs.Federation, jobs: int, makespan: float, seed
     )
 
 
-@given(jobs=st.integers(3, 80), seed=st.integers(0, 2**32), makespan=st.sampled_from((1.0, 3600.0, 12345.0)))
+@given(
+    jobs=st.integers(4, 80),
+    seed=st.integers(0, 2**32),
+    makespan=st.sampled_from((1.0, 3600.0, 12345.0)),
+    within=st.sampled_from(WITHIN),
+)
 @settings(derandomize=True, deadline=None, max_examples=40)
-def test_the_makespan_can_be_reached(jobs: int, seed: int, makespan: float) -> None:
+def test_the_makespan_can_be_reached(jobs: int, seed: int, makespan: float, within: str) -> None:
     """Tests by a sweep over time that the planted schedule keeps every node busy with one task until the makespan."""
-    schedule = planted_schedule(MIXED, jobs, makespan, seed)
+    schedule = planted_schedule(MIXED, jobs, makespan, seed, within)
     sizes = np.array([group.count for group in MIXED.groups])
     slowest = [min(g.speed for g, x in zip(MIXED.groups, row, strict=True) if x) for row in schedule.counts]
     assert (schedule.counts.sum(axis=1) == schedule.workload.tasks).all()
@@ -90,7 +104,7 @@ def test_no_two_pieces_share_a_node_at_a_time() -> None:
         for b in pieces[:i]:
             apart_in_time = a.step + a.height <= b.step or b.step + b.height <= a.step
             apart_in_nodes = a.node + a.width <= b.node or b.node + b.width <= a.node
-            assert a.speed != b.speed or apart_in_time or apart_in_nodes
+            assert a.whole != b.whole or apart_in_time or apart_in_nodes
 
 
 def test_clusters_of_equal_speed_are_crossed() -> None:
@@ -99,6 +113,16 @@ def test_clusters_of_equal_speed_are_crossed() -> None:
     assert widest == [7, 7, 7]
     workload, _ = generate.planted(MIXED, jobs=20, seed=4)
     assert workload.tasks.max() <= 7
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_within_a_cluster_none_is_crossed(seed: int) -> None:
+    """Tests that every job then runs in one cluster, at one speed."""
+    schedule = planted_schedule(MIXED, 25, 3600.0, seed, "cluster")
+    schedule.verify()
+    assert not schedule.coallocated.any()
+    assert ((schedule.counts > 0).sum(axis=1) == 1).all()
+    assert "within='cluster'" in schedule.workload.history[0]
 
 
 def test_one_job_a_speed_is_scheduled_at_the_optimum() -> None:
@@ -133,6 +157,8 @@ def test_large_cuts_are_quick_and_whole() -> None:
         ({"jobs": 9, "makespan": -1.0}, "above 0"),
         ({"jobs": 9, "makespan": float("inf")}, "finite"),
         ({"jobs": 10**9}, "ask for fewer"),
+        ({"jobs": 3, "within": "cluster"}, "4 clusters and speeds"),
+        ({"jobs": 9, "within": "group"}, "group"),
     ],
 )
 def test_what_cannot_be_cut_is_refused(options: dict[str, float], said: str) -> None:
