@@ -14,7 +14,7 @@ from fedsched.engine.codes import Dispatch, Status
 from fedsched.model.integrals import Integrals
 from fedsched.model.metrics import fill_row
 from fedsched.random_numbers import below, uniform
-from fedsched.search.cluster_runs import keep, restore, run_cluster
+from fedsched.search.cluster_runs import FROM, TO, keep, restore, run_cluster
 from fedsched.search.descent import note, pocket, scalar
 
 if TYPE_CHECKING:
@@ -158,9 +158,9 @@ def walk_apart(
         if to != k and length_to > 0 and uniform(stream) < SWAP_SHARE:
             other = parts.queue[to, below(stream, length_to)]
             swaps = alone.allowed[other, k] == 1
-        keep(parts, k, 0)
+        keep(parts, k, FROM)
         if to != k:
-            keep(parts, to, 1)
+            keep(parts, to, TO)
         place = _place_of(parts.queue[k], j)
         if swaps:
             parts.queue[to, _place_of(parts.queue[to], other)] = j
@@ -190,9 +190,9 @@ def walk_apart(
                 for x in range(walker.best.size):
                     walker.best[x] = walker.trial[x]
         else:
-            restore(parts, k, 0, length)
+            restore(parts, k, FROM, length)
             if to != k:
-                restore(parts, to, 1, length_to)
+                restore(parts, to, TO, length_to)
         late = walker.steps[0] % walker.late.size
         walker.late[late] = min(walker.late[late], value[0])
         walker.steps[0] += 1

@@ -12,6 +12,7 @@ from fedsched.model.metrics import Column
 from fedsched.random_numbers import begin_stream
 from fedsched.search.apart import walk_apart
 from fedsched.search.cluster_runs import Alone, Parts
+from fedsched.search.run import BudgetSpent
 from fedsched.search.walkers import Walkers
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ class ApartWalkers(Walkers):
 
     def set_out(self, run: Run, k: int, row: Ints, *, slack: float = 0.0, if_better: bool = False) -> None:
         """Set a walker down on a plan, bound; with `if_better` only where that is better than its own best."""
-        run.room(2)  # two plans are run for it
+        if not run.left:
+            raise BudgetSpent
+        run.room(2)  # plans that are run for it
         bound = self.bound(run, row)
         values = run.evaluate(bound[None])[0]
         if not if_better or self.scalar(k, values) < self.best(k):
@@ -102,7 +105,7 @@ class ApartWalkers(Walkers):
             )
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
-            done = int(parts.jobs_run[0]) // jobs
+            done = min(int(parts.jobs_run[0]) // jobs, trials)  # the last move may have been one too many
             run.tried(max(done - before, 1), began)
             fresh = False
         return done

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.genome import Space
 
-FOREVER = np.iinfo(np.int64).max
+FOREVER = constant(np.iinfo(np.int64).max)
 GREEDY = constant(Dispatch.GREEDY)
+FROM, TO = constant(0), constant(1)  # where what a change touches is remembered
 
 
 class Alone(NamedTuple):

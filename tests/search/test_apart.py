@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ from fedsched.search.apart_walkers import ApartWalkers, can_walk_apart
 from fedsched.search.memetic import Memetic
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
-from fedsched.search.run import Run
+from fedsched.search.run import BudgetSpent, Run
 from fedsched.search.stopping import MaxEvaluations
 
 if TYPE_CHECKING:
@@ -180,3 +181,20 @@ def test_the_third_side_has_its_turn_and_gains_what_it_finds() -> None:
     assert (method._spent > 0).all()
     assert run.archive.values.min() >= best * (1.0 - 1e-12)
     assert run.archive.values.min() <= method.apart.best(0) * run.reference[0] * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("evaluations", range(1, 12))
+def test_no_evaluation_is_one_too_many(evaluations: int) -> None:
+    """Tests that setting out and walking keep to the budget, wherever within them it ends."""
+    rng = np.random.default_rng(3)
+    machine = fs.Federation.of(5, 5)
+    problem = SearchProblem(package(machine, rng, jobs=8), machine, Objectives.of(("makespan", "energy")))
+    run = run_of(problem, rng, evaluations=evaluations)
+    walkers = ApartWalkers(run, members=3)
+    with contextlib.suppress(BudgetSpent):
+        for k in range(3):
+            walkers.set_out(run, k, run.seeds[0])
+        while run.left:
+            walkers.walk(run, min(3, run.left))
+    assert run.evaluations == evaluations
+    assert walkers.are_set == (evaluations >= 6)
