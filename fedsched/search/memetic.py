@@ -154,11 +154,15 @@ class Memetic:
 
     def _walk_apart(self, run: Run, apart: ApartWalkers) -> None:
         self._look_ahead(run)
-        rows, values = run.archive.plans()
-        rng = run.generator(2_000_000 + run.steps)
         population = self._population
+        if population is None:
+            return
+        rows, values = run.archive.plans()
+        if not len(rows):  # a policy's schedule is better than every plan so far
+            rows, values = list(population.rows), population.values
+        rng = run.generator(2_000_000 + run.steps)
         for k in range(len(apart)):
-            if population is not None and apart.stale(k) > STALE_APART:
+            if apart.stale(k) > STALE_APART:
                 chosen = _one_of_the_best(apart.scalar(k, population.values), rng)
                 apart.set_out(run, k, population.rows[chosen], slack=SLACK)
             else:

@@ -14,6 +14,7 @@ from interpreted import tries
 import fedsched as fs
 from fedsched.generate import planted
 from fedsched.search.apart_walkers import ApartWalkers, can_walk_apart
+from fedsched.search.driver import drive
 from fedsched.search.memetic import Memetic
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
@@ -198,3 +199,17 @@ def test_no_evaluation_is_one_too_many(evaluations: int) -> None:
             walkers.walk(run, min(3, run.left))
     assert run.evaluations == evaluations
     assert walkers.are_set == (evaluations >= 6)
+
+
+def test_walks_begin_where_a_policy_is_better_than_every_plan() -> None:
+    """Tests that a front which holds a policy alone leaves the walks somewhere to begin."""
+    rng = np.random.default_rng(8)
+    machine = fs.Federation.of(5, 5)
+    problem = SearchProblem(package(machine, rng, jobs=6), machine, Objectives.of("makespan"))
+    run = run_of(problem, rng, evaluations=800)
+    run.archive.add(np.zeros((1, 1)), policies=["unbeatable"])
+    method = Memetic(run)
+    drive(run, method)
+    assert run.evaluations == 800
+    assert method.apart is not None
+    assert method.apart.are_set
