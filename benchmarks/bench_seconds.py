@@ -51,11 +51,11 @@ def machines() -> dict[str, fs.Federation]:
     }
 
 
-def jobs_of(size: int) -> fs.Workload:
-    """Return so many jobs of an archive log, or of a model where that is not at hand."""
+def jobs_of(size: int, widest: int = 240) -> fs.Workload:
+    """Return so many jobs of an archive log, or of a model where that is not at hand; none wider than that."""
     path = optional_log(LOG)
-    log = lublin(jobs=size, nodes=240, seed=1) if path is None else fs.read(path)
-    return log.filter(log.tasks <= 240).head(size)
+    log = lublin(jobs=2 * size, nodes=240, seed=1) if path is None else fs.read(path)
+    return log.filter(log.tasks <= widest).head(size)
 
 
 class Asked:
@@ -83,6 +83,9 @@ def methods(asked: Asked, sizes: tuple[int, ...], budgets: tuple[float, ...]) ->
         for seconds in budgets:
             for name, machine in machines().items():
                 asked(f"memetic, {name}", jobs, machine, seconds)
+                if len(machine.clusters) > 1:  # each of which holds every job: walks go from cluster to cluster
+                    least = min(cluster.nodes for cluster in machine.clusters)
+                    asked(f"memetic, {name}, narrow jobs", jobs_of(size, least), machine, seconds)
             for method, info in METHODS.items():
                 for encoding in info.encodings or (None,):
                     how = f"{method} ({encoding})" if encoding else method

@@ -55,9 +55,8 @@ class ApartWalkers(Walkers):
 
     def set_out(self, run: Run, k: int, row: Ints, *, slack: float = 0.0, if_better: bool = False) -> None:
         """Set a walker down on a plan, bound; with `if_better` only where that is better than its own best."""
-        if not run.left:
+        if not run.left or not run.trials(1):
             raise BudgetSpent
-        run.room(2)  # plans that are run for it
         bound = self.bound(run, row)
         values = run.evaluate(bound[None])[0]
         if not if_better or self.scalar(k, values) < self.best(k):
@@ -88,7 +87,7 @@ class ApartWalkers(Walkers):
         jobs = problem.layout.jobs
         done, fresh = 0, True
         parts.jobs_run[0] = 0
-        while plans := run.trials(trials - done):
+        while plans := run.trials(trials - done, plans=2 if fresh else 1):  # all clusters first, then one or two
             began, before = run.seconds, done
             status = walk_apart(
                 problem.problem,

@@ -175,12 +175,15 @@ class Run:
             raise BudgetSpent
         return max(1, min(plans, room))
 
-    def trials(self, most: int) -> int:
-        """Return how many trials a walker makes until the next look at the clock; 0 where there is no time for one."""
+    def trials(self, most: int, *, plans: int = 1) -> int:
+        """Return how many trials a walker makes until the next look at the clock; 0 where there is no time for one.
+
+        The first may take as long as so many plans.
+        """
         slice_of = plans_in_a_slice(self.problem.layout.jobs)
         if self.cut_at == math.inf:
             return min(most, slice_of)
-        if self.beyond(self.cut_at - self._slowest):  # nothing ends one in its midst
+        if self.beyond(self.cut_at - plans * self._slowest):  # nothing ends one in its midst
             return 0
         return min(most, slice_of, max(1, int(LOOK / self.plan_takes)) if self.plan_takes else slice_of)
 

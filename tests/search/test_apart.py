@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -86,18 +86,23 @@ def test_a_walk_in_parts_is_the_walk_in_one() -> None:
     class Sliced(Run):
         """A run that looks at the clock after so many plans."""
 
-        def trials(self, most: int) -> int:
+        def trials(self, most: int, *, plans: int = 1) -> int:
+            asked.append(plans)
             return min(most, slices.pop(0)) if slices else most
 
-    ways = []
-    for slices in ([40], [1, 2, 7, 30]):  # noqa: B007 - runs take from it
+    ways: list[tuple[int, Any, float]] = []
+    slices: list[int] = []
+    asked: list[int] = []
+    for parts in ([40], [1, 2, 7, 30]):
         rng = np.random.default_rng(5)
         machine = federation(rng)
         problem = SearchProblem(package(machine, rng, jobs=20), machine, Objectives.of("makespan"))
         run = run_of(problem, rng, kind=Sliced)
         walkers = ApartWalkers(run, members=1)
         walkers.set_out(run, 0, run.seeds[0])
+        slices[:], asked[:] = parts, []
         walkers.walk(run, 40)
+        assert asked == [2] + [1] * len(parts)  # to begin with, all clusters are run
         ways.append((walkers.walkers[0].steps[0], walkers.walkers[0].current.copy(), walkers.best(0)))
     (steps, row, best), (steps_in_parts, row_in_parts, best_in_parts) = ways
     assert steps == steps_in_parts
@@ -213,3 +218,21 @@ def test_walks_begin_where_a_policy_is_better_than_every_plan() -> None:
     assert run.evaluations == 800
     assert method.apart is not None
     assert method.apart.are_set
+
+
+def test_nothing_begins_that_may_end_too_late() -> None:
+    """Tests that neither setting out nor a walk begins when the slowest plans would end beyond the time."""
+    rng = np.random.default_rng(8)
+    problem = SearchProblem(package(fs.Federation.of(5, 5), rng, jobs=6), fs.Federation.of(5, 5), Objectives.of("flow"))
+    run = run_of(problem, rng)
+    walkers = ApartWalkers(run, members=1)
+    walkers.set_out(run, 0, run.seeds[0])
+    done = run.evaluations
+    run.cut_at = run.seconds + 3600.0
+    run.tried(1, run.seconds - 2400.0)
+    walkers.walk(run, 5)  # two plans may take 4800 s
+    assert run.evaluations == done
+    run.tried(1, run.seconds - 4800.0)
+    with pytest.raises(BudgetSpent):
+        walkers.set_out(run, 0, run.seeds[0])
+    assert run.evaluations == done

@@ -290,6 +290,7 @@ def test_a_walker_makes_no_trial_that_may_end_too_late(problem: SearchProblem, m
     assert run.trials(5000) == 0
     clock.now = 5.9
     assert run.trials(5000) == 1
+    assert run.trials(5000, plans=2) == 0
     run.cut_at = float("inf")
     assert (run.trials(5000), run.trials(7), run.trials(0)) == (666, 7, 0)
 
