@@ -13,7 +13,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import config, event
+from llvmlite import binding  # type: ignore[import-untyped]
+from numba.core import codegen, compiler, compiler_machinery, config, event, typed_passes
 
 from fedsched import __version__, compilation
 from fedsched.sources import fingerprint, sources
@@ -96,6 +97,49 @@ def _caching_in(folder: Path) -> Iterator[None]:
         _SETTINGS.CACHE_DIR = before
 
 
+class _PartLibrary(codegen.JITCodeLibrary):
+    """The code of a part: linked into the kernels that call it, which are optimised as one, and never run by itself.
+
+    Optimised and translated by itself, it would be so once more at each level above it.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        whole = self._final_module
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]
+        # Numba writes to these as soon as a function is compiled or loaded: all that there is of machine code.
+        names = [one.name for one in whole.global_variables if one.name.startswith("_ZN08NumbaEnv")]
+        empty = str(self._codegen._create_empty_module(self.name))  # type: ignore[no-untyped-call]
+        lines = [empty, *(f'@"{name}" = common global ptr null' for name in names)]
+        self._final_module = binding.parse_assembly("\n".join(lines))
+        super()._finalize_final_module()  # type: ignore[no-untyped-call]
+        self._final_module = whole
+
+
+@compiler_machinery.register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[no-untyped-call]
+class _IntoPartLibrary(compiler_machinery.FunctionPass):
+    _name = "fedsched_into_part_library"
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+
+    def run_pass(self, state: Any) -> bool:
+        library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
+        library.enable_object_caching()  # type: ignore[no-untyped-call]
+        state.library = library
+        return False
+
+
+class _PartCompiler(compiler.CompilerBase):
+    def define_pipelines(self) -> list[Any]:
+        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call]
+        passes.add_pass_after(_IntoPartLibrary, typed_passes.NopythonTypeInference)
+        passes.finalize()
+        return [passes]
+
+
 def _compiled(function: F, *, inner: bool, inlined: bool) -> F:
     def compiled(cache: bool) -> F:
         return numba.njit(  # type: ignore[call-overload, no-any-return]
@@ -108,6 +152,7 @@ def _compiled(function: F, *, inner: bool, inlined: bool) -> F:
             no_cfunc_wrapper=True,
             no_cpython_wrapper=inner,
             forceinline=inlined,
+            pipeline_class=_PartCompiler if inner else compiler.Compiler,
         )
 
     if _FOLDER is None:

@@ -7,16 +7,21 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import signatures
 
 import fedsched
+from fedsched.compiled import kernel, part
 from fedsched.engine.batch import Evaluator
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.pack import pack
 from fedsched.model.reading import Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.compiled
 
@@ -55,25 +60,74 @@ def step(x):
 """
 
 
-def test_a_change_in_a_helper_is_seen(tmp_path: Path) -> None:
-    """A kernel whose helper in another file has changed gives the new answer, not the cached one."""
-    package = tmp_path / "copied"
-    package.mkdir()
-    (package / "__init__.py").write_text("")
-    source = Path(fedsched.__file__).parent / "compiled.py"
-    shutil.copy(source, package / "compiled.py")
-    (package / "entry.py").write_text(KERNEL.format(name="copied").replace("copied.compiled", "copied.compiled"))
+SHARED = """
+from copied.compiled import kernel, part
+
+@part
+def step(x):
+    return 2 * x
+
+@kernel
+def first(x):
+    return step(x) + 1
+
+@kernel
+def second(x):
+    return step(x) + 2
+"""
+
+
+@pytest.fixture
+def printed(tmp_path: Path) -> Callable[[str], str]:
+    """Return a function that says what a command prints beside a package `copied` that has our decorators."""
+    (tmp_path / "copied").mkdir()
+    (tmp_path / "copied" / "__init__.py").write_text("")
+    shutil.copy(Path(fedsched.__file__).parent / "compiled.py", tmp_path / "copied")
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
 
+    def run(command: str) -> str:
+        line = [sys.executable, "-W", "error", "-c", command]
+        return subprocess.run(line, cwd=tmp_path, env=environment, stdout=-1, text=True, check=True).stdout.strip()
+
+    return run
+
+
+def test_a_change_in_a_helper_is_seen(tmp_path: Path, printed: Callable[[str], str]) -> None:
+    """A kernel whose helper in another file has changed gives the new answer, not the cached one."""
+    (tmp_path / "copied" / "entry.py").write_text(KERNEL.format(name="copied"))
+
     def answer(factor: int) -> int:
-        (package / "helper.py").write_text(HELPER.format(name="copied", factor=factor))
-        command = "from copied.entry import answer; print(answer(10))"
-        done = subprocess.run(
-            [sys.executable, "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-        )
-        return int(done.stdout)
+        (tmp_path / "copied" / "helper.py").write_text(HELPER.format(name="copied", factor=factor))
+        return int(printed("from copied.entry import answer; print(answer(10))"))
 
     assert [answer(2), answer(2), answer(3)] == [21, 21, 31]
+
+
+def test_a_part_has_no_machine_code_of_its_own() -> None:
+    """A part is optimised and translated within its kernels only: alone it costs compile time, and nobody calls it."""
+
+    @part
+    def step(x: int) -> int:
+        return 2 * x
+
+    @kernel
+    def answer(x: int) -> int:
+        return step(x) + 1
+
+    assert answer(20) == 41
+    pointers = []
+    for function in (step, answer):
+        (compiled,) = function.overloads.values()  # type: ignore[attr-defined]
+        pointers.append(compiled.library.get_pointer_to_function(compiled.fndesc.mangled_name))
+    assert pointers[0] == 0 != pointers[1]
+
+
+def test_a_part_is_kept_for_the_kernels_of_other_processes(tmp_path: Path, printed: Callable[[str], str]) -> None:
+    """A process that compiles a kernel takes the part that another process has compiled from the cache."""
+    (tmp_path / "copied" / "entry.py").write_text(SHARED)
+    assert printed("from copied.entry import first; print(first(10))") == "21"
+    kept = "print(second(10), *step.stats.cache_hits.values(), *step.stats.cache_misses.values())"
+    assert printed(f"from copied.entry import second, step; {kept}") == "22 1"
 
 
 def test_no_writable_cache_is_no_error(tmp_path: Path) -> None:
