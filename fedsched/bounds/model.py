@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MANY = 40  # ways to spread a job over the classes; where there are more, counts are variables of the model
 ENERGY_STEPS = 1 << 46
+CONFLICTS = 100_000  # a unit of effort: the solver counts next to nothing for those of three jobs, which take seconds
 NEAR_ENOUGH = 5e-6  # relative gap at which the solver stops: finer than the units of odd times tell apart
 
 
@@ -83,6 +84,8 @@ class Model:
         solver = cp_model.CpSolver()
         solver.parameters.max_time_in_seconds = seconds
         solver.parameters.max_deterministic_time = effort
+        if effort < math.inf:
+            solver.parameters.max_number_of_conflicts = round(effort * CONFLICTS)
         solver.parameters.num_workers = workers
         solver.parameters.random_seed = seed
         solver.parameters.relative_gap_limit = NEAR_ENOUGH

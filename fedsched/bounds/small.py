@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from dataclasses import astuple, dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ JOBS = 50  # no solver has said anything about more in the time that bounds have
 EFFORT = 0.1  # in the solver's own units, some second or two: its answer depends on no clock
 ENTRIES = 250  # jobs × classes, above which building and presolving take more than they bring, unless seconds are given
 MET = 1e-9
+KEPT = 64  # answers that a comparison's next run over the same jobs, or a search's after the first, need not wait for
 
 
 def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.inf) -> float:
@@ -31,12 +34,34 @@ def solved_makespan(relaxation: Relaxation, floor: float, seconds: float = math.
     reached = min(list_makespan(relaxation, by) for by in (relaxation.shortest, relaxation.shortest * relaxation.tasks))
     if reached <= floor * (1.0 + MET):
         return floor
+    # What is found within a time depends on it; all else is found once.
+    find = proven if seconds == math.inf else proven.__wrapped__
+    found = find(_Asked.of(relaxation), floor, reached, seconds)
+    return max(floor, min(found, reached) - hidden_by_clock(relaxation, (1.0, 0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A relaxation, equal to another one where every number is."""
+
+    numbers: tuple[tuple[tuple[int, ...], bytes], ...]
+    relaxation: Relaxation = field(compare=False)
+
+    @classmethod
+    def of(cls, relaxation: Relaxation) -> _Asked:
+        """Return the relaxation as what is compared."""
+        arrays = map(np.asarray, astuple(relaxation))
+        return cls(tuple((array.shape, array.tobytes()) for array in arrays), relaxation)
+
+
+@functools.lru_cache(maxsize=KEPT)
+def proven(asked: _Asked, floor: float, reached: float, seconds: float) -> float:
+    """Return what the solver proves of schedules between a bound already known and what a list schedule reaches."""
     from fedsched.bounds.model import build
 
-    model = build(relaxation, scale=reached, horizon=reached)
+    model = build(asked.relaxation, scale=reached, horizon=reached)
     model.minimise(1.0, 0.0, at_least=floor)
-    solved = model.solve(seconds=seconds, workers=1, seed=0, effort=EFFORT)
-    return max(floor, min(solved.bound, reached) - hidden_by_clock(relaxation, (1.0, 0.0)))
+    return model.solve(seconds=seconds, workers=1, seed=0, effort=EFFORT).bound
 
 
 def list_makespan(relaxation: Relaxation, priority: Floats) -> float:

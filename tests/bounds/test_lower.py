@@ -47,20 +47,27 @@ def assert_below(bounds: LowerBounds, values: dict[str, float], what: object) ->
 
 
 @pytest.mark.slow  # the reference and the bounds, on neither of which the compiler has a say
-@pytest.mark.parametrize("saturation", ["dynamic", "static"])
-def test_no_schedule_beats_a_bound(saturation: str) -> None:
+def test_no_schedule_beats_a_bound() -> None:
     """Over random systems with contention, caps, allowed clusters and kills, every metric is at its bound or above."""
     for seed in range(60):
-        scenario = strategies.random_scenario(seed, saturation=saturation)
-        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
-        killed = scenario.settings.kill_at_estimate
-        measured = naive.metrics(scenario.simulate())
-        for method in METHODS:
-            bounds = lower_bounds(workload, federation, kill_at_estimate=killed, caps=caps, method=method)
-            assert_below(bounds, measured, (seed, method))
-            rows = bounds.front(4)
-            assert measured["energy"] >= bounds.energy_within(measured["makespan"])
-            assert (np.diff(rows[:, 1]) <= 1e-9 * rows[:-1, 1]).all()
+        found: dict[str, LowerBounds] = {}
+        bounded: list[naive.Job] = []
+        for saturation in ("dynamic", "static"):
+            scenario = strategies.random_scenario(seed, saturation=saturation)
+            measured = naive.metrics(scenario.simulate())
+            if scenario.jobs != bounded:  # the readings differ in the times of some jobs, or in none: bounds know none
+                workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+                killed = scenario.settings.kill_at_estimate
+                bounded = scenario.jobs
+                for method in METHODS:
+                    found[method] = lower_bounds(
+                        workload, federation, kill_at_estimate=killed, caps=caps, method=method
+                    )
+                    rows = found[method].front(4)
+                    assert (np.diff(rows[:, 1]) <= 1e-9 * rows[:-1, 1]).all()
+            for method, bounds in found.items():
+                assert_below(bounds, measured, (seed, method, saturation))
+                assert measured["energy"] >= bounds.energy_within(measured["makespan"])
 
 
 @pytest.mark.slow

@@ -119,11 +119,49 @@ def test_few_jobs_are_proven_by_the_solver(monkeypatch: pytest.MonkeyPatch) -> N
     assert lower_bounds(workload, federation).makespan == plain
 
 
+def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three jobs of which the solver finds neither a shorter schedule nor that there is none take it few conflicts."""
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    small.proven.cache_clear()
+    conflicts, solve = [], cp_model.CpSolver.solve
+
+    def counted(solver: object, *given: object) -> object:
+        status = solve(solver, *given)
+        conflicts.append(solver.num_conflicts)
+        return status
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", counted)
+    scenario = strategies.random_scenario(37, max_jobs=3)
+    workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
+    assert 380 < lower_bounds(workload, federation).makespan < 388
+    assert lower_bounds(workload, federation, method="lp").makespan < 346
+    assert 1000 < conflicts[0] <= 10_100
+
+
+def test_what_is_asked_again_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solver is asked once for the same jobs on the same nodes, anew for others, and always within seconds."""
+    pytest.importorskip("ortools")
+    from fedsched.bounds.model import Model
+
+    small.proven.cache_clear()
+    asked, solve = [], Model.solve
+    monkeypatch.setattr(Model, "solve", lambda model, **limits: asked.append(model) or solve(model, **limits))
+    workload = fs.Workload(submit=np.zeros(5), tasks=[3, 3, 2, 2, 2], runtime=[10, 10, 9, 9, 9])
+    others = (replace(workload, runtime=workload.runtime + 1), replace(workload, tasks=workload.tasks[::-1]))
+    bounds = [lower_bounds(some, fs.Federation.homogeneous(5)).makespan for some in (workload, *others) * 2]
+    assert bounds == pytest.approx([27, 30, 27] * 2)
+    assert len(asked) == 3
+    for _ in range(2):
+        assert lower_bounds(workload, fs.Federation.homogeneous(5), seconds=60).makespan == pytest.approx(27)
+    assert len(asked) == 5
+
+
 def test_a_busy_machine_changes_no_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a budget in seconds the solver is given effort alone: however long it takes, its answer counts."""
     pytest.importorskip("ortools")
     from fedsched.bounds.model import Model
 
+    small.proven.cache_clear()
     given = []
     solve = Model.solve
 
