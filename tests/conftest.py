@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 # Whoever needs a kernel first compiles it: workers that begin here do not compile the same ones side by side. Searches,
-# and evaluations in batches, are compiled around the engine's loop; so they come when that is there.
+# and evaluations in batches, are compiled around the engine's loop; so they come when that is there, and what needs no
+# compiler before them.
 FIRST = (
-    "engine/test_against_naive", "gang/test_against_ref", "market/test_compiled", "market", "search/test_methods",
-    "engine/test_batch", "gang", "io", "gener",
+    "engine/test_against_naive", "gang/test_against_ref", "market/test_compiled", "market", "test_naive",
+    "search/test_methods", "engine/test_batch", "gang", "io", "gener",
 )  # fmt: skip
 os.environ.setdefault("MPLBACKEND", "Agg")
 

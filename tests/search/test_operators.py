@@ -49,8 +49,18 @@ def plans(tasks: Sequence[int] = (1, 1, 1, 1), groups: Sequence[int] = (2, 2)) -
     return SearchProblem(jobs([*tasks], [1.0] * len(tasks)), fs.Federation.of(*groups), Objectives.of("makespan"))
 
 
-FOUR = plans()
-WIDE = plans((1, 3, 2, 1))
+@pytest.fixture(scope="module")
+def four() -> SearchProblem:
+    """Return a problem of four narrow jobs."""
+    return plans()
+
+
+@pytest.fixture(scope="module")
+def wide() -> SearchProblem:
+    """Return a problem of four jobs of which one takes more than a cluster."""
+    return plans((1, 3, 2, 1))
+
+
 NO_ENDS = np.zeros(4)
 
 
@@ -140,26 +150,26 @@ def test_swapping(draw) -> None:
     ("begin", "length", "expected"),
     [(1, 1, [3, 1, 2, 0]), (0, 0, [0, 3, 2, 1]), (3, 0, [2, 1, 0, 3]), (0, 3, [0, 1, 2, 3]), (2, 1, [1, 0, 2, 3])],
 )
-def test_order_crossover_by_hand(draw, begin: int, length: int, expected: list[int]) -> None:
+def test_order_crossover_by_hand(draw, begin: int, length: int, expected: list[int], four: SearchProblem) -> None:
     """A stretch of 0 1 2 3 stays in its places, the others follow in the order of 3 2 1 0 around it."""
-    first, second = given(FOUR), given(FOUR, order=(3, 2, 1, 0))
-    child = np.full(FOUR.layout.length, -7)
+    first, second = given(four), given(four, order=(3, 2, 1, 0))
+    child = np.full(four.layout.length, -7)
     script = draw(begin, length, *[0.6] * 5)
-    operators._cross(FOUR.space, first, second, child, np.zeros(4, dtype=np.int64), None)
+    operators._cross(four.space, first, second, child, np.zeros(4, dtype=np.int64), None)
     assert child[:4].tolist() == expected
     assert script.all_used()
 
 
-def test_caps_and_rules_come_from_either_parent(draw) -> None:
+def test_caps_and_rules_come_from_either_parent(draw, four: SearchProblem) -> None:
     """Each job's caps from one of both by a draw of its own, dispatch and placement together by another."""
-    first, second = given(FOUR), given(FOUR)
+    first, second = given(four), given(four)
     first[4:-2], second[4:-2] = np.arange(10, 18), np.arange(20, 28)
     first[-2:], second[-2:] = [1, 2], [3, 4]
     for last, rules in ((0.49, [1, 2]), (0.5, [3, 4])):
-        child = np.full(FOUR.layout.length, -7)
+        child = np.full(four.layout.length, -7)
         draw(0, 3, 0.0, 0.5, 0.49, 0.99, last)
-        operators._cross(FOUR.space, first, second, child, np.zeros(4, dtype=np.int64), None)
-        assert caps_of(FOUR, child) == [[10, 11], [22, 23], [14, 15], [26, 27]]
+        operators._cross(four.space, first, second, child, np.zeros(4, dtype=np.int64), None)
+        assert caps_of(four, child) == [[10, 11], [22, 23], [14, 15], [26, 27]]
         assert child[-2:].tolist() == rules
 
 
@@ -187,12 +197,12 @@ def test_caps_and_rules_come_from_either_parent(draw) -> None:
         ((0, 0.9, 0.97, 2, 1, 1), [[1, 1], [2, 2], [2, 1], [1, 1]]),
     ],
 )
-def test_moves_of_caps(draw, draws: Sequence[float], expected: list[list[int]]) -> None:
+def test_moves_of_caps(draw, draws: Sequence[float], expected: list[list[int]], wide: SearchProblem) -> None:
     """From a plan that forbids nothing; a job of three tasks needs both clusters and gets them back."""
     script = draw(*draws)
-    row = given(WIDE)
-    operators._move_caps(WIDE.problem, WIDE.space, row, NO_ENDS, None, WIDE.states[0])
-    assert caps_of(WIDE, row) == expected
+    row = given(wide)
+    operators._move_caps(wide.problem, wide.space, row, NO_ENDS, None, wide.states[0])
+    assert caps_of(wide, row) == expected
     assert row[:4].tolist() == [0, 1, 2, 3]
     assert script.all_used()
 
@@ -221,53 +231,53 @@ def test_moves_of_caps_that_open(draw, draws: Sequence[float], expected: list[li
 # ---- jobs and rules -------------------------------------------------------------------------------------------------
 
 
-def test_two_jobs_exchange_places_and_caps(draw) -> None:
+def test_two_jobs_exchange_places_and_caps(draw, four: SearchProblem) -> None:
     """Each comes where the other was, with the caps that the other had."""
-    row = given(FOUR, [[1, 0], [0, 1], [1, 1], [1, 1]], order=(3, 0, 2, 1))
+    row = given(four, [[1, 0], [0, 1], [1, 1], [1, 1]], order=(3, 0, 2, 1))
     script = draw(1, 0.9, 3, 0.49)
-    operators._move_jobs(FOUR.problem, FOUR.space, row, NO_ENDS, None, FOUR.states[0])
+    operators._move_jobs(four.problem, four.space, row, NO_ENDS, None, four.states[0])
     assert row[:4].tolist() == [3, 1, 2, 0]
-    assert caps_of(FOUR, row) == [[0, 1], [1, 0], [1, 1], [1, 1]]
+    assert caps_of(four, row) == [[0, 1], [1, 0], [1, 1], [1, 1]]
     assert script.all_used()
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 1), (1, 0)])
-def test_caps_that_are_exchanged_are_mended_for_both(draw, a: int, b: int) -> None:
+def test_caps_that_are_exchanged_are_mended_for_both(draw, a: int, b: int, wide: SearchProblem) -> None:
     """A job of three tasks that gets the caps of one of one task is given back what it needs, whichever came first."""
-    row = given(WIDE)
+    row = given(wide)
     draw(a, 0.9, b, 0.0)
-    operators._move_jobs(WIDE.problem, WIDE.space, row, NO_ENDS, None, WIDE.states[0])
-    assert caps_of(WIDE, row) == [[1, 1], [2, 1], [2, 2], [1, 1]]
-    row = given(WIDE)
+    operators._move_jobs(wide.problem, wide.space, row, NO_ENDS, None, wide.states[0])
+    assert caps_of(wide, row) == [[1, 1], [2, 1], [2, 2], [1, 1]]
+    row = given(wide)
     draw(0, 0.9, 0.7, a, 0.9, b)
-    operators._move_caps(WIDE.problem, WIDE.space, row, NO_ENDS, None, WIDE.states[0])
-    assert caps_of(WIDE, row) == [[1, 1], [2, 1], [2, 2], [1, 1]]
+    operators._move_caps(wide.problem, wide.space, row, NO_ENDS, None, wide.states[0])
+    assert caps_of(wide, row) == [[1, 1], [2, 1], [2, 2], [1, 1]]
 
 
 @pytest.mark.parametrize(("a", "b", "order"), [(0, 2, [1, 2, 0, 3]), (3, 1, [0, 3, 1, 2]), (2, 2, [0, 1, 2, 3])])
-def test_a_job_is_bound_elsewhere(draw, a: int, b: int, order: list[int]) -> None:
+def test_a_job_is_bound_elsewhere(draw, a: int, b: int, order: list[int], four: SearchProblem) -> None:
     """It moves to another place, those between close up, and it may use one cluster only."""
-    row = given(FOUR)
+    row = given(four)
     script = draw(a, 0.9, b, 0.5, 1)
-    operators._move_jobs(FOUR.problem, FOUR.space, row, NO_ENDS, None, FOUR.states[0])
+    operators._move_jobs(four.problem, four.space, row, NO_ENDS, None, four.states[0])
     assert row[:4].tolist() == order
-    assert caps_of(FOUR, row) == [[0, 1] if j == a else [1, 1] for j in range(4)]
+    assert caps_of(four, row) == [[0, 1] if j == a else [1, 1] for j in range(4)]
     assert script.all_used()
 
 
-def test_moves_of_rules(draw) -> None:
+def test_moves_of_rules(draw, wide: SearchProblem) -> None:
     """Four times in five another placement, else another dispatch; caps are mended for the new placement."""
-    row = given(WIDE, [[1, 0], [2, 2], [1, 1], [1, 1]])
-    rules = WIDE.space.placements.tolist()
+    row = given(wide, [[1, 0], [2, 2], [1, 1], [1, 1]])
+    rules = wide.space.placements.tolist()
     assert Placement.SINGLE not in rules  # a job of three tasks fits on no cluster
     script = draw(0.79, rules.index(Placement.POWERFUL))
-    operators._move_rules(WIDE.problem, WIDE.space, row, None, WIDE.states[0])
+    operators._move_rules(wide.problem, wide.space, row, None, wide.states[0])
     assert row[-2:].tolist() == [Dispatch.GREEDY, Placement.POWERFUL]
     assert script.all_used()
     script = draw(0.8, 2)
-    operators._move_rules(WIDE.problem, WIDE.space, row, None, WIDE.states[0])
-    assert row[-2:].tolist() == [WIDE.space.dispatches[2], Placement.POWERFUL]
-    assert caps_of(WIDE, row) == [[1, 0], [2, 2], [1, 1], [1, 1]]
+    operators._move_rules(wide.problem, wide.space, row, None, wide.states[0])
+    assert row[-2:].tolist() == [wide.space.dispatches[2], Placement.POWERFUL]
+    assert caps_of(wide, row) == [[1, 0], [2, 2], [1, 1], [1, 1]]
     assert script.all_used()
 
 
