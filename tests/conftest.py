@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # and evaluations in batches, are compiled around the engine's loop; so they come when that is there, and what needs no
 # compiler before them.
 FIRST = (
-    "engine/test_against_naive", "gang/test_against_ref", "market/test_compiled", "market", "test_naive",
+    "engine/test_against_naive", "gang/test_against_ref", "market/test_compiled", "test_naive", "market",
     "search/test_methods", "engine/test_batch", "gang", "io", "gener",
 )  # fmt: skip
 os.environ.setdefault("MPLBACKEND", "Agg")
