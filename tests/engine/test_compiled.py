@@ -87,7 +87,8 @@ def printed(tmp_path: Path) -> Callable[[str], str]:
 
     def run(command: str) -> str:
         line = [sys.executable, "-W", "error", "-c", command]
-        return subprocess.run(line, cwd=tmp_path, env=environment, stdout=-1, text=True, check=True).stdout.strip()
+        done = subprocess.run(line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
 
     return run
 
