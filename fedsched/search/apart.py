@@ -1,6 +1,6 @@
-"""A walk over plans that bind every job to one cluster, where a trial runs the one or two that it changes.
+"""A walk over plans that keep every job within a unit of the machine, where a trial runs the one or two it changes.
 
-A trial moves a job to another place of its cluster's queue or of another's, or exchanges two jobs of two clusters.
+A trial moves a job to another place of its unit's queue or to another home, or exchanges two jobs of two homes.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from fedsched.engine.codes import Dispatch, Status
 from fedsched.model.integrals import Integrals
 from fedsched.model.metrics import fill_row
 from fedsched.random_numbers import below, uniform
-from fedsched.search.cluster_runs import FROM, TO, keep, restore, run_cluster
 from fedsched.search.descent import note, pocket, scalar
+from fedsched.search.unit_runs import FROM, TO, keep, restore, run_unit, settle
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
     from fedsched.random_numbers import Stream
-    from fedsched.search.cluster_runs import Alone, Parts
     from fedsched.search.descent import Goal, Walker
     from fedsched.search.genome import Space
+    from fedsched.search.unit_runs import Parts, Units
 
 LATE_SHARE = 0.5  # of the trials whose job is the latest to end among some drawn at random
 LATE_AMONG = 4
-STAY_SHARE = 0.5  # of the trials that stay within a cluster
+STAY_SHARE = 0.5  # of the trials that change no home
 SWAP_SHARE = 0.4  # of the others: two jobs exchange their places
 NEAR_SHARE = 0.5  # of the insertions that stay near
 
@@ -35,33 +35,44 @@ NEAR_SHARE = 0.5  # of the insertions that stay near
 
 
 @part
-def _read_row(problem: Problem, space: Space, alone: Alone, parts: Parts, row: Ints) -> None:
-    # Fills the queues from a row whose every job is bound to one cluster.
+def _home_of(units: Units, caps: Ints) -> int:
+    # The first home that covers all groups which a job may use.
+    home, g = 0, 0
+    while g < caps.size:
+        if caps[g] > 0 and units.covers[home, g] == 0:
+            home, g = home + 1, 0
+        else:
+            g += 1
+    return home
+
+
+@part
+def _read_row(space: Space, units: Units, parts: Parts, row: Ints) -> None:
+    # Fills the queues from a row that keeps every job within one unit.
     jobs, groups = space.limits.shape
     parts.length[:] = 0
     for i in range(jobs):
         j = row[i]
-        k = 0
-        for g in range(groups):
-            if row[jobs + j * groups + g] > 0:
-                k = problem.groups.cluster[g]
-        parts.home[j] = k
-        parts.queue[k, parts.length[k]] = j
-        parts.length[k] += 1
+        base = jobs + j * groups
+        home = _home_of(units, row[base : base + groups])
+        settle(units, parts, j, home)
+        u = units.unit[home]
+        parts.queue[u, parts.length[u]] = j
+        parts.length[u] += 1
 
 
 @part
-def _write_row(problem: Problem, space: Space, parts: Parts, placement: int, row: Ints) -> None:
-    # Writes the plan down: the queues one after the other, each job bound to its cluster.
+def _write_row(space: Space, units: Units, parts: Parts, placement: int, row: Ints) -> None:
+    # Writes the plan down: the queues one after the other, each job bound to its home.
     jobs, groups = space.limits.shape
     place = 0
-    for k in range(parts.length.size):
-        for i in range(parts.length[k]):
-            j = parts.queue[k, i]
+    for u in range(parts.length.size):
+        for i in range(parts.length[u]):
+            j = parts.queue[u, i]
             row[place] = j
             place += 1
             for g in range(groups):
-                row[jobs + j * groups + g] = space.limits[j, g] if problem.groups.cluster[g] == k else 0
+                row[jobs + j * groups + g] = space.limits[j, g] * units.covers[parts.home[j], g]
     row[jobs * (1 + groups)] = Dispatch.GREEDY
     row[jobs * (1 + groups) + 1] = placement
 
@@ -89,18 +100,18 @@ def _place_of(queue: Ints, j: int) -> int:
 
 
 @inlined
-def _insert(parts: Parts, k: int, place: int, to: int, near: bool, stream: Stream) -> None:
+def _insert(parts: Parts, u: int, place: int, to: int, near: bool, stream: Stream) -> None:
     # Takes the job at a place of one queue and puts it into another, or the same: near its place, or anywhere.
-    length = parts.length[k]
-    source, target = parts.queue[k], parts.queue[to]
+    length = parts.length[u]
+    source, target = parts.queue[u], parts.queue[to]
     j = source[place]
     for i in range(place, length - 1):
         source[i] = source[i + 1]
-    parts.length[k] -= 1
+    parts.length[u] -= 1
     room = parts.length[to] + 1
     if near:
         reach = 1 + room // 10
-        middle = place if to == k else place * room // length
+        middle = place if to == u else place * room // length
         at = min(max(middle - reach + below(stream, 2 * reach + 1), 0), room - 1)
     else:
         at = below(stream, room)
@@ -108,7 +119,6 @@ def _insert(parts: Parts, k: int, place: int, to: int, near: bool, stream: Strea
         target[i] = target[i - 1]
     target[at] = j
     parts.length[to] = room
-    parts.home[j] = to
 
 
 @inlined
@@ -120,7 +130,7 @@ def _accepted(goal: Goal, walker: Walker, value: float) -> bool:
 def walk_apart(
     problem: Problem,
     space: Space,
-    alone: Alone,
+    units: Units,
     goal: Goal,
     walker: Walker,
     parts: Parts,
@@ -130,47 +140,50 @@ def walk_apart(
     fresh: bool,
     most: int,
 ) -> int:
-    """Move jobs in the plan at hand, which binds each to one cluster, until so many jobs were run; return a Status.
+    """Move jobs in the plan at hand, which keeps each within a unit, until so many jobs were run; return a Status.
 
     A `fresh` walk reads the plan; another goes on where the last one of this walker ended. One move at least is tried.
     """
     jobs = space.limits.shape[0]
-    clusters = parts.length.size
+    homes = units.unit.size
     stream, value = walker.stream, walker.value
     placement = walker.current[walker.current.size - 1]
     nothing = Integrals(np.nan, np.nan)
     if fresh:
-        _read_row(problem, space, alone, parts, walker.current)
-        for k in range(clusters):
-            if run_cluster(problem, space, alone, parts, state, k, placement) != Status.DONE:
+        _read_row(space, units, parts, walker.current)
+        for u in range(parts.length.size):
+            if run_unit(problem, space, units, parts, state, u, placement) != Status.DONE:
                 return Status.STUCK
     going = True
     while going:
         j = _job_to_move(parts, jobs, stream)
-        k = parts.home[j]
-        to, other = k, j
+        home = parts.home[j]
+        to, other = home, j
         if uniform(stream) >= STAY_SHARE:
-            to = below(stream, clusters)
-            if alone.allowed[j, to] == 0:
-                to = k
-        length, length_to = parts.length[k], parts.length[to]
+            to = below(stream, homes)
+            if units.allowed[j, to] == 0:
+                to = home
+        u, v = units.unit[home], units.unit[to]
+        length, length_to = parts.length[u], parts.length[v]
         swaps = False
-        if to != k and length_to > 0 and uniform(stream) < SWAP_SHARE:
-            other = parts.queue[to, below(stream, length_to)]
-            swaps = alone.allowed[other, k] == 1
-        keep(parts, k, FROM)
-        if to != k:
-            keep(parts, to, TO)
-        place = _place_of(parts.queue[k], j)
+        if to != home and length_to > 0 and uniform(stream) < SWAP_SHARE:
+            other = parts.queue[v, below(stream, length_to)]
+            swaps = units.allowed[other, home] == 1 and units.allowed[j, parts.home[other]] == 1
+        keep(parts, u, FROM)
+        if v != u:
+            keep(parts, v, TO)
+        place = _place_of(parts.queue[u], j)
         if swaps:
-            parts.queue[to, _place_of(parts.queue[to], other)] = j
-            parts.queue[k, place] = other
-            parts.home[j], parts.home[other] = to, k
+            parts.queue[v, _place_of(parts.queue[v], other)] = j
+            parts.queue[u, place] = other
+            settle(units, parts, j, parts.home[other])
+            settle(units, parts, other, home)
         else:
-            _insert(parts, k, place, to, uniform(stream) < NEAR_SHARE, stream)
-        if run_cluster(problem, space, alone, parts, state, k, placement) != Status.DONE:
+            _insert(parts, u, place, v, uniform(stream) < NEAR_SHARE, stream)
+            settle(units, parts, j, to)
+        if run_unit(problem, space, units, parts, state, u, placement) != Status.DONE:
             return Status.STUCK
-        if to != k and run_cluster(problem, space, alone, parts, state, to, placement) != Status.DONE:
+        if v != u and run_unit(problem, space, units, parts, state, v, placement) != Status.DONE:
             return Status.STUCK
         fill_row(
             space.common.measured, problem.t0, parts.start, parts.finish, parts.counts, nothing, user_sums, metrics
@@ -178,7 +191,7 @@ def walk_apart(
         new = scalar(goal, metrics)
         better = new < value[1]
         if goal.columns.size > 1 or better:
-            _write_row(problem, space, parts, placement, walker.trial)
+            _write_row(space, units, parts, placement, walker.trial)
             pocket(goal, walker, metrics, walker.trial)
         if _accepted(goal, walker, new):
             value[0] = new
@@ -190,12 +203,12 @@ def walk_apart(
                 for x in range(walker.best.size):
                     walker.best[x] = walker.trial[x]
         else:
-            restore(parts, k, FROM, length)
-            if to != k:
-                restore(parts, to, TO, length_to)
+            restore(units, parts, u, FROM, length)
+            if v != u:
+                restore(units, parts, v, TO, length_to)
         late = walker.steps[0] % walker.late.size
         walker.late[late] = min(walker.late[late], value[0])
         walker.steps[0] += 1
         going = parts.jobs_run[0] < most
-    _write_row(problem, space, parts, placement, walker.current)
+    _write_row(space, units, parts, placement, walker.current)
     return Status.DONE

@@ -1,4 +1,4 @@
-"""Walkers over plans that bind every job to one cluster: where they may walk, from where, and what a trial counts."""
+"""Walkers over plans that keep every job within a unit: where they may walk, from where, and what a trial counts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from fedsched.errors import InfeasibleError
 from fedsched.model.metrics import Column
 from fedsched.random_numbers import begin_stream
 from fedsched.search.apart import walk_apart
-from fedsched.search.cluster_runs import Alone, Parts
+from fedsched.search.genome import ANY_NODES
 from fedsched.search.run import BudgetSpent
+from fedsched.search.unit_runs import Parts
+from fedsched.search.units import units_of
 from fedsched.search.walkers import Walkers
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fedsched.engine.arrays import Ints
     from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
@@ -25,7 +29,7 @@ OF_THE_WHOLE = ("loss_of_capacity", "saturated_seconds")  # metrics that no clus
 
 
 def can_walk_apart(problem: PackedProblem) -> bool:
-    """Return whether clusters know nothing of each other in some plans, and whether every job fits into one."""
+    """Return whether units of the machine know nothing of each other in some plans, and there are several."""
     packed = problem.problem
     return (
         packed.groups.uplink.size > 1
@@ -34,19 +38,24 @@ def can_walk_apart(problem: PackedProblem) -> bool:
         and bool((packed.submit <= packed.t0).all())
         and not problem.objectives.functions
         and not any(name in OF_THE_WHOLE for name in problem.objectives.names)
-        and bool((_allowed(problem).sum(axis=1) > 0).all())
+        and units_of(problem) is not None
     )
 
 
 class ApartWalkers(Walkers):
-    """Walkers whose trials simulate only the clusters that they change; plans are bound before one is set down."""
+    """Walkers whose trials simulate only the units that they change; plans are bound before one is set down."""
 
     def __init__(self, run: Run, *, members: int) -> None:
         super().__init__(run, members=members)
         for k, walker in enumerate(self.walkers):
             begin_stream(walker.stream, run.seed, STREAM, k)
-        self._alone = _alone(run.problem)
-        self._parts = [_parts(run.problem) for _ in range(min(run.problem.threads, members))]
+        units = units_of(run.problem)
+        if units is None:
+            raise ValueError("The machine is one unit.")
+        self._units = units
+        self._layout = run.problem.layout
+        threads = min(run.problem.threads, members)
+        self._parts = [_parts(run.problem, len(units.first_group) - 1) for _ in range(threads)]
 
     @property
     def are_set(self) -> bool:
@@ -62,23 +71,34 @@ class ApartWalkers(Walkers):
         if not if_better or self.scalar(k, values) < self.best(k):
             self.place(k, bound, values, slack=slack)
 
+    def are_bound(self, rows: Ints) -> NDArray[np.bool_]:
+        """Return which plans keep every job at some home already."""
+        outside = (self._layout.caps(rows) > 0).astype(np.int64) @ (1 - self._units.covers).T  # row × job × home
+        return np.asarray((outside == 0).any(axis=2).all(axis=1))
+
     def bound(self, run: Run, row: Ints) -> Ints:
-        """Return a plan with every job on the cluster that has most of its nodes, in order of the starts."""
+        """Return a plan with every job at home where most of its nodes are, in order of the starts."""
         problem = run.problem
         problem.metrics(row[None])
         run.account(1, np.zeros((0, len(self.ideal))), [])
         state, groups = problem.states[0], problem.problem.groups
         jobs = problem.layout.jobs
         starts, counts = state.start[:jobs], state.counts[:jobs]
-        nodes = np.add.reduceat(counts, groups.cluster_begin[:-1], axis=1).astype(np.float64)
-        nodes[self._alone.allowed == 0] = -1.0
-        home = nodes.argmax(axis=1)
+        nodes = np.add.reduceat(counts, groups.cluster_begin[:-1], axis=1)
+        fits = self._units.allowed[:, : nodes.shape[1]] > 0
+        home = np.where(fits, nodes, -1).argmax(axis=1)  # the first of those with most
+        home[~fits.any(axis=1)] = nodes.shape[1]  # too wide for each cluster
         place = np.empty(jobs, dtype=np.int64)
         place[row[:jobs]] = np.arange(jobs)
-        caps = np.where(groups.cluster == home[:, None], problem.space.limits, 0)
-        placement = row[-1] if row[-1] != Placement.HOME else problem.default_rules()[1]
+        caps = problem.space.limits * self._units.covers[home]
+        placement = row[-1] if self._suits(int(row[-1])) else problem.default_rules()[1]
         order = np.lexsort((place, starts))
         return problem.layout.pack(order[None], caps[None], np.array([[Dispatch.GREEDY, placement]]))[0]
+
+    def _suits(self, placement: int) -> bool:
+        # Whether a rule places every job at home, wherever that is.
+        single = len(self._units.unit) == self._units.first_cluster[-1]
+        return placement in ANY_NODES or (single and placement != Placement.HOME)
 
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
         """Let one walker simulate as many jobs as so many whole plans have; return how many plans that made."""
@@ -92,7 +112,7 @@ class ApartWalkers(Walkers):
             status = walk_apart(
                 problem.problem,
                 problem.space,
-                self._alone,
+                self._units,
                 goal,
                 walker,
                 parts,
@@ -110,47 +130,22 @@ class ApartWalkers(Walkers):
         return done
 
 
-def _allowed(problem: PackedProblem) -> Ints:
-    limits, groups = problem.space.limits, problem.problem.groups
-    room = np.add.reduceat(limits, groups.cluster_begin[:-1], axis=1)
-    return (room >= problem.problem.tasks[: len(limits), None]).astype(np.int64)
-
-
-def _alone(problem: PackedProblem) -> Alone:
-    groups, limits = problem.problem.groups, problem.space.limits
-    clusters = list(zip(groups.cluster_begin[:-1].tolist(), groups.cluster_begin[1:].tolist(), strict=True))
-    within = np.repeat(groups.cluster_begin[:-1], np.diff(groups.cluster_begin))
-    return Alone(
-        cluster=_fixed(np.zeros_like(within)),
-        begin=_fixed(np.array([[0, last - first] for first, last in clusters])),
-        fast=_fixed(groups.fast_in_cluster - within),
-        cheap=_fixed(groups.cheap_in_cluster - within),
-        caps=np.concatenate([limits[:, first:last].ravel() for first, last in clusters]),
-        allowed=_allowed(problem),
-    )
-
-
-def _fixed(values: Ints) -> Ints:
-    fixed = np.array(values, dtype=np.int64, order="C")
-    fixed.setflags(write=False)
-    return fixed
-
-
-def _parts(problem: PackedProblem) -> Parts:
+def _parts(problem: PackedProblem, units: int) -> Parts:
     jobs, groups = problem.space.limits.shape
-    clusters = problem.problem.groups.uplink.size
-    queue = np.zeros((clusters, jobs), dtype=np.int64)
+    queue = np.zeros((units, jobs), dtype=np.int64)
     arrival = queue.view()
     arrival.setflags(write=False)
     return Parts(
         queue=queue,
         arrival=arrival,
-        length=np.zeros(clusters, dtype=np.int64),
+        length=np.zeros(units, dtype=np.int64),
         home=np.zeros(jobs, dtype=np.int64),
+        cap_row=np.zeros(jobs, dtype=np.int64),
         start=np.full(jobs, np.nan),
         finish=np.full(jobs, np.nan),
         counts=np.zeros((jobs, groups), dtype=np.int64),
         old_queue=np.zeros((2, jobs), dtype=np.int64),
+        old_home=np.zeros(jobs, dtype=np.int64),
         old_start=np.zeros(jobs),
         old_finish=np.zeros(jobs),
         old_counts=np.zeros((jobs, groups), dtype=np.int64),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
 
 ROUNDING = 1e-9
+ANY_NODES = tuple(int(x) for x in (Placement.FASTEST, Placement.BEST_FIT, Placement.EFFICIENT, Placement.POWERFUL))
 
 
 class Space(NamedTuple):
@@ -37,12 +38,7 @@ def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State)
 @inlined
 def takes_any_nodes(placement: int) -> bool:
     """Return whether a rule places every job for which enough nodes are allowed, wherever these are."""
-    return (
-        placement == Placement.FASTEST
-        or placement == Placement.BEST_FIT
-        or placement == Placement.EFFICIENT
-        or placement == Placement.POWERFUL
-    )
+    return placement in ANY_NODES
 
 
 @inlined

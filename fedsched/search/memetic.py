@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.search.apart_walkers import ApartWalkers, can_walk_apart
 from fedsched.search.population import Population, first_population
-from fedsched.search.walkers import Walkers
+from fedsched.search.walkers import LATE, Walkers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 POPULATION = 100
 MEMBERS = 8  # walkers, where the budget is large enough for so many
-PER_WALKER = 3000  # evaluations of a budget that make it worth while to have one walker more
+WALKED = 0.4  # of a budget, as is expected: what walkers make of it
+PER_WALKER = 30  # trials a job that make it worth while to have one walker more
+PER_PLACE = 5  # trials a job for each plan that late acceptance looks back: few trials are best spent climbing
 STRETCH = 0.02  # of an evaluation budget: how long one side goes on before the other may
 SHORTEST, LONGEST = 200, 4000  # evaluations of a stretch
 LEAST_TIMED = 20  # evaluations of a stretch where the budget is in seconds
@@ -41,24 +43,30 @@ class Memetic:
     """
 
     def __init__(self, run: Run) -> None:
-        objectives = len(run.problem.objectives.names)
-        budget = run.prospect or 100 * LONGEST
-        least = 1 if objectives == 1 else objectives + 1
-        members = max(least, min(MEMBERS, budget // PER_WALKER))
-        self.walkers = Walkers(run, members=members)
-        self.walkers.weights = directions(members, objectives)
         self._population: Population | None = None
         self._generation = 0
-        self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
-        self.apart: ApartWalkers | None = None
-        if can_walk_apart(run.problem):
-            self.apart = ApartWalkers(run, members=1 if objectives == 1 else members)
-            self.apart.weights = self.walkers.weights[: len(self.apart)]
+        self._gather(run)
         sides = 2 if self.apart is None else 3
         # In evaluations, or in seconds where the budget is: evaluations of the third side take less time.
         self._spent = np.zeros(sides)  # on breeding, on walking, and on walking from cluster to cluster
         self._gained = np.zeros(sides)  # what they brought lately, and
         self._paid = np.zeros(sides)  # for how much
+
+    def _gather(self, run: Run) -> None:
+        # As many walkers as there will be trials for, and stretches to suit.
+        budget = run.prospect or 100 * LONGEST
+        objectives = len(run.problem.objectives.names)
+        least = 1 if objectives == 1 else objectives + 1
+        trials = WALKED * budget / run.problem.layout.jobs
+        members = max(least, min(MEMBERS, int(trials / PER_WALKER)))
+        self.walkers = Walkers(run, members=members, late=int(np.clip(trials / members / PER_PLACE, 1, LATE)))
+        self.walkers.weights = directions(members, objectives)
+        self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
+        self.apart: ApartWalkers | None = None
+        if can_walk_apart(run.problem):
+            members = 1 if objectives == 1 else members
+            self.apart = ApartWalkers(run, members=members)
+            self.apart.weights = directions(members, objectives)
 
     def step(self, run: Run) -> bool:
         """Evaluate the first plans, or let one of both sides go on for a stretch."""
@@ -125,6 +133,8 @@ class Memetic:
         rows = first_population(run, POPULATION)
         values = run.evaluate(rows)
         self._population = Population(rows, values, POPULATION)
+        if run.total is None:  # now the pace is known
+            self._gather(run)
         self._look_ahead(run)
         taken: set[int] = set()
         for k in range(len(self.walkers)):
@@ -160,16 +170,19 @@ class Memetic:
         rows, values = run.archive.plans()
         if not len(rows):  # a policy's schedule is better than every plan so far
             rows, values = list(population.rows), population.values
+        bound = run.seeds[: 0 if apart.are_set else None]
+        bound = bound[apart.are_bound(bound)]  # binding can cost a good plan dearly, and these have paid
+        found = run.evaluate(bound)
         rng = run.generator(2_000_000 + run.steps)
         for k in range(len(apart)):
             if apart.stale(k) > STALE_APART:
                 chosen = _one_of_the_best(apart.scalar(k, population.values), rng)
                 apart.set_out(run, k, population.rows[chosen], slack=SLACK)
             else:
-                scores = apart.scalar(k, values)
-                best = int(np.argmin(scores))
-                if scores[best] < apart.best(k):
-                    apart.set_out(run, k, rows[best], if_better=True)
+                for some, of_some in ((rows, values), (bound, found)):
+                    scores = apart.scalar(k, of_some)
+                    if len(some) and scores.min() < apart.best(k):
+                        apart.set_out(run, k, some[int(np.argmin(scores))], if_better=True)
         apart.walk(run, min(self._stretch, run.left))
 
     def _look_ahead(self, run: Run) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
 
-LATE = 100  # how far back late acceptance looks
+LATE = 100  # how far back late acceptance looks at most
 POCKET = 64  # non-dominated plans that a walker may bring home from one stretch
 GREATEST_SHARE = 0.9  # of a direction's value: the greatest distance, which finds bends of a front that sums miss
 REMEMBERED = ("current", "best", "value", "objectives", "late", "steps", "heat", "ends", "stream")  # of a walker
@@ -31,7 +31,13 @@ class Walkers:
     """Walkers over one problem; each draws from a stream of its own, so that threads change nothing."""
 
     def __init__(
-        self, run: Run, *, members: int, accept: Accept = Accept.LATE, greatest_share: float = GREATEST_SHARE
+        self,
+        run: Run,
+        *,
+        members: int,
+        accept: Accept = Accept.LATE,
+        greatest_share: float = GREATEST_SHARE,
+        late: int = LATE,
     ) -> None:
         objectives = run.problem.objectives
         m = len(objectives.names)
@@ -41,7 +47,7 @@ class Walkers:
         self.ideal = np.zeros(m)
         self.scale = np.abs(run.reference)
         self._columns, self._signs = objectives.columns, objectives.signs
-        self.walkers = [_nowhere(run.problem) for _ in range(members)]
+        self.walkers = [_nowhere(run.problem, late) for _ in range(members)]
         for k, walker in enumerate(self.walkers):
             begin_stream(walker.stream, run.seed, 0, k)
 
@@ -65,18 +71,21 @@ class Walkers:
         self.ideal = saved.floats("ideal", (objectives,))
         self.scale = saved.floats("scale", (objectives,), 0.0)
         jobs = run.problem.layout.jobs
+        late = saved.floats("late", (members, None))
+        if not 1 <= late.shape[1] <= LATE:
+            raise saved.unfit("late", f"must be 1 to {LATE} values a walker")
         of_all = {
             "current": saved_plans(saved, "current", run.problem, members),
             "best": saved_plans(saved, "best", run.problem, members),
             "value": saved.floats("value", (members, 2)),
             "objectives": saved.floats("objectives", (members, 2, objectives)),
-            "late": saved.floats("late", (members, LATE)),
+            "late": late,
             "steps": saved.ints("steps", (members, 2)),
             "heat": saved.floats("heat", (members, 2), 0.0),
             "ends": saved.floats("ends", (members, jobs)),
             "stream": saved.streams("stream", members),
         }
-        self.walkers = [_nowhere(run.problem) for _ in range(members)]
+        self.walkers = [_nowhere(run.problem, late.shape[1]) for _ in range(members)]
         for k, walker in enumerate(self.walkers):
             for name, values in of_all.items():
                 getattr(walker, name)[:] = values[k]
@@ -178,8 +187,8 @@ class Walkers:
         return done
 
 
-def _nowhere(problem: PackedProblem) -> Walker:
-    """Return a walker that has not been set down yet."""
+def _nowhere(problem: PackedProblem, late: int) -> Walker:
+    """Return a walker that has not been set down yet, and will look so far back."""
     length, objectives = problem.layout.length, len(problem.objectives.names)
     pocket = POCKET if objectives > 1 else 1
     return Walker(
@@ -188,7 +197,7 @@ def _nowhere(problem: PackedProblem) -> Walker:
         best=np.zeros(length, dtype=np.int64),
         value=np.full(2, np.inf),
         objectives=np.full((2, objectives), np.inf),
-        late=np.full(LATE, np.inf),
+        late=np.full(late, np.inf),
         steps=np.zeros(2, dtype=np.int64),
         heat=np.array([0.0, 1.0]),
         ends=np.zeros(problem.layout.jobs),

@@ -27,22 +27,25 @@ if TYPE_CHECKING:
 NAMES = ("makespan", "energy", "flow", "mean_wait", "bounded_slowdown", "max_wait", "weighted_response", "utilisation")
 
 
-def federation(rng: np.random.Generator, *, groups: int = 2) -> fs.Federation:
+def federation(rng: np.random.Generator, *, groups: int = 2, least: int = 2) -> fs.Federation:
     """Return clusters of one or several groups, with uplinks that some jobs would saturate."""
     clusters = []
-    for k in range(int(rng.integers(2, 5))):
+    for k in range(int(rng.integers(least, 5))):
         speeds = rng.choice([0.5, 0.8, 1.0, 2.0], int(rng.integers(1, groups + 1)))
         nodes = [fs.NodeGroup(int(rng.integers(1, 12)), float(speed), 150.0 * speed, 60.0) for speed in speeds]
         clusters.append(fs.Cluster(f"C{k}", tuple(nodes), uplink=float(rng.choice([3.0, 1e9]))))
     return fs.Federation(tuple(clusters))
 
 
-def package(machine: fs.Federation, rng: np.random.Generator, *, jobs: int) -> fs.Workload:
-    """Return jobs that wait from the start, each of which fits into one cluster, and which would communicate."""
-    widest = max(cluster.nodes for cluster in machine.clusters)
+def package(machine: fs.Federation, rng: np.random.Generator, *, jobs: int, wide: bool = False) -> fs.Workload:
+    """Return jobs that wait from the start and would communicate; each fits into one cluster, or if wide into two."""
+    nodes = sorted(cluster.nodes for cluster in machine.clusters)
+    tasks = rng.integers(1, nodes[-1] + 1, jobs)
+    if wide:
+        tasks[rng.random(jobs) < 0.3] = rng.integers(nodes[-1] + 1, sum(nodes[-2:]) + 1)
     return fs.Workload(
         submit=np.zeros(jobs),
-        tasks=rng.integers(1, widest + 1, jobs),
+        tasks=tasks,
         runtime=rng.integers(1, 100, jobs).astype(float),
         compute_fraction=rng.random(jobs),
         task_bandwidth=2.0 * rng.random(jobs),
@@ -63,9 +66,11 @@ def run_of(problem: PackedProblem, rng: np.random.Generator, *, evaluations: int
 def test_decomposed_is_whole(seed: int) -> None:
     """Tests that plans at hand and best have the values that whole runs give them, bit by bit, contention included."""
     rng = np.random.default_rng(seed)
-    machine = federation(rng)
+    wide = bool(rng.random() < 0.5)
+    machine = federation(rng, least=3 if wide else 2)
     names = list(rng.choice(NAMES, int(rng.integers(1, 3)), replace=False))
-    problem = SearchProblem(package(machine, rng, jobs=int(rng.integers(2, 30))), machine, Objectives.of(names))
+    jobs = package(machine, rng, jobs=int(rng.integers(2, 30)), wide=wide)
+    problem = SearchProblem(jobs, machine, Objectives.of(names))
     run = run_of(problem, rng)
     walkers = ApartWalkers(run, members=1 if len(names) == 1 else 3)
     for k, row in enumerate(problem.random_rows(len(walkers), rng)):

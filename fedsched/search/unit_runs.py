@@ -1,8 +1,10 @@
-"""A cluster as a federation of its own.
+"""A part of the machine as a federation of its own.
 
-Under `greedy` in batches clusters that share no job know nothing of each other. A plan that binds every job to one
-cluster falls into one queue a cluster, and a change of one queue is run without the others. All jobs are there at t0,
-none runs already, and none needs a pool.
+Under `greedy` in batches clusters that share no job know nothing of each other. A *unit* is a cluster, or the clusters
+that jobs too wide for one may span. A plan that keeps every job within one unit falls into one queue a unit, and a
+change of one queue is run without the others. All jobs are there at t0, none runs already, and none needs a pool.
+
+A job's *home* says what of the machine it may use: a cluster, or all of the unit of several.
 """
 
 from __future__ import annotations
@@ -25,28 +27,34 @@ GREEDY = constant(Dispatch.GREEDY)
 FROM, TO = constant(0), constant(1)  # where what a change touches is remembered
 
 
-class Alone(NamedTuple):
-    """The clusters as federations: what of their groups is not a stretch of the whole federation's."""
+class Units(NamedTuple):
+    """The machine unit by unit; what says nothing else is numbered within its unit."""
 
-    cluster: Ints  # zeros, one a group
-    begin: Ints  # cluster × 2: from 0 to its number of groups
-    fast: Ints  # its groups, fastest first, numbered within it
-    cheap: Ints
-    caps: Ints  # the jobs' limits, a table of jobs × groups a cluster, one after the other
-    allowed: Ints  # job × cluster: 1 where it fits
+    groups: Groups  # of all units, one after the other; a unit's clusters begin and end in `cluster_begin`
+    group: Ints  # the federation's number of each of these groups
+    first_group: Ints  # unit → where its groups begin; one more, where they end
+    first_cluster: Ints
+    unit: Ints  # home → unit
+    option: Ints  # home → which of its unit's
+    covers: Ints  # home × group of the federation: 1 where the job may run
+    allowed: Ints  # job × home: 1 where it fits
+    caps: Ints  # unit after unit, a table of options·jobs × groups
+    first_cap: Ints
 
 
 class Parts(NamedTuple):
-    """A plan cluster by cluster: who is in which queue, what comes of it, and both before the last change."""
+    """A plan unit by unit: who is in which queue, what comes of it, and both before the last change."""
 
-    queue: Ints  # cluster × place
+    queue: Ints  # unit × place
     arrival: Ints  # the same memory, not to be written
-    length: Ints  # jobs of each cluster
-    home: Ints  # job → cluster
+    length: Ints  # jobs of each unit
+    home: Ints  # of each job
+    cap_row: Ints  # each job's row in its unit's caps
     start: Floats
     finish: Floats
     counts: Ints  # job × group
-    old_queue: Ints  # 2 × place: of the clusters that a change touches
+    old_queue: Ints  # 2 × place: of the units that a change touches
+    old_home: Ints
     old_start: Floats
     old_finish: Floats
     old_counts: Ints
@@ -54,9 +62,17 @@ class Parts(NamedTuple):
 
 
 @inlined
-def _problem_of(problem: Problem, alone: Alone, parts: Parts, k: int) -> Problem:
-    groups = problem.groups
-    first, last = groups.cluster_begin[k], groups.cluster_begin[k + 1]
+def settle(units: Units, parts: Parts, j: int, home: int) -> None:
+    """Let a job use what its new home covers."""
+    parts.home[j] = home
+    parts.cap_row[j] = units.option[home] * parts.home.size + j
+
+
+@inlined
+def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem:
+    groups = units.groups
+    first, last = units.first_group[u], units.first_group[u + 1]
+    first_cluster, last_cluster = units.first_cluster[u], units.first_cluster[u + 1]
     nodes = 0
     for g in range(first, last):
         nodes += groups.nodes[g]
@@ -69,22 +85,22 @@ def _problem_of(problem: Problem, alone: Alone, parts: Parts, k: int) -> Problem
         problem.bandwidth,
         problem.origin,
         problem.user,
-        parts.arrival[k, : parts.length[k]],
+        parts.arrival[u, : parts.length[u]],
         problem.arrival_rank,
         problem.running,
         Groups(
             groups.nodes[first:last],
-            alone.cluster[first:last],
+            groups.cluster[first:last],
             groups.slowdown[first:last],
             groups.speed[first:last],
             groups.busy_watts[first:last],
             groups.idle_watts[first:last],
-            alone.begin[k],
-            alone.fast[first:last],
-            alone.cheap[first:last],
-            alone.fast[first:last],
-            alone.cheap[first:last],
-            groups.uplink[k : k + 1],
+            groups.cluster_begin[first_cluster + u : last_cluster + u + 1],
+            groups.fast_in_cluster[first:last],
+            groups.cheap_in_cluster[first:last],
+            groups.fast[first:last],
+            groups.cheap[first:last],
+            groups.uplink[first_cluster:last_cluster],
         ),
         problem.t0,
         nodes,
@@ -96,7 +112,7 @@ def _problem_of(problem: Problem, alone: Alone, parts: Parts, k: int) -> Problem
 
 
 @inlined
-def _workspace_of(state: State, jobs: int, groups: int, queued: int) -> State:
+def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: int) -> State:
     rates, scratch, queue = state.rates, state.scratch, state.queue
     leaves = 1
     while leaves < queued:
@@ -123,13 +139,13 @@ def _workspace_of(state: State, jobs: int, groups: int, queued: int) -> State:
             rates.work_left,
             rates.estimate_left,
             rates.since,
-            rates.demand.reshape(rates.demand.size)[:jobs].reshape((jobs, 1)),
+            rates.demand.reshape(rates.demand.size)[: jobs * clusters].reshape((jobs, clusters)),
             rates.spanning,
         ),
         state.heap,
         state.ends,
         state.free[:groups],
-        state.load[:1],
+        state.load[:clusters],
         own,
         own,
         state.classes,
@@ -140,37 +156,39 @@ def _workspace_of(state: State, jobs: int, groups: int, queued: int) -> State:
             scratch.extra[:groups],
             scratch.limited[:groups],
             scratch.mark[:groups],
-            scratch.cluster_sum[:1],
-            scratch.demand[:1],
+            scratch.cluster_sum[:clusters],
+            scratch.demand[:clusters],
         ),
         state.extras,
     )
 
 
 @part
-def run_cluster(
-    problem: Problem, space: Space, alone: Alone, parts: Parts, state: State, k: int, placement: int
+def run_unit(
+    problem: Problem, space: Space, units: Units, parts: Parts, state: State, u: int, placement: int
 ) -> int:
-    """Run one cluster anew and note what its jobs do; return a Status."""
+    """Run one unit anew and note what its jobs do; return a Status."""
     jobs = space.limits.shape[0]
-    first, last = problem.groups.cluster_begin[k], problem.groups.cluster_begin[k + 1]
-    groups, queued = last - first, parts.length[k]
+    first, queued = units.first_group[u], parts.length[u]
+    groups = units.first_group[u + 1] - first
     if queued == 0:
         return Status.DONE
     shared = space.common.shared
-    order = parts.queue[k, :queued]
+    order = parts.queue[u, :queued]
+    caps = units.caps[units.first_cap[u] : units.first_cap[u + 1]]
     plan = Plan(
         order,
         shared.order_key,
         order,
         shared.backfill_key,
         shared.separate_backfill,
-        alone.caps[jobs * first : jobs * last].reshape((jobs, groups)),
-        shared.cap_row,
+        caps.reshape((caps.size // groups, groups)),
+        parts.cap_row,
         GREEDY,
         placement,
     )
-    own, narrow = _problem_of(problem, alone, parts, k), _workspace_of(state, jobs, groups, queued)
+    own = _problem_of(problem, units, parts, u)
+    narrow = _workspace_of(state, jobs, groups, own.groups.uplink.size, queued)
     begin(own, plan, narrow)
     status = run(own, plan, narrow, FOREVER, np.inf)
     parts.jobs_run[0] += queued
@@ -181,16 +199,17 @@ def run_cluster(
         for g in range(parts.counts.shape[1]):
             parts.counts[j, g] = 0
         for g in range(groups):
-            parts.counts[j, first + g] = narrow.counts[j, g]
+            parts.counts[j, units.group[first + g]] = narrow.counts[j, g]
     return status
 
 
 @inlined
-def keep(parts: Parts, k: int, slot: int) -> None:
-    """Remember a cluster's queue and what came of it."""
-    for i in range(parts.length[k]):
-        j = parts.queue[k, i]
+def keep(parts: Parts, u: int, slot: int) -> None:
+    """Remember a unit's queue and what came of it."""
+    for i in range(parts.length[u]):
+        j = parts.queue[u, i]
         parts.old_queue[slot, i] = j
+        parts.old_home[j] = parts.home[j]
         parts.old_start[j] = parts.start[j]
         parts.old_finish[j] = parts.finish[j]
         for g in range(parts.counts.shape[1]):
@@ -198,13 +217,13 @@ def keep(parts: Parts, k: int, slot: int) -> None:
 
 
 @inlined
-def restore(parts: Parts, k: int, slot: int, length: int) -> None:
-    """Bring back what was remembered of a cluster, whose queue had this length."""
-    parts.length[k] = length
+def restore(units: Units, parts: Parts, u: int, slot: int, length: int) -> None:
+    """Bring back what was remembered of a unit, whose queue had this length."""
+    parts.length[u] = length
     for i in range(length):
         j = parts.old_queue[slot, i]
-        parts.queue[k, i] = j
-        parts.home[j] = k
+        parts.queue[u, i] = j
+        settle(units, parts, j, parts.old_home[j])
         parts.start[j] = parts.old_start[j]
         parts.finish[j] = parts.old_finish[j]
         for g in range(parts.counts.shape[1]):
