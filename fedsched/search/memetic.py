@@ -31,6 +31,8 @@ LEAST_TIMED = 20  # evaluations of a stretch where the budget is in seconds
 STALE = 10_000  # trials without a better plan after which a walker begins elsewhere
 SLACK = 0.01  # how much worse a walker that begins anew may at first become
 LEAST_SHARE = 0.4  # of the evaluations, for all sides alike, whatever they bring
+BREEDING_FIRST = 0.5  # of a budget: until then the population has most of it, for it is ahead of walks only late
+BREEDING_SHARE = 0.8
 STALE_APART = 100_000  # trials without a better plan after which a walker from cluster to cluster begins elsewhere
 MEMORY = 0.9  # how much of a side's success is remembered from stretch to stretch
 
@@ -73,7 +75,7 @@ class Memetic:
         if self._population is None:
             self._begin(run)
             return True
-        side = int(np.argmin(self._spent / self._shares()))
+        side = int(np.argmin(self._spent / self._shares(run)))
         before, merit = _used(run), run.hypervolume()
         evaluations, seconds = run.evaluations, run.seconds
         if side == 0:
@@ -122,10 +124,14 @@ class Memetic:
         if self.apart is not None and apart is not None:
             self.apart.restore(apart, run, most=most)
 
-    def _shares(self) -> Floats:
+    def _shares(self, run: Run) -> Floats:
         # All sides get their least share; the rest goes by what an evaluation of theirs has brought lately.
+        sides = len(self._spent)
+        budget = run.seconds_given if run.total is None else run.total
+        if budget is not None and _used(run) < BREEDING_FIRST * budget:
+            return np.array([BREEDING_SHARE, *[(1.0 - BREEDING_SHARE) / (sides - 1)] * (sides - 1)])
         yields = np.divide(self._gained, self._paid, out=np.zeros_like(self._gained), where=self._paid > 0)
-        total, sides = yields.sum(), len(yields)
+        total = yields.sum()
         earned = yields / total if total > 0 else np.full(sides, 1.0 / sides)
         return LEAST_SHARE / sides + (1.0 - LEAST_SHARE) * earned
 
