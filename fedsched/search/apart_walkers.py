@@ -15,7 +15,7 @@ from fedsched.search.genome import ANY_NODES
 from fedsched.search.run import BudgetSpent
 from fedsched.search.unit_runs import Parts
 from fedsched.search.units import units_of
-from fedsched.search.walkers import Walkers
+from fedsched.search.walkers import LATE, Walkers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,8 +45,8 @@ def can_walk_apart(problem: PackedProblem) -> bool:
 class ApartWalkers(Walkers):
     """Walkers whose trials simulate only the units that they change; plans are bound before one is set down."""
 
-    def __init__(self, run: Run, *, members: int) -> None:
-        super().__init__(run, members=members)
+    def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
+        super().__init__(run, members=members, late=late)
         for k, walker in enumerate(self.walkers):
             begin_stream(walker.stream, run.seed, STREAM, k)
         units = units_of(run.problem)

@@ -61,13 +61,13 @@ class Memetic:
         least = 1 if objectives == 1 else objectives + 1
         trials = WALKED * budget / run.problem.layout.jobs
         members = max(least, min(MEMBERS, int(trials / PER_WALKER)))
-        self.walkers = Walkers(run, members=members, late=int(np.clip(trials / members / PER_PLACE, 1, LATE)))
+        self.walkers = Walkers(run, members=members, late=_look_back(trials / members))
         self.walkers.weights = directions(members, objectives)
         self._stretch = int(np.clip(STRETCH * budget, SHORTEST, LONGEST))
         self.apart: ApartWalkers | None = None
         if can_walk_apart(run.problem):
             members = 1 if objectives == 1 else members
-            self.apart = ApartWalkers(run, members=members)
+            self.apart = ApartWalkers(run, members=members, late=_look_back(trials / members))
             self.apart.weights = directions(members, objectives)
 
     def step(self, run: Run) -> bool:
@@ -227,6 +227,11 @@ class Memetic:
         self._follow(rows, values)
         if self._population is not None:
             self._population.survive(rows, values)
+
+
+def _look_back(trials: float) -> int:
+    # How far back a walker looks that will try so many moves a job.
+    return int(np.clip(trials / PER_PLACE, 1, LATE))
 
 
 def _used(run: Run) -> float:

@@ -184,8 +184,7 @@ def test_the_third_side_has_its_turn_and_gains_what_it_finds() -> None:
     problem = SearchProblem(workload, machine, Objectives.of("makespan"))
     run = run_of(problem, np.random.default_rng(2), evaluations=2000)
     method = Memetic(run)
-    while run.left:
-        method.step(run)
+    drive(run, method)
     assert method.apart is not None
     assert method.apart.are_set
     assert run.evaluations == 2000

@@ -39,7 +39,8 @@ def test_the_largest_clusters_are_joined_as_few_as_hold_every_job(widest: int, j
     alone = [[k] for k in range(4) if k not in joined]
     assert groups == ([joined] if joined else []) + alone
     assert len(found.unit) == 4 + bool(joined)  # a home each, and one for all that are joined
-    assert found.allowed[:, :4].tolist() == [[int(nodes >= tasks) for nodes in (4, 9, 3, 8)] for tasks in (1, widest, 2)]
+    fits = [[int(nodes >= tasks) for nodes in (4, 9, 3, 8)] for tasks in (1, widest, 2)]
+    assert found.allowed[:, :4].tolist() == fits
     if joined:
         assert found.covers[4].tolist() == [int(k in joined) for k in range(4)]
         assert found.allowed[:, 4].all()
