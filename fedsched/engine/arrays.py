@@ -109,6 +109,8 @@ class Profile(NamedTuple):
     free: Ints  # group x breakpoint; of one group the total says it
     load: Floats  # breakpoint x cluster, for link-aware placement
     reserved: Floats  # per job: planned start
+    promised: Ints  # job x group: nodes of the planned start, on several groups (engine/promises.py)
+    untouched: Floats  # per job: begin of its first window with nodes enough in all, or IN_DOUBT
     low: Ints  # scratch: least free nodes over a window
     peak: Floats  # scratch: greatest load over a window
 

@@ -70,8 +70,8 @@ def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
 
 
 @inlined
-def _first_at(profile: Profile, time: float, first: int, rows: int) -> int:
-    # The first breakpoint from `first` on that is not before `time`, or `rows`.
+def first_at(profile: Profile, time: float, first: int, rows: int) -> int:
+    """Return the first breakpoint from `first` on that is not before `time`, or `rows`."""
     low, high = first, rows
     while low < high:
         middle = (low + high) >> 1
@@ -98,7 +98,7 @@ def _break_at(extras: Extras | None, state: State, time: float, first: int, with
     # The breakpoint at `time`, made if there is none; `first` is a breakpoint before it.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
-    place = _first_at(profile, time, first, rows)
+    place = first_at(profile, time, first, rows)
     if place < rows and profile.time[place] == time:
         return place
     later, carried = profile.time[place : rows + 1], time
@@ -166,7 +166,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
             peak[k] = state.load[k] if begin == NOW else profile.load[begin, k]
     seen = begin + 1
     while True:
-        past = _first_at(profile, end, seen, rows)
+        past = first_at(profile, end, seen, rows)
         total = 0
         for g in range(low.size):
             low[g] = _least(profile.free[g], seen, past, low[g])
@@ -212,25 +212,28 @@ def first_without(profile: Profile, first: int, rows: int, tasks: int, end: floa
 def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     """Return the breakpoint from which the job can run, its nodes in `state.scratch.chosen`, or -1."""
     # A breakpoint with too few free nodes rules out every window that holds it; on one group nothing else does, but a
-    # pool.
+    # pool. On several, the first window that nothing rules out is noted.
     profile = state.profile
     rows = state.counter[Counter.BREAKPOINTS]
     tasks = problem.tasks[j]
     duration = state.shortest[j]
     several = profile.free.shape[0] > 0
+    untouched = np.inf
     state.scratch.chosen[0] = tasks
     begin = _first_with(profile.total, NOW, rows, tasks)
     while begin < rows:
         # A window holds its begin, even where its end is too near for the clock [0].
         lacking = first_without(profile, begin + 1, rows, tasks, profile.time[begin] + duration)
-        if lacking == rows and (
-            _fits_from(problem, plan, state, j, begin)
-            if several
-            else pools.suffice_until(
+        if lacking == rows:
+            if several:
+                untouched = min(untouched, profile.time[begin])
+                if _fits_from(problem, plan, state, j, begin):
+                    profile.untouched[j] = untouched
+                    return begin
+            elif pools.suffice_until(
                 problem.extras, state.extras, profile.time, rows, j, begin, profile.time[begin] + duration
-            )
-        ):
-            return begin
+            ):
+                return begin
         begin = _first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
     return -1
 

@@ -1,8 +1,8 @@
 """Conservative backfilling: every queued job gets a reservation in queue order; what is due now starts [12].
 
 The plan is made anew at each instant, but only as far as it matters: planning ends where no job further down the
-queue could start now. On a single node group a plan stays right until a job ends off its planned end or a job
-joins ahead of planned ones, so it is kept and only lengthened.
+queue could start now. Until a job ends off its planned end or a job joins ahead of planned ones, a plan on a single
+node group stays right, so it is kept and only lengthened; on several most of it is recalled (engine/promises.py).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import promises
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import (
     NOW,
@@ -23,7 +24,7 @@ from fedsched.engine.availability import (
     forget_the_past,
     reserve_window,
 )
-from fedsched.engine.codes import QueueKey
+from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import start_job
 from fedsched.engine.placement import planned_duration
 from fedsched.engine.queue import ANY, FIRST, next_candidate, next_small
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
 
 NOBODY = constant(-1)
+NOWHERE = constant(-1)
 
 
 @part
@@ -57,8 +59,11 @@ def _next_starter(problem: Problem, state: State, position: int) -> int:
 
 
 @inlined
-def _standing_plan_holds(plan: Plan, state: State) -> bool:
-    if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED or state.free.size > 1:
+def _all_went_as_planned(plan: Plan, state: State) -> bool:
+    # Whether what the last pass planned can be relied on; loads are not part of what it remembers.
+    if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED:
+        return False
+    if plan.placement == Placement.LINK_AWARE and state.free.size > 1:
         return False
     ends = state.counter[Counter.ENDS]
     return ends == 0 or state.ends.time[ends - 1] > state.clock[Clock.NOW]  # else a job has outrun its estimate
@@ -89,7 +94,10 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         return
     queue = state.queue
     profile = state.profile
-    if _standing_plan_holds(plan, state):
+    several = state.free.size > 1
+    as_planned = _all_went_as_planned(plan, state)
+    promised_to = state.counter[Counter.PLANNED_TO] if as_planned and several else FIRST
+    if as_planned and not several:
         forget_the_past(problem.extras, state)
         _start_what_is_due(problem, plan, state)
     else:
@@ -100,7 +108,11 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
     starter = NOBODY if position < 0 else _next_starter(problem, state, position)
     while 0 <= position <= starter:
         j = queue.order[position]
-        begin = first_fit(problem, plan, state, j)
+        begin = promises.recall(state, j) if position < promised_to else NOWHERE
+        if begin < 0:
+            begin = first_fit(problem, plan, state, j)
+            if several and not promises.promise(state, j, begin):
+                promised_to = FIRST
         if begin >= 0:  # else it waits only for the load of jobs whose finish is pending: the next pass sees it
             time = profile.time[begin]
             profile.reserved[j] = time
@@ -108,12 +120,14 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
             reserve_window(problem, plan, state, j, begin, end)
             if begin == NOW:
                 start_job(problem, plan, state, j)
+                if several:
+                    promises.doubt(state, position, end)
             else:
                 state.clock[Clock.NEXT_DUE] = min(state.clock[Clock.NEXT_DUE], time)
         if position == starter or not could_start(problem, state, queue.order[starter], max(begin, NOW)):
             starter = _next_starter(problem, state, starter + 1)
         position = next_small(queue, position + 1, ANY)
-    state.counter[Counter.PLANNED_TO] = position if position >= 0 else queue.position.size
+    state.counter[Counter.PLANNED_TO] = max(position if position >= 0 else queue.position.size, promised_to)
     state.counter[Counter.PLAN_HOLDS] = 1
 
 

@@ -293,6 +293,8 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
             free=np.empty((groups if groups > 1 else 0, breakpoints), dtype=np.int64),
             load=np.empty((breakpoints, clusters)),
             reserved=np.zeros(jobs if planning else 0),
+            promised=np.zeros((jobs if planning and groups > 1 else 0, groups), dtype=np.int64),
+            untouched=np.zeros(jobs if planning and groups > 1 else 0),
             low=np.zeros(groups, dtype=np.int64),
             peak=np.zeros(clusters),
         ),

@@ -177,6 +177,7 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
             _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
             _add_end(state.ends, counter[Counter.ENDS] - 1, planned_end, j)
         state.planned_end[j] = planned_end
+        counter[Counter.PLAN_HOLDS] = 0
         place = state.heap.place[j]
         if state.finish[j] < state.heap.time[place]:
             _rise(state.heap, place, state.finish[j], j)

@@ -193,6 +193,8 @@ def state_of(states: State, one: ExtraState | None, b: int) -> State:
             profile.free[b],
             profile.load[b],
             profile.reserved[b],
+            profile.promised[b],
+            profile.untouched[b],
             profile.low[b],
             profile.peak[b],
         ),

@@ -12,6 +12,7 @@ from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
 from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.codes import Placement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,14 +89,17 @@ def test_a_plan_falls_when_a_job_ends_early_or_another_comes_first() -> None:
 
 
 def test_a_plan_that_a_job_has_outrun_does_not_stand() -> None:
-    """While a job runs on beyond its planned end the profile is made anew."""
+    """While a job runs on beyond its planned end the profile is made anew; so it is where loads of links count."""
     _, plan, state = planned([6, 8, 4], [10.0, 5.0, 12.0])
-    assert conservative._standing_plan_holds(plan, state)
+    assert conservative._all_went_as_planned(plan, state)
     state.clock[Clock.NOW] = 10.0
-    assert not conservative._standing_plan_holds(plan, state)
+    assert not conservative._all_went_as_planned(plan, state)
     state.clock[Clock.NOW] = 9.0
-    assert conservative._standing_plan_holds(plan, state)
-    assert not conservative._standing_plan_holds(plan._replace(order_key=1), state)
+    assert conservative._all_went_as_planned(plan, state)
+    assert not conservative._all_went_as_planned(plan._replace(order_key=1), state)
+    linked = plan._replace(placement=Placement.LINK_AWARE)
+    assert conservative._all_went_as_planned(linked, state)
+    assert not conservative._all_went_as_planned(linked, state._replace(free=np.zeros(2)))
 
 
 def test_on_several_groups_the_placement_decides_how_long_the_window_is() -> None:

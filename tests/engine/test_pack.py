@@ -106,6 +106,7 @@ def test_each_rule_has_the_room_that_it_needs() -> None:
     for rule, state in rooms.items():
         assert (state.queue.shortest.size > 0) == (Needs.ENDS in NEEDS[rule])
         assert (state.profile.time.size > 0) == (Needs.PROFILE in NEEDS[rule])
+        assert (state.profile.untouched.size > 0) == (Needs.PROFILE in NEEDS[rule])
         assert state.packing.candidate.shape[1] == (LOOKAHEAD if Needs.PACKING in NEEDS[rule] else 0)
         assert (state.backfill is state.queue) == (rule != Dispatch.EASY)
     assert rooms[Dispatch.EASY].queue.tasks.size == 16  # twice the least power of two that holds five

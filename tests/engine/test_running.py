@@ -162,6 +162,18 @@ def test_planned_ends_follow_the_rate() -> None:
     assert state.rates.estimate_left.tolist() == [6.0, 10.0]
 
 
+def test_a_change_of_rate_lets_a_plan_fall() -> None:
+    """What ends later or sooner than planned leaves no conservative plan as it was; a pass without one does."""
+    problem, state = two_that_talk(Saturation.DYNAMIC, "easy")
+    state.counter[Counter.PLAN_HOLDS] = 1
+    running.update_rates(problem, state)
+    assert state.counter[Counter.PLAN_HOLDS] == 1
+    state.clock[Clock.NOW] = 11.5
+    running.leave(problem, state, running.pop_finish(state))
+    running.update_rates(problem, state)
+    assert state.counter[Counter.PLAN_HOLDS] == 0
+
+
 def test_pending_finishes_count_as_free_once() -> None:
     """[3] What ends now as planned is free before its event, and its event then frees nothing more."""
     problem, state = entered([4.0, 4.0, 6.0], [3, 5, 2], dispatch="easy", same_time=SameTime.SEQUENTIAL)
