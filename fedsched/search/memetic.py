@@ -1,6 +1,6 @@
 """The memetic search: a population that breeds, and late-acceptance walks from its best; who finds more gets more.
 
-Where every job fits into one cluster, a third side walks over plans that bind each job to one: its trials cost less.
+Where the machine falls into units, a third side walks over plans that keep each job within one: its trials cost less.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Memetic:
             self.apart.weights = directions(members, objectives)
 
     def step(self, run: Run) -> bool:
-        """Evaluate the first plans, or let one of both sides go on for a stretch."""
+        """Evaluate the first plans, or let one side go on for a stretch."""
         if self._population is None:
             self._begin(run)
             return True
@@ -94,7 +94,7 @@ class Memetic:
         return True
 
     def state(self) -> dict[str, Plain]:
-        """Return the population, the walkers, and what either side has brought."""
+        """Return the population, the walkers, and what each side has brought."""
         begun = self._population is not None
         return {
             "generation": self._generation,

@@ -31,9 +31,8 @@ def units_of(problem: PackedProblem) -> Units | None:
     joined = 1 + int(np.argmax(holds_all.all(axis=0)))
     if joined == clusters:
         return None
-    together = np.sort(largest[:joined])
-    alone = np.sort(largest[joined:] if joined > 1 else largest)
-    return _units([*([together] if joined > 1 else []), *alone[:, None]], problem)
+    alone = np.sort(largest if joined == 1 else largest[joined:])[:, None]
+    return _units([*alone] if joined == 1 else [np.sort(largest[:joined]), *alone], problem)
 
 
 def _units(parts: list[Ints], problem: PackedProblem) -> Units:
