@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation as Federation
     from fedsched.model.federation import NodeGroup as NodeGroup
     from fedsched.model.federation import Pool as Pool
+    from fedsched.model.job import Job as Job
     from fedsched.model.reading import Reading as Reading
     from fedsched.model.schedule import Schedule as Schedule
-    from fedsched.model.workload import Job as Job
     from fedsched.model.workload import Workload as Workload
     from fedsched.optimize import optimize as optimize
     from fedsched.policies import ListHeuristic as ListHeuristic
@@ -45,7 +45,7 @@ _HOME: dict[str, str | None] = {
     "Cluster": "model.federation",
     "Federation": "model.federation",
     "Instance": "compare",
-    "Job": "model.workload",
+    "Job": "model.job",
     "ListHeuristic": "policies",
     "NodeGroup": "model.federation",
     "Policy": "policies",

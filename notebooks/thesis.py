@@ -55,7 +55,7 @@ RULES = ("fcfs", "easy", "jpr", "sjf-greedy", "ljf-greedy", "laf-greedy")
 
 # %%
 log = Path(os.environ.get("FEDSCHED_TRACES", "../../shared/traces")) / "HPC2N-2002-2.2-cln.swf.gz"
-trace = fs.read(log) if log.exists() else lublin(jobs=5000, nodes=128, seed=1)
+trace = fs.read(log) if log.exists() else lublin(jobs=10_000, nodes=128, seed=1)
 trace = trace.filter((trace.tasks <= 128) & (trace.runtime >= 60))
 package = trace.take(np.arange(4000, 4000 + JOBS))
 package = replace(package, compute_fraction=np.full(JOBS, 0.7), task_bandwidth=np.full(JOBS, 2e6))

@@ -14,10 +14,12 @@ from itertools import pairwise
 Counts = list[int]  # nodes per group
 Order = str | Sequence[int]  # the name of a queue order, or the job indexes in the order wanted
 Decide = Callable[[float, list[int], list[bool]], int]  # now, who waits first, whether each fits -> a place, or none
+Condition = tuple[str, int, float]  # of which kind, on which job (its index), and how many seconds from then on
 
 DISPATCH = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 LOOKAHEAD = 50
 PLACEMENT = ("fastest", "single", "home", "best_fit", "efficient", "powerful", "big_small", "link_aware")
+CONDITIONS = ("after", "afterany", "afterok", "afternotok", "singleton")
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "xfactor", "wfp3", "unicef", "f1")
 
 
@@ -65,6 +67,10 @@ class Job:
     caps: list[int] | None = None
     user: int = -1
     needs: tuple[int, ...] = ()  # of each pool
+    after: tuple[Condition, ...] = ()  # a singleton names no job: (-1)
+    begin: float = 0.0
+    name: str = ""
+    ends: str = "well"  # or "badly", or "cancelled" (reading 35)
 
 
 @dataclass
@@ -81,6 +87,9 @@ class Running:
     finish: float
     planned_end: float
     rated: bool = True  # False from its start to the end of the pass that started it (reading 4)
+
+
+NEVER = Running(-1, math.nan, [], math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)  # who did not run
 
 
 @dataclass(frozen=True)
@@ -120,6 +129,16 @@ class Result:
     finish: list[float]
     counts: list[Counts]
     saturated_seconds: float
+    eligible: list[float]
+
+    def of_the_started(self) -> Result:
+        """Return the result of the jobs that ran."""
+        rows = [j for j, start in enumerate(self.start) if not math.isnan(start)]
+        columns = {name: [getattr(self, name)[j] for j in rows] for name in PER_JOB}
+        return replace(self, **columns)
+
+
+PER_JOB = ("jobs", "start", "finish", "counts", "eligible")
 
 
 # ---------------------------------------------------------------------------------------------- slowdowns
@@ -372,12 +391,60 @@ def feasible(job: Job, machine: Machine, placement: str) -> bool:
     return place(job, free, [0.0 for _ in machine.uplinks], machine, placement) is not None
 
 
+# ------------------------------------------------------------------------------------ jobs that wait for jobs
+
+
+def conditions(jobs: Sequence[Job], j: int) -> list[Condition]:
+    """Return what a job waits for: a singleton for the end of each like job before it (reading 34)."""
+    job, found = jobs[j], []
+    for kind, on, lag in job.after:
+        if kind != "singleton":
+            found.append((kind, on, lag))
+            continue
+        for i, other in enumerate(jobs):
+            alike = (other.user, other.name) == (job.user, job.name)
+            if alike and (other.submit, other.id) < (job.submit, job.id):
+                found.append(("afterany", i, lag))
+    return found
+
+
+def circular(jobs: Sequence[Job]) -> bool:
+    """Return whether jobs wait for each other in a circle."""
+    left = set(range(len(jobs)))
+    while True:
+        free = {j for j in left if not any(on in left for _, on, _ in conditions(jobs, j))}
+        if not free:
+            return bool(left)
+        left -= free
+
+
+def never_start(jobs: Sequence[Job], kill_at_estimate: bool) -> set[int]:
+    """Return the jobs that have a condition which cannot hold (reading 35)."""
+
+    def ends(job: Job) -> str:
+        killed = kill_at_estimate and job.estimate < job.runtime
+        return "badly" if job.ends == "well" and killed else job.ends
+
+    hopeless: set[int] = set()
+    while True:
+        more = {
+            j
+            for j in range(len(jobs))
+            for kind, on, _ in conditions(jobs, j)
+            if on in hopeless
+            or (kind == "afterok" and ends(jobs[on]) != "well")
+            or (kind == "afternotok" and ends(jobs[on]) != "badly")
+        }
+        if more <= hopeless:
+            return hopeless
+        hopeless |= more
+
+
 # -------------------------------------------------------------------------------------------- queue orders
 
 
-def queue_key(job: Job, order: str, now: float, t0: float) -> float:
-    """Return what a queue order sorts by, least first (reading 13)."""
-    wait = now - job.submit
+def queue_key(job: Job, order: str, wait: float, t0: float) -> float:
+    """Return what a queue order sorts by, least first (readings 13 and 34)."""
     ratio = wait / job.estimate
     keys = {
         "fcfs": 0.0,
@@ -428,6 +495,10 @@ class Simulation:
         self.arrivals = sorted(  # not yet submitted
             (j for j in range(len(jobs)) if j not in already), key=lambda j: (jobs[j].submit, jobs[j].id, j)
         )
+        self.hopeless = never_start(jobs, kill_at_estimate)
+        self.arrivals = [j for j in self.arrivals if j not in self.hopeless]
+        self.held: list[int] = []  # submitted, but not yet eligible
+        self.since: dict[int, float] = {}  # when each that joined the queue became eligible
         self.queue: list[int] = []
         self.done: list[Running] = []
         self.saturated = [0.0 for _ in machine.uplinks]
@@ -435,7 +506,7 @@ class Simulation:
         self.decide, self.places = decide, places
 
     def run(self) -> Result:
-        while self.arrivals or self.running:
+        while self.arrivals or self.running or any(self.moment(j) is not None for j in self.held):
             self.advance_clock()
             if self.sequential:
                 self.one_event()
@@ -443,23 +514,25 @@ class Simulation:
                 self.one_instant()
             if self.watch is not None:
                 self.watch(self)
-        if self.queue:
-            raise RuntimeError(f"Jobs {[self.jobs[j].id for j in self.queue]} never started.")
+        if self.queue or self.held:
+            raise RuntimeError(f"Jobs {[self.jobs[j].id for j in self.queue + self.held]} never started.")
         ended = {record.job: record for record in self.done}
-        records = [ended[j] for j in range(len(self.jobs))]
+        records = [ended.get(j, NEVER) for j in range(len(self.jobs))]
         return Result(
             self.jobs,
             self.machine,
             self.t0,
             [record.start for record in records],
             [record.finish for record in records],
-            [record.counts for record in records],
+            [record.counts or [0 for _ in self.machine.groups] for record in records],
             sum(self.saturated),
+            [self.since.get(j, self.jobs[j].submit) for j in range(len(self.jobs))],
         )
 
     def advance_clock(self) -> None:
-        """Go to the next submission or finish; count the seconds of saturated uplinks on the way (reading 9)."""
+        """Go to the next submission, finish or eligibility; count the seconds of saturated uplinks (reading 9)."""
         times = [self.jobs[j].submit for j in self.arrivals] + [record.finish for record in self.running]
+        times += [moment for j in self.held if (moment := self.moment(j)) is not None]
         before, self.now = self.now, max(self.now, min(times))
         for k, load in enumerate(self.loads(self.running)):
             if load > self.machine.uplinks[k]:
@@ -471,16 +544,23 @@ class Simulation:
             self.end(record)
         self.update_rates()
         while self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
-            self.queue.append(self.arrivals.pop(0))
+            self.held.append(self.arrivals.pop(0))
+        self.let_join(self.due())
         self.dispatch_pass()
         self.update_rates()
 
     def one_event(self) -> None:
-        """Let one submission or else one finish of now happen, each with its own pass (reading 2)."""
+        """Let a submission, an eligibility or a finish of now happen, each with its own pass (readings 2, 36)."""
         if self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
-            self.queue.append(self.arrivals.pop(0))
+            j = self.arrivals.pop(0)
+            earlier = self.due()
+            self.held.append(j)
+            self.let_join([j] if j in self.due() and j not in earlier else [])
+        elif self.due():
+            self.let_join(self.due()[:1])
         else:
             self.end(next(record for record in self.running if record.finish <= self.now))
+            self.let_join(self.due())
         self.update_rates()
         self.dispatch_pass()
         self.update_rates()
@@ -488,6 +568,34 @@ class Simulation:
     def end(self, record: Running) -> None:
         self.running.remove(record)
         self.done.append(record)
+
+    # ------------------------------------------------------------------------------------- jobs that wait for jobs
+
+    def moment(self, j: int) -> float | None:
+        """Return when a submitted job is, or will be, eligible; None while a condition is open (reading 34)."""
+        job = self.jobs[j]
+        moments = [job.submit, job.begin]
+        begun = {r.job: r.start for r in self.running + self.done}
+        over = {r.job: r.finish for r in self.done}
+        for kind, on, lag in conditions(self.jobs, j):
+            held_since = begun if kind == "after" else over
+            if on not in held_since:
+                return None
+            moments.append(held_since[on] + lag)
+        return max(moments)
+
+    def due(self) -> list[int]:
+        """Return the submitted jobs that are eligible by now and not in the queue yet, in their order."""
+        moments = {j: self.moment(j) for j in self.held}
+        due = [(moment, j) for j, moment in moments.items() if moment is not None and moment <= self.now]
+        return [j for _, j in sorted(due, key=lambda one: (one[0], self.jobs[one[1]].submit, self.jobs[one[1]].id))]
+
+    def let_join(self, due: list[int]) -> None:
+        """Let eligible jobs join the queue."""
+        for j in due:
+            self.since[j] = self.moment(j) or 0.0
+            self.held.remove(j)
+            self.queue.append(j)
 
     # ------------------------------------------------------------------------------------------------ rates
 
@@ -589,7 +697,8 @@ class Simulation:
             return sorted(waiting, key=place_in_line.index)
         jobs = self.jobs
         return sorted(
-            waiting, key=lambda j: (queue_key(jobs[j], order, self.now, self.t0), jobs[j].submit, jobs[j].id, j)
+            waiting,
+            key=lambda j: (queue_key(jobs[j], order, self.now - self.since[j], self.t0), jobs[j].submit, jobs[j].id, j),
         )
 
     def dispatch_pass(self) -> None:
@@ -849,23 +958,25 @@ def simulate(
 
 
 def loss_of_capacity(result: Result) -> float:
-    """Return the share of the machine that idles while a job waits that is no larger than the idle nodes."""
+    """Return the share of the machine that idles while an eligible job waits that is no larger than the idle nodes."""
     last = max(result.finish)
     records = list(zip(result.jobs, result.start, result.finish, strict=True))
-    times = {time for job, start, finish in records for time in (job.submit, start, finish)}
+    queued = list(zip(result.jobs, result.eligible, result.start, strict=True))
+    times = {time for _, start, finish in records for time in (start, finish)} | set(result.eligible)
     times = {time for time in times if result.t0 < time < last} | {result.t0, last}
     changes = sorted(times)
     lost = 0.0
     for begin, end in pairwise(changes):
         idle = result.machine.nodes - sum(job.tasks for job, start, finish in records if start <= begin < finish)
-        waiting = [job.tasks for job, start, _ in records if job.submit <= begin < start]
+        waiting = [job.tasks for job, eligible, start in queued if eligible <= begin < start]
         if any(tasks <= idle for tasks in waiting):
             lost += idle * (end - begin)
     return lost / (result.machine.nodes * (last - result.t0))
 
 
 def metrics(result: Result) -> dict[str, float]:
-    """Return every metric of the model, by name."""
+    """Return every metric of the model, by name, over the jobs that ran."""
+    result = result.of_the_started()
     jobs, machine, n = result.jobs, result.machine, len(result.jobs)
     wait = [start - job.submit for job, start in zip(jobs, result.start, strict=True)]
     run = [finish - start for start, finish in zip(result.start, result.finish, strict=True)]

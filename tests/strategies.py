@@ -11,7 +11,7 @@ import naive
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
@@ -22,6 +22,8 @@ BANDWIDTHS = (0.0, 0.5, 1.0, 3.3)
 SIGMAS = (0.0, 0.25, 0.5, 0.6, 0.9, 1.0)
 GRAINS = (1.0, 0.1, 1 / 3, 60.0)  # the unit of a workload's times: whole, decimal, periodic, minutes
 EPOCH = 1.7e9  # where the clock's resolution is 2.4e-7 s
+ENDS = ("well", "well", "well", "badly", "cancelled")
+STATUS = {"well": 1, "badly": 0, "cancelled": 5}  # in a log
 BELOW = (1e-9, 1e-7, 1.3e-7)  # times that the clock of then cannot tell from nothing, or hardly
 
 
@@ -48,13 +50,20 @@ class Scenario:
 
     def with_submit(self, late: int, instant: float) -> Scenario:
         """Return the scenario with one job submitted at that instant."""
+        if math.isnan(instant):
+            return self
         jobs = [replace(job, submit=instant) if j == late else job for j, job in enumerate(self.jobs)]
-        return replace(self, jobs=jobs)
+        return replace(self, jobs=without_circles(jobs))
 
     def without_pools(self) -> Scenario:
         """Return the scenario without its pools."""
         jobs = [replace(job, needs=()) for job in self.jobs]
         return replace(self, jobs=jobs, machine=replace(self.machine, pools=()))
+
+    def without_conditions(self) -> Scenario:
+        """Return the scenario with jobs that wait for nobody."""
+        jobs = [replace(job, after=(), begin=0.0) for job in self.jobs]
+        return replace(self, jobs=jobs)
 
     def simulate(
         self,
@@ -172,12 +181,38 @@ def workloads(
         if without_contention:
             job = replace(job, bandwidth=0.0)
         jobs.append(made_feasible(job, machine, placement))
+    if draw(st.integers(0, 2)) == 0:
+        jobs = waiting_for_each_other(jobs, grain, lambda options: draw(st.sampled_from(options)))
     return jobs
+
+
+def waiting_for_each_other(
+    jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], Any]
+) -> list[naive.Job]:
+    """Return the jobs with conditions on jobs of earlier rows, earliest starts, names and ends, none in a circle."""
+    linked: list[naive.Job] = []
+    for job in jobs:
+        kinds = naive.CONDITIONS if linked else ("singleton",)
+        after = []
+        for _ in range(choose((0, 0, 1, 1, 2))):
+            kind = choose(kinds)
+            on = -1 if kind == "singleton" else choose(range(len(linked)))
+            after.append((kind, on, choose((0.0, 0.0, grain, 2.5 * grain))))
+        begin = choose((0.0, 0.0, 3 * grain))
+        linked.append(replace(job, after=tuple(after), begin=begin, name=choose(("", "a")), ends=choose(ENDS)))
+    return without_circles(linked)
+
+
+def without_circles(jobs: list[naive.Job]) -> list[naive.Job]:
+    """Return the jobs, none of them a singleton where they would wait for each other in a circle."""
+    if not naive.circular(jobs):
+        return jobs
+    return [replace(job, after=tuple(one for one in job.after if one[0] != "singleton")) for job in jobs]
 
 
 def at_epoch(jobs: list[naive.Job], chance: Callable[[], float]) -> list[naive.Job]:
     """Return the jobs submitted at epoch times, a third of run times and of estimates below what its clock tells."""
-    moved = [replace(job, submit=EPOCH + job.submit) for job in jobs]
+    moved = [replace(job, submit=EPOCH + job.submit, begin=job.begin and EPOCH + job.begin) for job in jobs]
     for field in ("runtime", "estimate"):
         for j, job in enumerate(moved):
             place = int(3 * len(BELOW) * chance())
@@ -275,6 +310,8 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
             needs=tuple(beside.randint(0, amount) if beside.random() < 0.6 else 0 for amount in pools),
         )
         jobs.append(made_feasible(job, machine, placement))
+    if beside.random() < 0.3:
+        jobs = waiting_for_each_other(jobs, grain, beside.choice)
     if seed % 5 == 4 if epoch is None else epoch:
         jobs = at_epoch(jobs, rng.random)
 
@@ -295,6 +332,12 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
         late, ended = rng.randrange(len(jobs)), rng.randrange(len(jobs))
         scenario = scenario.with_submit(late, scenario.simulate().finish[ended])
     return scenario
+
+
+def conditions_of(job: naive.Job, jobs: Sequence[naive.Job]) -> str:
+    """Return what a job waits for, as the package takes it."""
+    named = [(kind, kind if on < 0 else f"{kind}:{jobs[on].id}", lag) for kind, on, lag in job.after]
+    return ",".join(text + (f"+{lag!r}s" if lag else "") for _, text, lag in named)
 
 
 def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload, Federation, Any]:
@@ -327,6 +370,10 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         allowed=allowed,
         sites=names,
         pools={f"P{p}": [job.needs[p] for job in jobs] for p in range(len(machine.pools))},
+        after=[conditions_of(job, jobs) for job in jobs],
+        begin=[job.begin for job in jobs],
+        labels={"name": [job.name for job in jobs]},
+        log={"status": [STATUS[job.ends] for job in jobs]},
     )
     pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)

@@ -16,8 +16,8 @@ from fedsched.errors import OutputError, TraceError
 from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
 from fedsched.io.frame import cell_of, field_of, optional_in
+from fedsched.model.job import EXTRAS, OPTIONAL, Job
 from fedsched.model.job_columns import JobColumns
-from fedsched.model.workload import EXTRAS, OPTIONAL, Job
 from fedsched.result.files import as_data, of_data
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 # Two different sets of four jobs' columns; a column that is added stands here too.
 GIVEN: dict[str, tuple[Any, Any]] = {
     "pools": ({"ansys": [2, 0, 1, 1], "scratch GB": [0, 500, 0, 10]}, {"ansys": [0, 0, 0, 3]}),
+    "after": (["", "afterok:1+5", "", "after:1,singleton"], {3: "afterany:2"}),
+    "begin": ([0.0, 2.5, 0.0, 3600.0], 7.0),
+    "labels": ({"name": ["fit", "", "fit", "plot"], "account": ["x", "x", "", "y"]}, {"name": "fit"}),
     "log": ({"wait": [1.5, 2.0, 0.0, 7.0], "status": 1.0}, {"wait": 3.0}),
 }
 PLAIN = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=[1, 2, 1, 1], runtime=[10.0, 5.0, 4.0, 3.0], nodes=8)
@@ -76,7 +79,7 @@ def test_columns_of_several_logs_are_joined(field: str) -> None:
     logs.append(replace(PLAIN, submit=PLAIN.submit + 20))
     merged = fs.Workload.merge(*logs, sites=("a", "b", "c"))
     for k, log in enumerate(logs):
-        part = replace(merged.take(range(4 * k, 4 * k + 4)), sites=(), origin=-1, id=PLAIN.id, nodes=8)
+        part = replace(merged.take(range(4 * k, 4 * k + 4)).renumbered(), sites=(), origin=-1, nodes=8)
         assert to_table(part, field) == to_table(log, field)
     assert getattr(fs.Workload.merge(PLAIN, name="plain"), field) is None
 

@@ -250,10 +250,11 @@ def _task(
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)
-    if problem.extras is not None:
+    unknown = [field for field in ("pools", "after", "begin") if getattr(workload, field) is not None]
+    if problem.extras is not None or problem.arrival.size < len(workload):
         raise InfeasibleError(
-            "exact: jobs need pools, which the exact model does not know; leave them out: "
-            "dataclasses.replace(workload, pools=None)."
+            f"exact: jobs have {' and '.join(unknown)}, which the exact model does not know; leave that out: "
+            f"dataclasses.replace(workload, {', '.join(f'{field}=None' for field in unknown)})."
         )
     relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True)
     return _Task(replace(workload, runtime=runtime), federation, relaxation)

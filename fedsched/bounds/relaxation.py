@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.bounds.heads import behind_their_conditions
 from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Relaxation:
 
     t0: float
     tick: float  # seconds by which the clock of a schedule may make a run shorter
-    release: Floats  # max(submit, t0) − t0
+    release: Floats  # the earliest start − t0: max(submit, t0) − t0, and no sooner than the jobs waited for allow
     late: Floats  # t0 + release − submit: how long a job is there before it may start, or before t0 where it runs
     begun: Floats  # of it, how long the job runs already; `duration` is what is left of such a job
     tasks: Ints
@@ -146,7 +147,7 @@ def relax(
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0
     pools = None if problem.extras is None else problem.extras.pools
-    return Relaxation(
+    relaxation = Relaxation(
         t0=t0,
         tick=TICKS * float(np.spacing(_last_instant(problem, duration))),
         release=release,
@@ -168,6 +169,7 @@ def relax(
         single=per_cluster.max(axis=1)[row_of] >= problem.tasks,
         uncontended=bool((stretch <= 1.0).all()),
     )
+    return behind_their_conditions(relaxation, problem)
 
 
 def _greatest_stretch(problem: Problem) -> Floats:

@@ -38,10 +38,22 @@ class Pools(NamedTuple):
     need: Ints  # job x pool
 
 
+class Precedence(NamedTuple):
+    """Who waits for whom, by the job that is waited for; without conditions or earliest starts of no size."""
+
+    earliest: Floats  # job: not before
+    conditions: Ints  # job: how many it begins with, its submit included
+    first: Ints  # job: its followers stand from here to the next job's
+    follower: Ints
+    of_start: Ints  # 1: the follower waits for the start, 0: for the end
+    lag: Floats
+
+
 class Extras(NamedTuple):
     """What machines and jobs may have beyond the plain model; a part that is not in use has arrays of no size."""
 
     pools: Pools
+    precedence: Precedence
 
 
 class Problem(NamedTuple):
@@ -171,10 +183,21 @@ class PoolsLeft(NamedTuple):
     planned: Ints  # pool x breakpoint of the profile
 
 
+class Waiting(NamedTuple):
+    """Who is yet to become eligible, and who has joined the queue."""
+
+    open: Ints  # job: how many conditions
+    moment: Floats  # job: the latest of its submit, its earliest start and the conditions that hold
+    number: Ints  # indexed by WaitingNumber
+    timer: Ints  # heap of jobs that time alone makes eligible, by (moment, submit, id)
+    joined: Ints  # the jobs that have joined the queue, in their order
+
+
 class ExtraState(NamedTuple):
     """What the loop knows of the extras."""
 
     pools: PoolsLeft
+    waiting: Waiting
 
 
 class State(NamedTuple):
@@ -248,9 +271,16 @@ class ClassNumber(IntEnum):
 
     CLASSES = 0  # 0: it is not grouped
     PATIENCE = 1  # jobs that may still be placed in vain before it is grouped
-    SEEN = 2  # entries of `arrival` that have joined their classes
+    SEEN = 2  # of the jobs that have joined the queue, those that have joined their classes
     SCANNED = 3  # the class whose candidate was handed out last
     ROOM_AT = 4  # free nodes when the rooms were measured
+
+
+class WaitingNumber(IntEnum):
+    """Whole numbers of who waits for others."""
+
+    TIMERS = 0  # entries of the heap
+    JOINED = 1
 
 
 class CandidateRow(IntEnum):

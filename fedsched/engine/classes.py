@@ -19,6 +19,7 @@ import numpy as np
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import ClassNumber, Counter
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
+from fedsched.engine.precedence import joined_as, joined_until
 from fedsched.engine.queue import ABSENT, FIRST, NEVER, mend_trees, next_leaf, next_small_leaf, set_path
 
 if TYPE_CHECKING:
@@ -199,10 +200,10 @@ def _give_places(plan: Plan, state: State, tables: Tables, order: Ints, count: i
 
 @inlined
 def _fill_trees(problem: Problem, state: State, tables: Tables, count: int) -> None:
-    # Whoever has arrived and is yet to start waits in its class.
-    arrived = state.counter[Counter.ARRIVED]
-    for i in range(arrived):
-        j = problem.arrival[i]
+    # Whoever has joined the queue and is yet to start waits in its class.
+    joined = joined_until(state.extras, state.counter[Counter.ARRIVED])
+    for i in range(joined):
+        j = joined_as(state.extras, problem.arrival, i)
         if np.isnan(state.start[j]):
             k = tables.of_job[j, JobColumn.CLASS]
             leaf = tables.table[k, ClassColumn.LEAVES] + tables.of_job[j, JobColumn.PLACE]
@@ -213,7 +214,7 @@ def _fill_trees(problem: Problem, state: State, tables: Tables, count: int) -> N
     for k in range(count):
         begin, end = _tree(tables, k)
         mend_trees(tables.tasks[begin:end], tables.shortest[begin:end], tables.table[k, ClassColumn.LEAVES])
-    tables.number[ClassNumber.SEEN] = arrived
+    tables.number[ClassNumber.SEEN] = joined
 
 
 @inlined
@@ -284,15 +285,16 @@ def _measure_rooms(problem: Problem, plan: Plan, state: State, tables: Tables) -
 
 @inlined
 def _let_join(problem: Problem, state: State, tables: Tables) -> None:
-    # Whoever has arrived since the last scan.
-    for i in range(tables.number[ClassNumber.SEEN], state.counter[Counter.ARRIVED]):
-        j = problem.arrival[i]
+    # Whoever has joined the queue since the last scan.
+    joined = joined_until(state.extras, state.counter[Counter.ARRIVED])
+    for i in range(tables.number[ClassNumber.SEEN], joined):
+        j = joined_as(state.extras, problem.arrival, i)
         if np.isnan(state.start[j]):
             k = tables.of_job[j, JobColumn.CLASS]
             begin, end = _tree(tables, k)
             tasks, times = tables.tasks[begin:end], tables.shortest[begin:end]
             set_path(tasks, times, tables.of_job[j, JobColumn.PLACE], problem.tasks[j], state.shortest[j])
-    tables.number[ClassNumber.SEEN] = state.counter[Counter.ARRIVED]
+    tables.number[ClassNumber.SEEN] = joined
 
 
 @inlined

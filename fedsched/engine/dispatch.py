@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
-from fedsched.engine import pools
+from fedsched.engine import pools, precedence
 from fedsched.engine.arrays import ClassNumber, Clock, Counter
 from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.codes import Placement
@@ -38,6 +38,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     dequeue(plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)
+    precedence.started(problem.extras, state.extras, problem.arrival_rank, j, now)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
         # decisions see the demand of jobs started in this pass; rates wait for its end
         spanning = state.counter[Counter.SPANNING]

@@ -1,12 +1,11 @@
-"""The next instant, and what happens at it before its pass: finishes, then submits (docs/readings.md 1 and 2)."""
+"""The next instant, and what happens at it before its pass: finishes, submits, eligibilities [1, 2, 36]."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedsched.compiled import inlined
+from fedsched.engine import precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime
@@ -15,15 +14,15 @@ from fedsched.engine.meters import go_on
 from fedsched.engine.running import leave, pop_finish, update_rates
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Plan, Problem, State
+    from fedsched.engine.arrays import ExtraState, Plan, Problem, State
 
 
 @inlined
 def next_time(problem: Problem, state: State) -> float:
-    """Return when the next job ends or is submitted; never before now, infinite where nothing is left to come."""
-    time = np.inf
+    """Return when a job next ends, is submitted or becomes eligible; never before now, infinite where none does."""
+    time = precedence.next_moment(state.extras)
     if state.counter[Counter.RUNNING] > 0:
-        time = state.heap.time[0]
+        time = min(time, state.heap.time[0])
     arrived = state.counter[Counter.ARRIVED]
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
@@ -35,15 +34,38 @@ def _finish_first(problem: Problem, state: State) -> None:
     j = pop_finish(state)
     ends_as_planned(state, j)
     leave(problem, state, j)
+    precedence.ended(problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW])
+
+
+@inlined
+def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
+    state.counter[Counter.QUEUED] += 1
+    queues.enqueue(problem, plan, state, j, mend)
+    precedence.has_joined(state.extras, j)
+    joins_plan(state, j)
 
 
 @inlined
 def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
-    state.counter[Counter.QUEUED] += 1
-    queues.enqueue(problem, plan, state, j, mend)
-    joins_plan(state, j)
+    now = state.clock[Clock.NOW]
+    if precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now):
+        _join(problem, plan, state, j, mend)
+
+
+@inlined
+def _join_all_that_are_due(problem: Problem, plan: Plan, state: State) -> None:
+    while precedence.next_moment(state.extras) <= state.clock[Clock.NOW]:
+        _join_next(state.extras, problem, plan, state)
+
+
+@inlined
+def _join_next(extras: ExtraState | None, problem: Problem, plan: Plan, state: State) -> None:
+    # Whoever is first on the timer joins.
+    if extras is None:
+        return
+    _join(problem, plan, state, precedence.next_due(extras, problem.arrival_rank), queues.AT_ONCE)
 
 
 @inlined
@@ -74,10 +96,14 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
             _finish_first(problem, state)
         update_rates(problem, state)
         arrive_all(problem, plan, state)
+        _join_all_that_are_due(problem, plan, state)
     else:
         arrived = counter[Counter.ARRIVED]
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
             _arrive(problem, plan, state, queues.AT_ONCE)
+        elif precedence.next_moment(state.extras) <= time:
+            _join_next(state.extras, problem, plan, state)
         else:
             _finish_first(problem, state)
             update_rates(problem, state)
+            _join_all_that_are_due(problem, plan, state)

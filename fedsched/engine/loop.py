@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import pools
+from fedsched.engine import pools, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.backfill import backfill_around_head
@@ -54,6 +54,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     for j in problem.running:
         state.rates.processing[j] = slowest(problem.groups, state.counts[j])
         enter(problem, state, j)
+    precedence.open_conditions(problem.extras, state.extras, problem, state.start)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
 

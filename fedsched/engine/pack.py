@@ -20,6 +20,7 @@ from fedsched.engine.arrays import (
     Packing,
     Pools,
     PoolsLeft,
+    Precedence,
     Problem,
     Profile,
     Queue,
@@ -27,11 +28,14 @@ from fedsched.engine.arrays import (
     ReachRow,
     Scratch,
     State,
+    Waiting,
+    WaitingNumber,
 )
 from fedsched.engine.classes import LONG_QUEUE, room_for
 from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
 from fedsched.engine.rules import Needs
 from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.model.dependencies import Edges, Kind, edges_of, never_start
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
@@ -112,6 +116,8 @@ def pack(
     rank = np.empty(len(workload), dtype=np.int64)
     rank[by_arrival] = np.arange(len(workload))
     waiting = np.ones(len(workload), dtype=np.bool_)
+    edges = edges_of(workload)
+    waiting[never_start(workload, reading, edges)] = False
     waiting[list(running)] = False
 
     site_cluster = np.append(_home_clusters(workload, federation), -1)  # origin −1 stays −1
@@ -146,15 +152,18 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=_extras(workload, federation),
+        extras=_extras(workload, federation, edges),
     )
 
 
-def _extras(workload: Workload, federation: Federation) -> Extras | None:
+def _extras(workload: Workload, federation: Federation, edges: Edges) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
+    pools, precedence = _pools(workload, federation), _precedence(workload, edges)
+    return Extras(pools, precedence) if pools.need.any() or precedence.conditions.size else None
+
+
+def _pools(workload: Workload, federation: Federation) -> Pools:
     need = needs_on(workload, federation)
-    if not need.any():
-        return None
     amount = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
     for row, p in np.argwhere(need > amount)[:1]:
         pool = federation.pools[p]
@@ -162,15 +171,35 @@ def _extras(workload: Workload, federation: Federation) -> Extras | None:
             f"Job {workload.id[row]}: it needs {need[row, p]} of pool {pool.name!r}, which has {pool.amount}; drop it, "
             "or give the federation a larger pool."
         )
-    return Extras(pools=Pools(amount=_ints(amount), need=_ints(need)))
+    return Pools(amount=_ints(amount), need=_ints(need))
+
+
+def _precedence(workload: Workload, edges: Edges) -> Precedence:
+    if not edges.job.size and workload.begin is None:
+        return _nobody_waits()
+    jobs = len(workload)
+    by_on = np.argsort(edges.on, kind="stable")
+    return Precedence(
+        earliest=_floats(np.zeros(jobs) if workload.begin is None else workload.begin.begin),
+        conditions=_ints(1 + np.bincount(edges.job, minlength=jobs)),
+        first=_ints(np.searchsorted(edges.on[by_on], np.arange(jobs + 1))),
+        follower=_ints(edges.job[by_on]),
+        of_start=_ints(edges.kind[by_on] == Kind.AFTER),
+        lag=_floats(edges.lag[by_on]),
+    )
+
+
+def _nobody_waits() -> Precedence:
+    nobody, never = _ints(np.zeros(0)), _floats(np.zeros(0))
+    return Precedence(never, nobody, nobody, nobody, nobody, never)
 
 
 def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
-    """Return the extras of some of a problem's jobs."""
+    """Return the extras of some of a problem's jobs, all of which are eligible."""
     if problem.extras is None:
         return None
     pools = problem.extras.pools
-    return problem.extras._replace(pools=pools._replace(need=_ints(pools.need[jobs])))
+    return Extras(pools._replace(need=_ints(pools.need[jobs])), _nobody_waits())
 
 
 def measured_of(problem: Problem) -> Measured:
@@ -189,7 +218,8 @@ def measured_of(problem: Problem) -> Measured:
 
 def parts_of(problem: Problem) -> tuple[object, ...]:
     """Return all that a problem is made of, arrays and numbers, whatever they lie in."""
-    return (*problem, *problem.groups, *(() if problem.extras is None else problem.extras.pools))
+    extras = () if problem.extras is None else (*problem.extras.pools, *problem.extras.precedence)
+    return (*problem, *problem.groups, *extras)
 
 
 def frozen(problem: Problem) -> Problem:
@@ -315,12 +345,19 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
 
 
 def _extra_state(extras: Extras, breakpoints: int) -> ExtraState:
-    pools = extras.pools.amount.size
+    pools, jobs = extras.pools.amount.size, extras.precedence.conditions.size
     return ExtraState(
         pools=PoolsLeft(
             free=np.zeros(pools, dtype=np.int64),
             extra=np.zeros(pools, dtype=np.int64),
             held=np.zeros(pools, dtype=np.int64),
             planned=np.empty((pools, breakpoints), dtype=np.int64),
-        )
+        ),
+        waiting=Waiting(
+            open=np.zeros(jobs, dtype=np.int64),
+            moment=np.zeros(jobs),
+            number=np.zeros(len(WaitingNumber), dtype=np.int64),
+            timer=np.zeros(jobs, dtype=np.int64),
+            joined=np.zeros(jobs, dtype=np.int64),
+        ),
     )

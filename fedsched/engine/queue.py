@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.compiled import constant, flag, inlined, kernel, part
 from fedsched.engine.codes import QueueKey
+from fedsched.engine.precedence import eligible_since
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State
@@ -129,9 +130,8 @@ def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: f
 
 
 @inlined
-def key_of(problem: Problem, order_key: int, j: int, now: float) -> float:
-    """Return the job's sort key at `now`; greater comes first."""
-    wait = now - problem.submit[j]
+def key_of(problem: Problem, order_key: int, j: int, wait: float) -> float:
+    """Return the job's sort key when it has waited so long; greater comes first."""
     if order_key == QueueKey.XFACTOR:
         return (wait + problem.estimate[j]) / problem.estimate[j]
     if order_key == QueueKey.WFP3:
@@ -144,7 +144,7 @@ def key_of(problem: Problem, order_key: int, j: int, now: float) -> float:
 def fill_keys(problem: Problem, order_key: int, now: float, key: Floats) -> None:
     """Fill every job's sort key at `now`."""
     for j in range(key.size):
-        key[j] = key_of(problem, order_key, j, now)
+        key[j] = key_of(problem, order_key, j, now - problem.submit[j])
 
 
 @inlined
@@ -201,7 +201,7 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
         if np.isnan(state.start[j]):
             queue.order[kept] = j
             kept += 1
-            queue.key[j] = key_of(problem, order_key, j, now)
+            queue.key[j] = key_of(problem, order_key, j, now - eligible_since(state.extras, problem.submit, j))
     _sort(problem.arrival_rank, queue.key, queue.order, kept)
     for i in range(kept):
         j = queue.order[i]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fedsched.engine.arrays import Clock, Counter, Rates, RunningJobs, State
+from fedsched.engine.arrays import Clock, Counter, Rates, RunningJobs, State, WaitingNumber
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, run
 from fedsched.engine.meters import integrals
@@ -110,6 +110,7 @@ class Simulation:
         self.planner: Planner | None = None
         self._own_row = self.plan.cap_row  # of each job, the row of caps that no plan narrows
         self._planned_rows = len(self.plan.caps)  # rows of caps from here on are the planner's
+        self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
         self._all_started = 0  # so many of the first to arrive have started
         self._slice = 64
 
@@ -126,7 +127,7 @@ class Simulation:
     @property
     def done(self) -> bool:
         """Return whether every job has finished."""
-        return self.finished == self.problem.submit.size
+        return self.finished == self._jobs
 
     def advance(self, *, until: float = np.inf, progress: Callable[[int, int], None] | None = None) -> Simulation:
         """Return itself, run to the end or to the last instant that is not after `until`.
@@ -141,7 +142,7 @@ class Simulation:
             status = run(self.problem, self.plan, self.state, self._slice, float(until))
             elapsed = clock.perf_counter() - began
             if progress is not None:
-                progress(self.finished, self.problem.submit.size)
+                progress(self.finished, self._jobs)
             if status in (Status.DONE, Status.PAUSED):
                 return self
             if status == Status.ASKED:
@@ -169,10 +170,17 @@ class Simulation:
 
     def queued(self) -> Ints:
         """Return the jobs that wait now, in the order of their arrival."""
-        arrived = self.problem.arrival[self._all_started : int(self.state.counter[Counter.ARRIVED])]
+        arrived = self._joined()[self._all_started :]
         places = np.flatnonzero(np.isnan(self.state.start[arrived]))
         self._all_started += int(places[0]) if places.size else arrived.size
         return arrived[places]
+
+    def _joined(self) -> Ints:
+        """Return the jobs that have joined the queue, in the order in which they did."""
+        if self.state.extras is None or not self.state.extras.waiting.open.size:
+            return self.problem.arrival[: int(self.state.counter[Counter.ARRIVED])]
+        waiting = self.state.extras.waiting
+        return waiting.joined[: int(waiting.number[WaitingNumber.JOINED])]
 
     def in_queue_order(self, jobs: Ints) -> Ints:
         """Return queued jobs in the order in which the queue holds them."""
@@ -214,7 +222,7 @@ class Simulation:
         """Return what has been started until now, and when it ended or, where all is done, what came of it."""
         state = self.state
         over = state.finish <= self.time
-        jobs = counted(over.size, "job")
+        jobs = counted(self._jobs, "job")
         notes = () if self.done else (f"interrupted at {self.time:g} s: {self.finished} of {jobs} finished",)
         return Schedule(
             workload=self.workload,

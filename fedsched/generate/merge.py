@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
     """Return the jobs of all logs sorted by submit, the log's place in the list and id, and renumbered."""
-    from fedsched.model.workload import OPTIONAL, UNKNOWN_USER, Workload
+    from fedsched.model.job import OPTIONAL, UNKNOWN_USER
+    from fedsched.model.workload import Workload
 
     names = tuple(w.name for w in workloads) if sites is None else tuple(sites)
     _check(workloads, names)
@@ -28,14 +29,24 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
         # Users of different logs are different people, whatever their numbers.
         users.append(np.where(w.user == UNKNOWN_USER, UNKNOWN_USER, w.user + known))
         known += max(0, int(w.user.max(initial=0)) + 1)
-    parts = {field: kind.joined([(getattr(w, field), len(w)) for w in workloads]) for field, kind in OPTIONAL.items()}
-    optional: dict[str, Any] = {field: part for field, part in parts.items() if part is not None}
 
     def joined(field: str) -> np.ndarray:
         return np.concatenate([getattr(w, field) for w in workloads])
 
     submit, old_id = joined("submit"), joined("id")
     order = np.lexsort((old_id, origin, submit))
+    new_id: list[dict[int, int]] = [{} for _ in workloads]
+    for number, row in enumerate(order.tolist(), start=1):
+        new_id[int(origin[row])][int(old_id[row])] = number
+    optional: dict[str, Any] = {}
+    for field, kind in OPTIONAL.items():
+        parts = [
+            (None if (part := getattr(w, field)) is None else part.renumbered(new), len(w))
+            for w, new in zip(workloads, new_id, strict=True)
+        ]
+        if (whole := kind.joined(parts)) is not None:
+            optional[field] = whole
+
     return Workload(
         submit=submit[order],
         tasks=joined("tasks")[order],

@@ -73,6 +73,11 @@ class Episodes:
             raise ValueError(f"{noun}: {field} is that of the whole workload; leave out {field}=…, or jobs={jobs}.")
         if not isinstance(order, str) or order not in ORDERS:
             raise unknown_name("queue order", order, ORDERS)
+        if workload.after is not None or workload.begin is not None:
+            raise ValueError(
+                f"{noun}: jobs wait for others or for a time of their own, which an environment does not know; leave "
+                "that out: dataclasses.replace(workload, after=None, begin=None)."
+            )
         objectives = _objectives(objective, weights)
         # Room for planned ends: they are seen.
         rules = Rules(order=order, dispatch="easy", placement=placement)

@@ -27,6 +27,7 @@ from fedsched.engine.arrays import (
     Rates,
     Scratch,
     State,
+    Waiting,
 )
 from fedsched.model.metrics import Measured
 
@@ -83,7 +84,7 @@ class Runs(NamedTuple):
 def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
     if extras is None:
         return extras  # not the literal, with which the engine would be compiled for what may have extras or none
-    return Extras(Pools(extras.pools.amount, extras.pools.need[first:last]))
+    return Extras(Pools(extras.pools.amount, extras.pools.need[first:last]), extras.precedence)
 
 
 @inlined
@@ -147,8 +148,11 @@ def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
 def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -> ExtraState | None:
     if extras is None:
         return one  # for the same reason, and it has the type of what is returned else
-    left = extras.pools
-    return ExtraState(PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]))
+    left, waiting = extras.pools, extras.waiting
+    return ExtraState(
+        PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
+        Waiting(waiting.open[b], waiting.moment[b], waiting.number[b], waiting.timer[b], waiting.joined[b]),
+    )
 
 
 @inlined

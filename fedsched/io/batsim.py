@@ -16,8 +16,8 @@ from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites
 from fedsched.io.files import SKIP, parse_json, read_text
 from fedsched.io.frame import named
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
+from fedsched.model.job import EXTRAS
 from fedsched.model.log import UNREAD, CleaningReport, Demand
-from fedsched.model.workload import EXTRAS
 from fedsched.text import one_line
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import STDIN
 from fedsched.io.frame import optional_in
 from fedsched.io.swf_table import RawLog, header_number, unread_numbers
+from fedsched.model.job import NO_SITE
 from fedsched.model.log import LOG_COLUMNS, CleaningReport, LogColumns
-from fedsched.model.workload import NO_SITE, Workload
+from fedsched.model.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import LONG_NAME, pandas_for
-from fedsched.model.workload import EXTRAS, OPTIONAL, Workload
+from fedsched.model.job import EXTRAS, OPTIONAL
+from fedsched.model.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from fedsched.model.job import Job
     from fedsched.model.job_columns import JobColumns
-    from fedsched.model.workload import Job
 
 SITE_SEPARATOR = "|"
 WHOLE = ("id", "tasks", "user")

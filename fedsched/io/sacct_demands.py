@@ -9,8 +9,8 @@ import numpy as np
 
 from fedsched.io.frame import field_of
 from fedsched.io.sacct_values import WORDS, duration_of, values_of
+from fedsched.model.job import OPTIONAL
 from fedsched.model.log import Demand
-from fedsched.model.workload import OPTIONAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -127,7 +127,7 @@ def _loss_of_capacity(schedule: Schedule) -> float:
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
     last = float(finish.max())
     events = [(time, 0, row) for row, time in enumerate(finish.tolist())]
-    events += [(time, 1, row) for row, time in enumerate(np.maximum(workload.submit, schedule.t0).tolist())]
+    events += [(time, 1, row) for row, time in enumerate(np.maximum(schedule.eligible, schedule.t0).tolist())]
     events += [(time, 2, row) for row, time in enumerate(start.tolist())]
     events.sort()
     waiting: list[tuple[int, int]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -79,6 +79,14 @@ class JobColumns(ABC):
         columns = self.columns()
         table = np.stack(list(columns.values()), axis=1)
         return (table.astype(np.str_) if self.CELL is str else table).tobytes() + repr(tuple(columns)).encode()
+
+    def renumbered(self, new: Mapping[int, int]) -> Self | None:
+        """Return the same columns where jobs have other ids, by their old ones."""
+        return self
+
+    def moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Self:
+        """Return the same columns where the submits are moved onto another clock."""
+        return self
 
     def unmodelled(self, federation: Federation) -> list[str]:
         """Return what of it means nothing on this federation, in facts of a few words each."""

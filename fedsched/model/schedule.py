@@ -109,8 +109,22 @@ class Schedule(Read):
 
     @property
     def complete(self) -> bool:
-        """Return whether every job has finished."""
-        return not bool(np.isnan(self.finish).any())
+        """Return whether every job has finished that can start at all."""
+        return not bool((np.isnan(self.finish) & ~self.hopeless).any())
+
+    @property
+    def hopeless(self) -> NDArray[np.bool_]:
+        """Return which jobs never start, for they wait for what cannot happen."""
+        from fedsched.model.dependencies import never_start
+
+        return never_start(self.workload, self.reading)
+
+    @property
+    def eligible(self) -> NDArray[np.float64]:
+        """Return since when every job might start: submitted, and with none of its conditions open."""
+        from fedsched.model.eligible import eligible_since
+
+        return eligible_since(self)
 
     @property
     def wait(self) -> NDArray[np.float64]:
@@ -213,9 +227,10 @@ class Schedule(Read):
         )
 
     def fairness(self) -> dict[int, float]:
-        """Return the mean bounded slowdown of each user."""
-        bounded = np.maximum(1.0, self.response / np.maximum(self.run, 10.0))
-        users, of_job = np.unique(self.workload.user, return_inverse=True)
+        """Return the mean bounded slowdown of each user's jobs that have finished."""
+        done = ~np.isnan(self.finish)
+        bounded = np.maximum(1.0, self.response[done] / np.maximum(self.run[done], 10.0))
+        users, of_job = np.unique(self.workload.user[done], return_inverse=True)
         means = np.bincount(of_job, weights=bounded) / np.bincount(of_job)
         return {int(user): float(mean) for user, mean in zip(users, means, strict=True)}
 
@@ -245,6 +260,7 @@ class Schedule(Read):
     def start_hash(self) -> str:
         """Return twelve hex digits that name all (id, start) pairs, as the published tables do."""
         rows = np.argsort(self.workload.id, kind="stable")
+        rows = rows[~np.isnan(self.start[rows])]
         pairs = zip(self.workload.id[rows].tolist(), self.start[rows].tolist(), strict=True)
         text = ",".join(f"{job}:{int(start)}" for job, start in pairs)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -284,6 +300,7 @@ class Schedule(Read):
             "complete": self.complete,
             "reading": {**asdict(self.reading), "words": str(self.reading)},
             "notes": list(self.notes),
+            "never_start": self.workload.id[self.hopeless].tolist(),
             "not_modelled": list(self.unmodelled),
             "assumed": list(self.assumed),
             "recorded": self._recorded(),
@@ -351,6 +368,22 @@ class Schedule(Read):
         return f"<div>{notes}<table>{cells}</table></div>"
 
 
+def _of_those_who_wait(schedule: Schedule) -> list[str]:
+    """Return who never starts, and how long jobs waited from when they might start, where that is not their submit."""
+    said = []
+    if (hopeless := np.flatnonzero(schedule.hopeless)).size:
+        names = ", ".join(str(job) for job in schedule.workload.id[hopeless[:5]])
+        more = ", …" if hopeless.size > 5 else ""
+        said.append(
+            f"never started, for they wait for what cannot happen: {counted(hopeless.size, 'job')} ({names}{more})"
+        )
+    if schedule.workload.after is not None or schedule.workload.begin is not None:
+        waits = (schedule.start - schedule.eligible)[~np.isnan(schedule.finish)]
+        if waits.size:
+            said.append(f"mean wait from when jobs might start: {waits.mean():,.6g} s")
+    return said
+
+
 def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the lines above a schedule's metrics, and the metrics with their units."""
     from fedsched.model import assumed, unmodelled
@@ -373,7 +406,7 @@ def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     ]
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
-    said = [*schedule.notes]
+    said = [*schedule.notes, *_of_those_who_wait(schedule)]
     said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != USUAL else []
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []

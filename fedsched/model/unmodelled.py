@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.dependencies import unmet
 from fedsched.model.log import FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.text import counted
 
@@ -86,7 +87,8 @@ def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -
 def without_place(workload: Workload, federation: Federation) -> list[str]:
     """Return what the jobs ask for, or name, and this federation has no place for: their sites, pools and the like."""
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
-    return _pooled_sites(workload, federation) + needs
+    away = unmet(workload)
+    return _pooled_sites(workload, federation) + needs + ([] if away is None else [away])
 
 
 def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:

@@ -6,17 +6,20 @@ It shares no code with the engine; the model's formulas are written out once mor
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.model.claims import broken_claims
+from fedsched.model.dependencies import Kind, conditions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.model.dependencies import Condition
     from fedsched.model.metrics import Metrics
     from fedsched.model.nodes import Intervals
     from fedsched.model.schedule import Schedule
@@ -33,9 +36,13 @@ def violations(
     nodes: Sequence[Intervals] | None = None,
 ) -> list[str]:
     """Return what breaks the model, one line each, the gravest kinds first."""
-    found = [*_jobs(schedule), *_nodes_per_job(schedule, caps), *_times(schedule)]
+    hopeless = _hopeless(schedule)
+    found = [*_jobs(schedule, hopeless), *_nodes_per_job(schedule, caps), *_times(schedule), *_conditions(schedule)]
     if found:
         return found  # the rest would only echo these
+    if hopeless.any():
+        ran = ~hopeless
+        schedule, nodes = _of_those(schedule, ran), None if nodes is None else list(compress(nodes, ran))
     found += [*_capacity(schedule), *_pools(schedule)]
     if nodes is not None:
         found += _node_numbers(schedule, nodes)
@@ -48,11 +55,13 @@ def _name(schedule: Schedule, row: int | np.integer[Any]) -> str:
     return f"Job {schedule.workload.id[row]}"
 
 
-def _jobs(schedule: Schedule) -> Iterator[str]:
+def _jobs(schedule: Schedule, hopeless: NDArray[np.bool_]) -> Iterator[str]:
     ids, times = np.unique(schedule.workload.id, return_counts=True)
     for job in ids[times > 1]:
         yield f"Job {job}: its id stands in more than one row."
-    for row in np.flatnonzero(np.isnan(schedule.start)):
+    for row in np.flatnonzero(hopeless & ~np.isnan(schedule.start)):
+        yield f"{_name(schedule, row)}: it starts at {schedule.start[row]:g}, but waits for what cannot happen."
+    for row in np.flatnonzero(np.isnan(schedule.start) & ~hopeless):
         yield f"{_name(schedule, row)}: it was never started."
     for row in np.flatnonzero(~np.isnan(schedule.start) & np.isnan(schedule.finish)):
         yield f"{_name(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
@@ -96,6 +105,74 @@ def _times(schedule: Schedule) -> Iterator[str]:
         yield f"{_name(schedule, row)}: it starts at {start[row]:g}, before its submit at {submit[row]:g}."
     for row in np.flatnonzero(finish < start):
         yield f"{_name(schedule, row)}: it finishes at {finish[row]:g}, before its start at {start[row]:g}."
+
+
+def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
+    # Each condition of each job with the rows of whom it is about (reading 34).
+    workload = schedule.workload
+    if workload.after is None:
+        return
+    row_of = {job: row for row, job in enumerate(workload.id.tolist())}
+    names = workload.labels.columns().get("name") if workload.labels is not None else None
+    alike: dict[tuple[int, str], list[int]] = {}
+    for row in range(len(workload)):
+        alike.setdefault((int(workload.user[row]), "" if names is None else str(names[row])), []).append(row)
+    key_of = {row: key for key, rows in alike.items() for row in rows}
+    for row, text in enumerate(workload.after.texts.tolist()):
+        for condition in conditions_of(text):
+            if condition.kind is not Kind.SINGLETON:
+                yield row, condition, [row_of[condition.on]] if condition.on in row_of else []
+                continue
+            mine = (workload.submit[row], workload.id[row])
+            before = [i for i in alike[key_of[row]] if (workload.submit[i], workload.id[i]) < mine]
+            yield row, condition, before
+
+
+def _hopeless(schedule: Schedule) -> NDArray[np.bool_]:
+    # Who waits for an end that does not come, or for whoever does so (reading 35).
+    workload, hopeless = schedule.workload, np.zeros(len(schedule), dtype=np.bool_)
+    waits = list(_waits(schedule))
+    status = np.full(len(workload), 1.0) if workload.log is None else np.asarray(workload.log.status)
+    cancelled, badly = status == 5.0, status == 0.0
+    if schedule.kill_at_estimate:
+        badly = badly | ((workload.estimate < workload.runtime) & ~cancelled)
+    for row, condition, others in waits:
+        unmet = {Kind.AFTEROK: badly | cancelled, Kind.AFTERNOTOK: ~badly | cancelled}.get(condition.kind)
+        hopeless[row] |= unmet is not None and bool(unmet[others].any())
+    known = -1
+    while known < (known := int(hopeless.sum())):
+        for row, _, others in waits:
+            hopeless[row] |= bool(hopeless[others].any())
+    return hopeless
+
+
+def _conditions(schedule: Schedule) -> Iterator[str]:
+    start, finish, workload = schedule.start, schedule.finish, schedule.workload
+    if workload.begin is not None:
+        begin = workload.begin.begin
+        for early in np.flatnonzero(start < begin):
+            yield f"{_name(schedule, early)}: it starts at {start[early]:g}, not to begin before {begin[early]:g}."
+    for row, condition, others in _waits(schedule):
+        for other in others:
+            since = (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag
+            if start[row] < since:
+                yield f"{_name(schedule, row)}: it starts at {start[row]:g}, before {condition} holds at {since:g}."
+
+
+def _of_those(schedule: Schedule, rows: NDArray[np.bool_]) -> Schedule:
+    # The jobs that ran, as if there had been no others.
+    from fedsched.model.schedule import Schedule
+
+    return Schedule(
+        workload=schedule.workload.take(np.flatnonzero(rows)),
+        federation=schedule.federation,
+        start=schedule.start[rows],
+        finish=schedule.finish[rows],
+        counts=schedule.counts[rows],
+        t0=schedule.t0,
+        reading=schedule.reading,
+        integrals=schedule.integrals,
+    )
 
 
 def _capacity(schedule: Schedule) -> Iterator[str]:

@@ -1,16 +1,15 @@
-"""Job and Workload: a table of arrays, one row a job, with what is known about where it came from."""
+"""Workload: a table of arrays, one row a job, with what is known about where it came from."""
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fedsched.errors import unknown_name
-from fedsched.model.log import LogColumns
-from fedsched.model.pools import PoolNeeds
+from fedsched.model.job import EXTRAS, NO_SITE, OPTIONAL, UNKNOWN_USER, Job
 from fedsched.model.validation import check_jobs, check_sites, site_table, table_column
 from fedsched.text import counted
 from fedsched.values import seed_of, whole
@@ -22,32 +21,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.model.dependencies import Dependencies
+    from fedsched.model.earliest import EarliestStarts
     from fedsched.model.job_columns import JobColumns
-    from fedsched.model.log import CleaningReport
+    from fedsched.model.labels import Labels
+    from fedsched.model.log import CleaningReport, LogColumns
+    from fedsched.model.pools import PoolNeeds
     from fedsched.model.recorded import Recorded
-
-NO_SITE = -1
-UNKNOWN_USER = -1
-# What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
-EXTRAS: dict[str, type[JobColumns]] = {"pools": PoolNeeds}
-OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One row of a workload."""
-
-    id: int
-    submit: float
-    tasks: int
-    runtime: float
-    estimate: float
-    origin: str | None = None
-    compute_fraction: float = 1.0
-    task_bandwidth: float = 0.0
-    user: int = UNKNOWN_USER
-    allowed: tuple[str, ...] | None = None
-    pools: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -78,6 +58,13 @@ class Workload:
     pools
         How much of each of a federation's pools the jobs hold while they run, by name: {"matlab": [1, 0, 2]}; None
         (default) = nothing.
+    after
+        What each job waits for, in the words of Slurm's --dependency, by the jobs' ids: "afterok:12+5,singleton", a
+        text a job or {id: text}; None (default) = nobody waits for anybody.
+    begin
+        The earliest start that each job's user asked for; 0 = its submit. None (default) = none.
+    labels
+        Texts of each job by name; a singleton goes by its "name": {"name": ["fit", "fit", "plot"]}.
     log
         Columns of an archive log that the model does not use.
     name, nodes, header
@@ -98,6 +85,9 @@ class Workload:
     allowed: NDArray[np.bool_] | None
     sites: tuple[str, ...]
     pools: PoolNeeds | None
+    after: Dependencies | None
+    begin: EarliestStarts | None
+    labels: Labels | None
     log: LogColumns | None
     name: str
     nodes: int
@@ -120,6 +110,9 @@ class Workload:
         allowed: ArrayLike | None = None,
         sites: Iterable[str] = (),
         pools: PoolNeeds | Mapping[str, ArrayLike] | None = None,
+        after: Dependencies | Mapping[int, str] | Sequence[str] | None = None,
+        begin: EarliestStarts | ArrayLike | None = None,
+        labels: Labels | Mapping[str, ArrayLike] | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         nodes: int = 0,
@@ -144,7 +137,8 @@ class Workload:
         column("origin", origin, np.int64)
         column("user", user, np.int64)
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
-        for field, given in (("pools", pools), ("log", log)):
+        optional: dict[str, Any] = {"pools": pools, "after": after, "begin": begin, "labels": labels, "log": log}
+        for field, given in optional.items():
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (
             ("sites", sites),
@@ -250,21 +244,22 @@ class Workload:
 
     def renumbered(self) -> Workload:
         """Return the jobs with the ids 1..n in the order of the table."""
-        return replace(self, id=np.arange(1, len(self) + 1))._noted("renumbered")
+        new = {job: k for k, job in enumerate(self.id.tolist(), start=1)}
+        parts: dict[str, Any] = {field: part.renumbered(new) for field, part in self.optional.items()}
+        return replace(self, id=np.arange(1, len(self) + 1), **parts)._noted("renumbered")
 
     def rebased(self, start: float = 0.0) -> Workload:
         """Return the jobs with all submits shifted so that the earliest is `start`."""
         if not len(self):
             return self
-        return replace(self, submit=self.submit - self.submit.min() + start)._noted(f"rebased to {start:g}")
+        return self._moved(lambda time: time - self.submit.min() + start)._noted(f"rebased to {start:g}")
 
     def scale_load(self, factor: float) -> Workload:
         """Return the jobs with all times between submits divided by the factor: 2 doubles the load."""
         if not (np.isfinite(factor) and factor > 0):
             raise ValueError(f"scale_load({factor}): the factor must be finite and above 0.")
         first = self.submit.min(initial=np.inf)
-        submit = first + (self.submit - first) / factor
-        return replace(self, submit=submit)._noted(f"scale_load({factor})")
+        return self._moved(lambda time: first + (time - first) / factor)._noted(f"scale_load({factor})")
 
     def with_sites(
         self, sites: Sequence[str], *, origin: ArrayLike | None = None, allowed: ArrayLike | None = None
@@ -375,6 +370,11 @@ class Workload:
         return {field: part for field in EXTRAS if (part := getattr(self, field)) is not None}
 
     @property
+    def optional(self) -> dict[str, JobColumns]:
+        """Return all that these jobs have and jobs need not have, by field."""
+        return {field: part for field in OPTIONAL if (part := getattr(self, field)) is not None}
+
+    @property
     def area(self) -> float:
         """Return the node-seconds of all jobs on reference nodes."""
         return float(np.dot(self.tasks, self.runtime))
@@ -408,6 +408,11 @@ class Workload:
 
     def __repr__(self) -> str:
         return f"<Workload {self.name!r}: {counted(len(self), 'job')}>"
+
+    def _moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Workload:
+        # The jobs on another clock.
+        parts: dict[str, Any] = {field: part.moved(onto) for field, part in self.optional.items()}
+        return replace(self, submit=onto(self.submit), **parts)
 
     def _noted(self, line: str) -> Workload:
         return replace(self, history=(*self.history, line))

@@ -16,10 +16,11 @@ import numpy as np
 
 from fedsched.errors import FedschedError, TraceError, shortened
 from fedsched.model.integrals import Integrals
+from fedsched.model.job import OPTIONAL
 from fedsched.model.log import CleaningReport
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.schedule import Schedule
-from fedsched.model.workload import OPTIONAL, Workload
+from fedsched.model.workload import Workload
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 
 if TYPE_CHECKING:

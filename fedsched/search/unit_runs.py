@@ -164,9 +164,7 @@ def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: i
 
 
 @part
-def run_unit(
-    problem: Problem, space: Space, units: Units, parts: Parts, state: State, u: int, placement: int
-) -> int:
+def run_unit(problem: Problem, space: Space, units: Units, parts: Parts, state: State, u: int, placement: int) -> int:
     """Run one unit anew and note what its jobs do; return a Status."""
     jobs = space.limits.shape[0]
     first, queued = units.first_group[u], parts.length[u]

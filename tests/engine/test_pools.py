@@ -9,7 +9,7 @@ import pytest
 from plain import begun, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Extras, ExtraState, Pools, PoolsLeft
+from fedsched.engine.arrays import Extras, ExtraState, Pools, PoolsLeft, Precedence, Waiting
 
 pools = plain("fedsched.engine.pools")
 BREAKPOINTS = 4
@@ -17,9 +17,10 @@ BREAKPOINTS = 4
 
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
-    extras = Extras(Pools(np.array([5, 3]), np.array(needs)))
+    nobody, never = np.zeros(0, dtype=np.int64), np.zeros(0)
+    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), Precedence(never, nobody, nobody, nobody, nobody, never))
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
-    state = ExtraState(left)
+    state = ExtraState(left, Waiting(nobody, never, nobody, nobody, nobody))
     pools.open_all(extras, state)
     return extras, state
 

@@ -1,0 +1,118 @@
+"""The searches beside other people's optimisers at equal time, objective by objective, on packages and planted optima.
+
+Instances are blocks: a package of the sample and of HPC2N on each shipped federation (all jobs no wider than a cluster,
+so that the solvers' models of modes hold every plan's kind), and planted optima on three machines. Each run has the
+same seconds of the wall; the library's searches have one core and spend part of their seconds on baselines and bounds,
+the frameworks have one core, the solvers have all. Runs go to out/rivals.jsonl (a rerun does only what is missing).
+What needs to be installed: pip install pyjobshop (OR-tools is the extra `exact`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+from typing import TYPE_CHECKING
+
+import numpy as np
+from heuristics import instances as real_instances
+from instances import planted_instances
+from measuring import ROOT, Report, record
+from rivals import FRAMEWORKS, SOLVERS
+
+from fedsched.compare import Budget, Comparison, Instance, compare
+from fedsched.errors import TooFewRunsError
+
+if TYPE_CHECKING:
+    from fedsched.compare import Entrant
+
+OBJECTIVES = ("makespan", "energy", "flow", "mean_wait", "bounded_slowdown")
+OURS = ("memetic", "moga", "hc")
+RUNS = ROOT / "out" / "rivals.jsonl"
+BEHIND = 0.002  # what a median may be above another method's, relatively
+
+
+def arguments() -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="one tiny instance; the figures mean nothing")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each run (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=5, help="(default: %(default)s)")
+    parser.add_argument("--objectives", nargs="+", choices=OBJECTIVES, default=OBJECTIVES)
+    return parser.parse_args()
+
+
+def blocks(objective: str, *, smoke: bool) -> list[Instance]:
+    """Return the instances of one objective."""
+    planted = planted_instances((10,) if smoke else (100, 200))
+    kept = [one for one in planted if any(name in one.name for name in ("two equal", "three", "four"))]
+    if smoke:
+        kept = kept[:1]
+    known = objective == "makespan"
+    cut = [
+        Instance(one.name, one.workload, one.federation, (objective,), optimum=one.optimum if known else None)
+        for one in kept
+    ]
+    logs = ["sample"] if smoke else ["sample", "HPC2N"]
+    return cut + ([] if smoke else real_instances(objective, rounds=4.0, logs=logs, smoke=False))
+
+
+def at_hand() -> list[Entrant]:
+    """Return the rivals that are installed here, and print which are not."""
+    found: list[Entrant] = list(FRAMEWORKS)
+    for solver, package in zip(SOLVERS, ("ortools", "pyjobshop"), strict=True):
+        if importlib.util.find_spec(package) is None:
+            print(f"skipped: {solver.name}; pip install {package}")
+        else:
+            found.append(solver)
+    return found
+
+
+def show(objective: str, comparison: Comparison, report: Report) -> list[float]:
+    """Print one objective's table; return the methods' mean distances above the best of a block, in per cent."""
+    for run in comparison.failed:
+        print(f"failed: {run.method} on {run.instance}: {run.error}")
+    medians = comparison.medians()
+    methods = list(comparison.methods)
+    above = np.array([[row[name] for name in methods] for row in medians.values()])
+    least = above.min(axis=1, keepdims=True)
+    above = np.where(least > 0, above / np.where(least > 0, least, 1.0), 1.0) - 1.0
+    print(f"\n{objective}: {len(above)} blocks")
+    ranks = comparison.ranks(by="instance")
+    print(f"{'method':<14}{'rank':>8}{'above the best, mean':>24}{'most':>10}{'at the best':>14}")
+    for k, name in enumerate(methods):
+        line = f"{100 * above[:, k].mean():>22.2f} %{100 * above[:, k].max():>8.1f} %"
+        print(f"{name:<14}{ranks[name]:>8.2f}{line}{int((above[:, k] < 1e-6).sum()):>14}")
+    try:
+        print(comparison.pairs(by="instance", against="memetic"))
+    except TooFewRunsError as error:
+        print(error)
+    ours = above[:, methods.index("memetic")]
+    behind = int((ours > BEHIND).sum())
+    report.row(f"{objective}: blocks on which another is better by 0.2 %", behind, "", 0, at_most=True)
+    report.row(f"{objective}: memetic above the best, at most", 100 * ours.max(), "%", 100 * BEHIND, at_most=True)
+    return [float(100 * value) for value in above.mean(axis=0)]
+
+
+def main() -> None:
+    """Print the tables."""
+    options = arguments()
+    RUNS.parent.mkdir(exist_ok=True)
+    budget = Budget(seconds=0.3 if options.smoke else options.seconds)
+    rivals = at_hand()
+    report = Report(f"memetic beside other optimisers, {budget}")
+    for objective in options.objectives[:1] if options.smoke else options.objectives:
+        found = compare(
+            blocks(objective, smoke=options.smoke),
+            [*OURS, *rivals],
+            range(1 if options.smoke else options.seeds),
+            budget,
+            path=None if options.smoke else RUNS,
+        )
+        means = show(objective, found, report)
+        if not options.smoke:
+            named = zip(found.methods, means, strict=True)
+            record("bench_rivals", {f"{objective}_{name}": mean for name, mean in named})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""Precedence: jobs that wait for others, or for a time of their own, before they join the queue [34 to 36].
+
+A job's own submit is one of its conditions. Who has met all of them stands on the timer, by the moment from which it
+is eligible, until the loop lets it join. Where a problem has no extras all of it is compiled to nothing; where no job
+waits for another the arrays are of no size.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.engine.arrays import WaitingNumber
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Problem, Waiting
+
+START, END = constant(1), constant(0)  # of another job, which a condition waits for
+
+
+@inlined
+def open_conditions(extras: Extras | None, state: ExtraState | None, problem: Problem, start: Floats) -> None:
+    """Let all conditions be open, but those on the start of a job that runs already."""
+    if extras is None or state is None:
+        return
+    waiting = state.waiting
+    waiting.number[:] = 0
+    for j in range(waiting.open.size):
+        waiting.open[j] = extras.precedence.conditions[j]
+        waiting.moment[j] = max(problem.submit[j], extras.precedence.earliest[j])
+    if waiting.open.size > 0:
+        for j in problem.running:
+            _settle_followers(extras, state, problem.arrival_rank, j, start[j], START)
+
+
+@inlined
+def submitted(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> bool:
+    """Note a job's submit; return whether it joins the queue at once."""
+    if extras is None or state is None:
+        return True
+    waiting = state.waiting
+    if waiting.open.size == 0:
+        return True
+    waiting.open[j] -= 1
+    if waiting.open[j] > 0:
+        return False
+    if waiting.moment[j] <= now:
+        return True
+    _push(waiting, rank, j)
+    return False
+
+
+@inlined
+def started(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
+    """Note that a job has started: who waited for nothing else is eligible in an instant to come."""
+    if extras is None or state is None:
+        return
+    if state.waiting.open.size > 0:
+        _settle_followers(extras, state, rank, j, now, START)
+
+
+@inlined
+def ended(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
+    """Note that a job has ended."""
+    if extras is None or state is None:
+        return
+    if state.waiting.open.size > 0:
+        _settle_followers(extras, state, rank, j, now, END)
+
+
+@part
+def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, what: int) -> None:
+    precedence, waiting = extras.precedence, state.waiting
+    for i in range(precedence.first[j], precedence.first[j + 1]):
+        if precedence.of_start[i] == what:
+            follower = precedence.follower[i]
+            waiting.moment[follower] = max(waiting.moment[follower], time + precedence.lag[i])
+            waiting.open[follower] -= 1
+            if waiting.open[follower] == 0:
+                _push(waiting, rank, follower)
+
+
+@inlined
+def next_moment(state: ExtraState | None) -> float:
+    """Return when the next job becomes eligible by the clock alone; infinite where none does."""
+    if state is None:
+        return np.inf
+    waiting = state.waiting
+    return waiting.moment[waiting.timer[0]] if waiting.number[WaitingNumber.TIMERS] > 0 else np.inf
+
+
+@inlined
+def next_due(state: ExtraState, rank: Ints) -> int:
+    """Take the next job that the time makes eligible off the timer."""
+    return _pop(state.waiting, rank)
+
+
+@inlined
+def has_joined(state: ExtraState | None, j: int) -> None:
+    """Note that a job has joined the queue."""
+    if state is None:
+        return
+    waiting = state.waiting
+    if waiting.open.size > 0:
+        waiting.joined[waiting.number[WaitingNumber.JOINED]] = j
+        waiting.number[WaitingNumber.JOINED] += 1
+
+
+@inlined
+def joined_until(state: ExtraState | None, arrived: int) -> int:
+    """Return how many jobs have joined the queue, where so many have been submitted."""
+    if state is None:
+        return arrived
+    if state.waiting.open.size == 0:
+        return arrived
+    return state.waiting.number[WaitingNumber.JOINED]
+
+
+@inlined
+def joined_as(state: ExtraState | None, arrival: Ints, i: int) -> int:
+    """Return the job that has joined the queue as the i-th."""
+    if state is None:
+        return arrival[i]
+    if state.waiting.open.size == 0:
+        return arrival[i]
+    return state.waiting.joined[i]
+
+
+@inlined
+def eligible_since(state: ExtraState | None, submit: Floats, j: int) -> float:
+    """Return since when a queued job has been eligible."""
+    if state is None:
+        return submit[j]
+    return state.waiting.moment[j] if state.waiting.open.size > 0 else submit[j]
+
+
+# ---- the timer: a heap of jobs
+
+
+@inlined
+def _earlier(waiting: Waiting, rank: Ints, a: int, b: int) -> bool:
+    if waiting.moment[a] != waiting.moment[b]:
+        return waiting.moment[a] < waiting.moment[b]
+    return rank[a] < rank[b]
+
+
+@part
+def _push(waiting: Waiting, rank: Ints, j: int) -> None:
+    place = waiting.number[WaitingNumber.TIMERS]
+    waiting.number[WaitingNumber.TIMERS] += 1
+    while place > 0:
+        parent = (place - 1) >> 1
+        if not _earlier(waiting, rank, j, waiting.timer[parent]):
+            break
+        waiting.timer[place] = waiting.timer[parent]
+        place = parent
+    waiting.timer[place] = j
+
+
+@part
+def _pop(waiting: Waiting, rank: Ints) -> int:
+    top = waiting.timer[0]
+    size = waiting.number[WaitingNumber.TIMERS] - 1
+    waiting.number[WaitingNumber.TIMERS] = size
+    j, place = waiting.timer[size], 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size and _earlier(waiting, rank, waiting.timer[child + 1], waiting.timer[child]):
+            child += 1
+        if not _earlier(waiting, rank, waiting.timer[child], j):
+            break
+        waiting.timer[place] = waiting.timer[child]
+        place = child
+    waiting.timer[place] = j
+    return top

@@ -1,0 +1,284 @@
+"""What jobs wait for beside nodes: for other jobs, and for nobody else of their name to run [34, 35]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.model.job_columns import JobColumns
+from fedsched.text import counted, one_line
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+
+MINUTE = 60.0
+SHOWN = 5  # jobs of a circle, or that never start, that are named
+
+
+class Kind(IntEnum):
+    """What of another job a condition waits for."""
+
+    AFTER = 0  # its start
+    AFTERANY = 1  # its end
+    AFTEROK = 2  # its end, if it ends well
+    AFTERNOTOK = 3  # its end, if it ends badly
+    SINGLETON = 4  # the end of every job of the same user and name before this one
+
+
+class End(IntEnum):
+    """How a job ends."""
+
+    WELL = 0
+    BADLY = 1
+    CANCELLED = 2
+
+
+FAILED, CANCELLED = 0.0, 5.0  # in the status column of a log
+
+
+class Condition(NamedTuple):
+    """That a job waits until so many seconds after something of another job."""
+
+    kind: Kind
+    on: int  # the other job's id; of a singleton -1
+    lag: float
+
+    def __str__(self) -> str:
+        whom = self.kind.name.lower() + ("" if self.kind is Kind.SINGLETON else f":{self.on}")
+        if self.lag == 0.0:
+            return whom
+        minutes = self.lag / MINUTE
+        return f"{whom}+{int(minutes)}" if minutes == int(minutes) else f"{whom}+{self.lag!r}s"
+
+
+class Edges(NamedTuple):
+    """The conditions of a workload by rows: `job` waits for `on`."""
+
+    job: NDArray[np.int64]
+    on: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    lag: NDArray[np.float64]
+
+
+_JOB = re.compile(r"(\d+)(?:\+([0-9.eE+-]+)(s?))?")
+_LAG = re.compile(r"\+([0-9.eE+-]+)(s?)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dependencies(JobColumns):
+    """What every job waits for, in the words of Slurm's --dependency: "afterok:12:13,singleton", "after:7+10".
+
+    What follows a + are minutes, or seconds with an s. All of a job's conditions must hold.
+    """
+
+    PREFIX = ""
+    NAMES = ("after",)
+    CELL = str
+    NOTHING = ""
+
+    texts: NDArray[Any]
+
+    @classmethod
+    def of(cls, given: Dependencies | Mapping[Any, Any] | Sequence[str], ids: NDArray[np.int64]) -> Dependencies | None:
+        """Return what these jobs wait for, of a text a job or of texts by ids; None where they wait for nothing."""
+        if isinstance(given, Dependencies):
+            return given
+        if isinstance(given, Mapping) and set(given) != {"after"}:
+            given = [given.get(int(job), "") for job in ids]
+        texts = given["after"] if isinstance(given, Mapping) else given
+        column = np.array(["" if text is None or text != text else str(text).strip() for text in texts], dtype=object)
+        if column.shape != ids.shape:
+            texts_for = f"{counted(column.size, 'text')} for {counted(ids.size, 'job')}"
+            raise ValueError(f"after: {texts_for}; give one for each.")
+        if not any(column):
+            return None
+        normal = np.array(
+            [",".join(map(str, conditions_of(text, f"Job {job}"))) for text, job in zip(column, ids, strict=True)],
+            dtype=np.str_,
+        )
+        normal.setflags(write=False)
+        return cls(normal)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the texts."""
+        return {"after": self.texts}
+
+    def of_job(self, row: int) -> str | None:
+        """Return what one job waits for."""
+        return str(self.texts[row]) or None
+
+    @classmethod
+    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
+        """Return the column of what is said of one job after the other."""
+        return {"after": np.array([text or "" for text in said])} if any(said) else {}
+
+    def renumbered(self, new: Mapping[int, int]) -> Dependencies | None:
+        """Return the same conditions where jobs have other ids; those on jobs that have none are dropped."""
+        texts = []
+        for text in self.texts.tolist():
+            kept = (one for one in conditions_of(text) if one.kind is Kind.SINGLETON or one.on in new)
+            texts.append(",".join(str(one._replace(on=new.get(one.on, one.on))) for one in kept))
+        return self.of(texts, np.arange(len(texts)))
+
+    def __str__(self) -> str:
+        return f"{counted(int((self.texts != '').sum()), 'job')} after others"
+
+
+def conditions_of(text: str, whose: str = "after") -> list[Condition]:
+    """Return the conditions in a text; an error says what is wrong with it, and whose it is."""
+    found = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        word, _, rest = part.partition(":")
+        lag = ""
+        if "+" in word:
+            word, _, lag = word.partition("+")
+            lag = f"+{lag}"
+        if "?" in part:
+            raise ValueError(f"{whose}: {one_line(text)!r}: either-or conditions ('?') are not modelled.")
+        try:
+            kind = Kind[word.strip().upper()]
+        except KeyError:
+            raise unknown_name(f"{whose}: condition", one_line(word), [one.name.lower() for one in Kind]) from None
+        if kind is Kind.SINGLETON:
+            found.append(Condition(kind, -1, _seconds(_LAG.fullmatch(lag), 1, whose, part) if lag else 0.0))
+            continue
+        for one in rest.split(":"):
+            match = _JOB.fullmatch(one.strip())
+            if match is None or lag:
+                raise ValueError(
+                    f"{whose}: {one_line(part)!r} must be like '{kind.name.lower()}:12', ':12:13' for several, "
+                    "'+5' for five minutes later or '+90s' for seconds."
+                )
+            found.append(Condition(kind, int(match[1]), _seconds(match, 2, whose, part) if match[2] else 0.0))
+    return found
+
+
+def _seconds(match: re.Match[str] | None, first: int, whose: str, part: str) -> float:
+    try:
+        if match is None:
+            raise ValueError
+        seconds = float(match[first]) * (1.0 if match[first + 1] else MINUTE)
+    except ValueError:
+        seconds = float("nan")
+    if not 0.0 <= seconds < float("inf"):
+        raise ValueError(
+            f"{whose}: {one_line(part)!r}: what follows + must be minutes, or seconds with an s; at least 0."
+        )
+    return seconds
+
+
+# ---- a workload's conditions by rows
+
+
+def edges_of(workload: Workload) -> Edges:
+    """Return who waits for whom, by rows; conditions on jobs that are not here hold already [35]."""
+    rows: list[tuple[int, int, int, float]] = []
+    if workload.after is not None:
+        row_of = {job: row for row, job in enumerate(workload.id.tolist())}
+        alone: dict[int, float] = {}
+        for row in np.flatnonzero(workload.after.texts != "").tolist():
+            for condition in conditions_of(str(workload.after.texts[row])):
+                if condition.kind is Kind.SINGLETON:
+                    alone[row] = max(alone.get(row, 0.0), condition.lag)
+                elif condition.on in row_of:
+                    rows.append((row, row_of[condition.on], int(condition.kind), condition.lag))
+        rows += _behind_their_like(workload, alone)
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    job, on, kind = (np.array(column, dtype=np.int64) for column in columns[:3])
+    return Edges(job, on, kind, np.array(columns[3], dtype=np.float64))
+
+
+def _behind_their_like(workload: Workload, alone: Mapping[int, float]) -> list[tuple[int, int, int, float]]:
+    # A singleton waits for the jobs of its user and name since the singleton before it, and for that one.
+    names = workload.labels.columns().get("name") if workload.labels is not None else None
+    before: dict[tuple[int, str], list[int]] = {}
+    found = []
+    for row in np.lexsort((workload.id, workload.submit)).tolist() if alone else ():
+        alike = before.setdefault((int(workload.user[row]), "" if names is None else str(names[row])), [])
+        if row in alone:
+            found += [(row, other, int(Kind.AFTERANY), alone[row]) for other in alike]
+            alike.clear()
+        alike.append(row)
+    return found
+
+
+def ends_of(workload: Workload, reading: Reading) -> NDArray[np.int64]:
+    """Return how every job ends, once it has run: as its log says, and badly where it is killed [35]."""
+    ends = np.full(len(workload), int(End.WELL), dtype=np.int64)
+    if reading.kill_at_estimate:
+        ends[workload.estimate < workload.runtime] = End.BADLY
+    if workload.log is not None:
+        ends[workload.log.status == FAILED] = End.BADLY
+        ends[workload.log.status == CANCELLED] = End.CANCELLED
+    return ends
+
+
+def never_start(workload: Workload, reading: Reading, edges: Edges | None = None) -> NDArray[np.bool_]:
+    """Return which jobs have a condition that cannot hold; raise where jobs wait for each other in a circle [35]."""
+    edges = edges_of(workload) if edges is None else edges
+    hopeless = np.zeros(len(workload), dtype=np.bool_)
+    if not edges.job.size:
+        return hopeless
+    ends = ends_of(workload, reading)[edges.on]
+    for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
+        hopeless[edges.job[(edges.kind == kind) & (ends != wanted)]] = True
+    for job, on in _in_order(workload, edges):
+        hopeless[job] |= hopeless[on]
+    return hopeless
+
+
+def _in_order(workload: Workload, edges: Edges) -> list[tuple[int, int]]:
+    """Return (job, whom it waits for) so that whoever is waited for comes before as the first of its pairs."""
+    open_ = np.bincount(edges.job, minlength=len(workload))
+    by_on = np.argsort(edges.on, kind="stable")
+    begin = np.searchsorted(edges.on[by_on], np.arange(len(workload) + 1)).tolist()
+    job_of = edges.job[by_on].tolist()
+    ready = np.flatnonzero(open_ == 0).tolist()
+    left, pairs = open_.tolist(), []
+    for on in ready:  # it grows on the way
+        for job in job_of[begin[on] : begin[on + 1]]:
+            pairs.append((job, on))
+            left[job] -= 1
+            if left[job] == 0:
+                ready.append(job)
+    if len(ready) < len(workload):
+        circle = [str(workload.id[row]) for row in _circle(edges, {row for row, count in enumerate(left) if count})]
+        more = ", …" if len(circle) > SHOWN else ""
+        raise InfeasibleError(
+            f"Job {circle[0]}: it waits for itself, by way of {', '.join(circle[:SHOWN])}{more} (after); take one of "
+            "these conditions away."
+        )
+    return pairs
+
+
+def _circle(edges: Edges, among: set[int]) -> list[int]:
+    """Return a circle of jobs, each waiting for the next."""
+    waits_for = {job: on for job, on in zip(edges.job.tolist(), edges.on.tolist(), strict=True) if {job, on} <= among}
+    seen: dict[int, None] = {}
+    job = min(waits_for)
+    while job not in seen:
+        seen[job] = None
+        job = waits_for[job]
+    walked = list(seen)
+    return walked[walked.index(job) :]
+
+
+def unmet(workload: Workload) -> str | None:
+    """Return that some conditions are on jobs that are not here, in a few words; None where none is."""
+    if workload.after is None:
+        return None
+    here = set(workload.id.tolist())
+    away = sum(
+        any(one.kind is not Kind.SINGLETON and one.on not in here for one in conditions_of(text))
+        for text in workload.after.texts.tolist()
+    )
+    return f"{counted(away, 'job')} after jobs that are not here (taken to have ended before)" if away else None

@@ -1,0 +1,27 @@
+"""Since when the jobs of a schedule were eligible, by the starts and ends of the jobs that they waited for [34]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.dependencies import Kind, edges_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule import Schedule
+
+
+def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
+    """Return the time from which every job of a schedule might start; NaN where that was not known to its end."""
+    workload = schedule.workload
+    moment = np.array(workload.submit)
+    if workload.begin is not None:
+        moment = np.maximum(moment, workload.begin.begin)
+    edges = edges_of(workload)
+    since = np.where(edges.kind == Kind.AFTER, schedule.start[edges.on], schedule.finish[edges.on]) + edges.lag
+    with np.errstate(invalid="ignore"):
+        np.maximum.at(moment, edges.job, since)
+    return moment

@@ -1,0 +1,45 @@
+"""Job: one row of a workload; and what its jobs may have beside the plain model's columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedsched.model.dependencies import Dependencies
+from fedsched.model.earliest import EarliestStarts
+from fedsched.model.labels import Labels
+from fedsched.model.log import LogColumns
+from fedsched.model.pools import PoolNeeds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.model.job_columns import JobColumns
+
+NO_SITE = -1
+UNKNOWN_USER = -1
+# What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
+EXTRAS: dict[str, type[JobColumns]] = {
+    "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "labels": Labels,
+}  # fmt: skip
+OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row of a workload."""
+
+    id: int
+    submit: float
+    tasks: int
+    runtime: float
+    estimate: float
+    origin: str | None = None
+    compute_fraction: float = 1.0
+    task_bandwidth: float = 0.0
+    user: int = UNKNOWN_USER
+    allowed: tuple[str, ...] | None = None
+    pools: Mapping[str, int] | None = None
+    after: str | None = None
+    begin: float | None = None
+    labels: Mapping[str, str] | None = None

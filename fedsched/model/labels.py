@@ -1,0 +1,49 @@
+"""What jobs are called, and by whom they are sent: names that a log gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.model.job_columns import JobColumns
+from fedsched.model.validation import check_labels
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels(JobColumns):
+    """Texts by name, one a job: its `name`, which a singleton goes by, and whatever else is worth keeping."""
+
+    PREFIX = "label."
+    CELL = str
+    NOTHING = ""
+
+    texts: Mapping[str, NDArray[Any]]
+
+    @classmethod
+    def of(cls, given: Labels | Mapping[str, ArrayLike], ids: NDArray[np.int64]) -> Labels | None:
+        """Return the labels of these jobs; None where all are empty."""
+        if isinstance(given, Labels):
+            return given
+        if not isinstance(given, Mapping):
+            raise TypeError(f"Workload: labels={given!r} must give texts by name: {{'name': ['a', 'b']}}.")
+        kept = {}
+        for name in check_labels("Workload: label", given):
+            values = np.broadcast_to(np.asarray(given[name], dtype=np.str_), ids.shape)
+            if (values != "").any():
+                kept[name] = np.array(values)
+                kept[name].setflags(write=False)
+        return cls(kept) if kept else None
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the texts by name."""
+        return dict(self.texts)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} of {counted(int((texts != '').sum()), 'job')}" for name, texts in self.texts.items())
