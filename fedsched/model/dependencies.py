@@ -184,17 +184,27 @@ def edges_of(workload: Workload) -> Edges:
     rows: list[tuple[int, int, int, float]] = []
     if workload.after is not None:
         row_of = {job: row for row, job in enumerate(workload.id.tolist())}
-        alone: dict[int, float] = {}
-        for row in np.flatnonzero(workload.after.texts != "").tolist():
-            for condition in conditions_of(str(workload.after.texts[row])):
-                if condition.kind is Kind.SINGLETON:
-                    alone[row] = max(alone.get(row, 0.0), condition.lag)
-                elif condition.on in row_of:
-                    rows.append((row, row_of[condition.on], int(condition.kind), condition.lag))
+        named, alone = _named_and_alone(workload.after)
+        for row, conditions in named.items():
+            rows += [(row, row_of[one.on], int(one.kind), one.lag) for one in conditions if one.on in row_of]
         rows += _behind_their_like(workload, alone)
     columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
     job, on, kind = (np.array(column, dtype=np.int64) for column in columns[:3])
     return Edges(job, on, kind, np.array(columns[3], dtype=np.float64))
+
+
+def _named_and_alone(after: Dependencies) -> tuple[dict[int, list[Condition]], dict[int, float]]:
+    """Return the conditions on other jobs by row, and the lags of the singletons."""
+    named: dict[int, list[Condition]] = {}
+    alone: dict[int, float] = {}
+    for row in np.flatnonzero(after.texts != "").tolist():
+        named[row] = []
+        for condition in conditions_of(str(after.texts[row])):
+            if condition.kind is Kind.SINGLETON:
+                alone[row] = max(alone.get(row, 0.0), condition.lag)
+            else:
+                named[row].append(condition)
+    return named, alone
 
 
 def _behind_their_like(workload: Workload, alone: Mapping[int, float]) -> list[tuple[int, int, int, float]]:
@@ -209,6 +219,19 @@ def _behind_their_like(workload: Workload, alone: Mapping[int, float]) -> list[t
             alike.clear()
         alike.append(row)
     return found
+
+
+def settled(workload: Workload) -> Dependencies | None:
+    """Return the same conditions, those of singletons by the jobs that are before them: for other submits than these."""
+    if workload.after is None:
+        return None
+    ids, texts = workload.id.tolist(), [""] * len(workload)
+    named, alone = _named_and_alone(workload.after)
+    for row, other, kind, lag in _behind_their_like(workload, alone):
+        named[row].append(Condition(Kind(kind), ids[other], lag))
+    for row, conditions in named.items():
+        texts[row] = ",".join(map(str, conditions))
+    return Dependencies.of(texts, workload.id)
 
 
 def ends_of(workload: Workload, reading: Reading) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from fedsched.engine.pack import caps_table, pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
+from fedsched.model.dependencies import settled
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
@@ -79,7 +80,7 @@ class SearchProblem(PackedProblem, Read):
             raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")
         if submits == "now":
             now = float(workload.submit.min()) if t0 is None else float(t0)
-            workload = replace(workload, submit=np.full(len(workload), now))
+            workload = replace(workload, submit=np.full(len(workload), now), after=settled(workload))
         self.workload = workload
         self.federation = federation
         self.submits = submits

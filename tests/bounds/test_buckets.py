@@ -168,7 +168,7 @@ def test_no_run_is_longer_than_the_relaxation_says(saturation: str) -> None:
     """Over random systems with contention, no simulated run outlasts its greatest, whatever nodes it had."""
     stretched = 0
     for seed in range(60):
-        scenario = strategies.random_scenario(seed, saturation=saturation)
+        scenario = strategies.random_scenario(seed, saturation=saturation).without_conditions()
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         killed = scenario.settings.kill_at_estimate
         bounds = lower_bounds(workload, federation, kill_at_estimate=killed, caps=caps, method="closed")

@@ -73,7 +73,7 @@ def test_no_order_and_no_choice_of_groups_is_shorter(epoch: bool) -> None:
     """Over tiny problems with limits, releases and several speeds, brute force finds nothing below, and often it."""
     met = looked = 0
     for seed in range(80):
-        scenario = strategies.random_scenario(seed, max_jobs=3, epoch=epoch).without_pools()
+        scenario = strategies.random_scenario(seed, max_jobs=3, epoch=epoch).without_pools().without_conditions()
         if len(scenario.machine.groups) > 3 or len(scenario.jobs) > 3:
             continue
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
@@ -131,7 +131,7 @@ def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         return status
 
     monkeypatch.setattr(cp_model.CpSolver, "solve", counted)
-    scenario = strategies.random_scenario(37, max_jobs=3)
+    scenario = strategies.random_scenario(37, max_jobs=3).without_conditions()
     workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
     assert 380 < lower_bounds(workload, federation).makespan < 388
     assert lower_bounds(workload, federation, method="lp").makespan < 346

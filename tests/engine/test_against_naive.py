@@ -44,7 +44,7 @@ def first_difference(scenario: strategies.Scenario, got: fs.Schedule, expected: 
     for j in np.lexsort((expected.finish, expected.start)).tolist():
         for what in ("start", "counts", "finish"):
             ours, theirs = (np.asarray(getattr(result, what)[j]).tolist() for result in (got, expected))
-            if ours != theirs:
+            if not np.array_equal(ours, theirs, equal_nan=True):  # neither starts a job that never can
                 job = scenario.jobs[j]
                 return f"Job {job.id}: {what} {ours}, by the reference {theirs}, under {scenario.settings}; {job}"
     return ""
@@ -106,7 +106,7 @@ def test_epoch_times_agree_under_every_rule(dispatch: str, same_time: str) -> No
             assert_same(scenario)
             schedule = run_engine(scenario)
             schedule.verify(caps=strategies.to_package(scenario.jobs, scenario.machine)[2], claimed=schedule.metrics())
-            assert (schedule.run > 0).all()
+            assert (schedule.run[~schedule.hopeless] > 0).all()
 
 
 @given(scenario=strategies.scenarios())
@@ -158,7 +158,7 @@ def test_a_run_starts_from_a_running_state() -> None:
     checked = 0
     for seed in range(tries(200)):
         fixed = {"order": "fcfs", "backfill_order": None, "same_time": "batch"}
-        scenario = strategies.random_scenario(seed, **fixed)
+        scenario = strategies.random_scenario(seed, **fixed).without_conditions()  # whose lags jobs of before leave
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         chosen = scenario.settings
         options = {"saturation": chosen.saturation, "kill_at_estimate": chosen.kill_at_estimate}

@@ -68,7 +68,13 @@ def test_a_row_gives_what_the_naive_reference_gives() -> None:
         order, caps, dispatch, placement = unpacked(problem.layout, row)
         t0 = problem.problem.t0
         jobs = [
-            naive.replace(job, submit=t0, estimate=job.runtime, caps=tuple(caps[j].tolist()))
+            naive.replace(
+                job,
+                submit=t0,
+                estimate=job.runtime,
+                caps=tuple(caps[j].tolist()),
+                after=tuple(naive.conditions(scenario.jobs, j)),  # a singleton's are of the submits that were
+            )
             for j, job in enumerate(scenario.jobs)  # type: ignore[attr-defined]
         ]
         result = naive.simulate(
@@ -79,7 +85,7 @@ def test_a_row_gives_what_the_naive_reference_gives() -> None:
             placement=Placement(placement).name.lower(),
             saturation=problem.saturation,
         )
-        assert problem.values(row[None])[0, 0] == max(result.finish) - t0
+        assert problem.values(row[None])[0, 0] == max(result.of_the_started().finish) - t0
         assert len(workload) == len(jobs)
 
 
