@@ -222,7 +222,7 @@ def _behind_their_like(workload: Workload, alone: Mapping[int, float]) -> list[t
 
 
 def settled(workload: Workload) -> Dependencies | None:
-    """Return the same conditions, those of singletons by the jobs that are before them: for other submits than these."""
+    """Return the same conditions, singletons by the jobs before them: for other submits than these."""
     if workload.after is None:
         return None
     ids, texts = workload.id.tolist(), [""] * len(workload)
