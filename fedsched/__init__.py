@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import NodeGroup as NodeGroup
     from fedsched.model.federation import Pool as Pool
     from fedsched.model.job import Job as Job
+    from fedsched.model.partition import Partition as Partition
     from fedsched.model.reading import Reading as Reading
     from fedsched.model.schedule import Schedule as Schedule
     from fedsched.model.workload import Workload as Workload
@@ -49,6 +50,7 @@ _HOME: dict[str, str | None] = {
     "ListHeuristic": "policies",
     "NodeGroup": "model.federation",
     "Policy": "policies",
+    "Partition": "model.partition",
     "Pool": "model.federation",
     "Reading": "model.reading",
     "Result": "result",
@@ -79,6 +81,7 @@ __all__ = [
     "Job",
     "ListHeuristic",
     "NodeGroup",
+    "Partition",
     "Policy",
     "Pool",
     "Reading",

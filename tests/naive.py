@@ -41,10 +41,15 @@ class Machine:
     groups: list[Group]
     uplinks: list[float]
     pools: tuple[int, ...] = ()  # how much there is of each (reading 30)
+    partitions: tuple[frozenset[int], ...] = ()  # the groups of each (reading 37)
 
     @property
     def nodes(self) -> int:
         return sum(group.count for group in self.groups)
+
+    def sharing(self, g: int) -> int:
+        """Return in how many partitions a group is."""
+        return sum(g in partition for partition in self.partitions)
 
     def inside(self, cluster: int) -> list[int]:
         """Return the groups of a cluster."""
@@ -71,6 +76,7 @@ class Job:
     begin: float = 0.0
     name: str = ""
     ends: str = "well"  # or "badly", or "cancelled" (reading 35)
+    partition: int | None = None
 
 
 @dataclass
@@ -221,6 +227,8 @@ def effective_caps(job: Job, machine: Machine) -> Counts:
     caps = []
     for g, group in enumerate(machine.groups):
         cap = group.count if job.caps is None else min(job.caps[g], group.count)
+        if job.partition is not None and g not in machine.partitions[job.partition]:
+            cap = 0
         caps.append(cap if job.allowed is None or group.cluster in job.allowed else 0)
     return caps
 
@@ -239,11 +247,11 @@ def fill(groups: Iterable[int], usable: Counts, tasks: int) -> Counts | None:
 
 
 def order_inside(cluster: int, machine: Machine, rule: str) -> list[int]:
-    """Return the groups of a cluster in the order in which the rule fills them (reading 14)."""
+    """Return the groups of a cluster in the order in which the rule fills them (readings 14 and 37)."""
     groups = machine.groups
     if rule == "efficient":
-        return sorted(machine.inside(cluster), key=lambda g: (extra_watts(groups[g]), g))
-    return sorted(machine.inside(cluster), key=lambda g: (-groups[g].speed, g))
+        return sorted(machine.inside(cluster), key=lambda g: (extra_watts(groups[g]), machine.sharing(g), g))
+    return sorted(machine.inside(cluster), key=lambda g: (-groups[g].speed, machine.sharing(g), g))
 
 
 def single_clusters(job: Job, usable: Counts, machine: Machine, rule: str) -> list[tuple[int, Counts]]:
@@ -292,9 +300,9 @@ def place_fastest(job: Job, free: Counts, usable: Counts, machine: Machine) -> C
     if counts is not None:
         return counts
 
-    def key(g: int) -> tuple[float, int, int, int]:
+    def key(g: int) -> tuple[float, int, int, int, int]:
         k = machine.groups[g].cluster
-        return (-machine.groups[g].speed, -sum(free[h] for h in machine.inside(k)), k, g)
+        return (-machine.groups[g].speed, -sum(free[h] for h in machine.inside(k)), k, machine.sharing(g), g)
 
     return fill(sorted(range(len(free)), key=key), usable, job.tasks)
 
@@ -321,14 +329,14 @@ def place_efficient(job: Job, usable: Counts, machine: Machine) -> Counts | None
     if held:
         return min(held, key=lambda at: (efficiency_cost(job, at[1], machine), at[0]))[1]
     groups = machine.groups
-    order = sorted(range(len(groups)), key=lambda g: (extra_watts(groups[g]), groups[g].cluster, g))
+    order = sorted(range(len(groups)), key=lambda g: (extra_watts(groups[g]), groups[g].cluster, machine.sharing(g), g))
     return fill(order, usable, job.tasks)
 
 
 def place_powerful(job: Job, usable: Counts, machine: Machine) -> Counts | None:
     """Return the fastest nodes, whatever their cluster (reading 20)."""
     groups = machine.groups
-    order = sorted(range(len(groups)), key=lambda g: (-groups[g].speed, groups[g].cluster, g))
+    order = sorted(range(len(groups)), key=lambda g: (-groups[g].speed, groups[g].cluster, machine.sharing(g), g))
     return fill(order, usable, job.tasks)
 
 

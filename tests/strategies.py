@@ -203,6 +203,20 @@ def waiting_for_each_other(
     return without_circles(linked)
 
 
+def in_partitions(
+    machine: naive.Machine, jobs: list[naive.Job], placement: str, choose: Callable[[Sequence[Any]], Any]
+) -> tuple[naive.Machine, list[naive.Job]]:
+    """Return the machine with partitions, which may overlap, and the jobs, some of them in one that takes them."""
+    groups = range(len(machine.groups))
+    drawn = [frozenset(g for g in groups if choose((True, False))) for _ in range(choose((1, 2, 3)))]
+    split = replace(machine, partitions=tuple(filter(None, drawn)))
+    placed = []
+    for job in jobs:
+        there = replace(job, partition=choose((None, *range(len(split.partitions)))))
+        placed.append(there if naive.feasible(there, split, placement) else job)
+    return split, placed
+
+
 def without_circles(jobs: list[naive.Job]) -> list[naive.Job]:
     """Return the jobs, none of them a singleton where they would wait for each other in a circle."""
     if not naive.circular(jobs):
@@ -312,6 +326,8 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
         jobs.append(made_feasible(job, machine, placement))
     if beside.random() < 0.3:
         jobs = waiting_for_each_other(jobs, grain, beside.choice)
+    if beside.random() < 0.3:
+        machine, jobs = in_partitions(machine, jobs, placement, beside.choice)
     if seed % 5 == 4 if epoch is None else epoch:
         jobs = at_epoch(jobs, rng.random)
 
@@ -345,6 +361,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     import numpy as np
 
     from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
+    from fedsched.model.partition import Partition
     from fedsched.model.workload import Workload
 
     names = tuple(f"C{k + 1}" for k in range(len(machine.uplinks)))
@@ -372,9 +389,27 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         pools={f"P{p}": [job.needs[p] for job in jobs] for p in range(len(machine.pools))},
         after=[conditions_of(job, jobs) for job in jobs],
         begin=[job.begin for job in jobs],
-        labels={"name": [job.name for job in jobs]},
+        labels={
+            "name": [job.name for job in jobs],
+            "partition": ["" if job.partition is None else f"Q{job.partition}" for job in jobs],
+        },
         log={"status": [STATUS[job.ends] for job in jobs]},
     )
     pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))
+    partitions = tuple(Partition(f"Q{q}", nodes_of(machine, q)) for q in range(len(machine.partitions)))
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)
-    return workload, Federation(tuple(clusters), name="naive", pools=pools), caps
+    return workload, Federation(tuple(clusters), name="naive", pools=pools, partitions=partitions), caps
+
+
+def nodes_of(machine: naive.Machine, partition: int) -> dict[str, str]:
+    """Return a partition's nodes by cluster, as the package takes them."""
+    found: dict[str, str] = {}
+    for k in range(len(machine.uplinks)):
+        first = 0
+        for g in machine.inside(k):
+            last = first + machine.groups[g].count - 1
+            if g in machine.partitions[partition]:
+                found[f"C{k + 1}"] = f"{found[f'C{k + 1}']}," if f"C{k + 1}" in found else ""
+                found[f"C{k + 1}"] += f"{first}-{last}"
+            first = last + 1
+    return found

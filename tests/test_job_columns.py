@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # Two different sets of four jobs' columns; a column that is added stands here too.
 GIVEN: dict[str, tuple[Any, Any]] = {
     "pools": ({"ansys": [2, 0, 1, 1], "scratch GB": [0, 500, 0, 10]}, {"ansys": [0, 0, 0, 3]}),
-    "after": (["", "afterok:1+5", "", "after:1,singleton"], {3: "afterany:2"}),
+    "after": (["", "afterok:1+5", "", "after:1,afterany:2"], {3: "afterany:2"}),
     "begin": ([0.0, 2.5, 0.0, 3600.0], 7.0),
     "labels": ({"name": ["fit", "", "fit", "plot"], "account": ["x", "x", "", "y"]}, {"name": "fit"}),
     "log": ({"wait": [1.5, 2.0, 0.0, 7.0], "status": 1.0}, {"wait": 3.0}),

@@ -83,8 +83,7 @@ class OneMachine(Group):
     def over(self, before: parts.Machine) -> parts.Machine:
         """Return a scenario's machine, with what was given in place of its own."""
         words = self.given()
-        if "federation" in words:
-            words["federation"] = str(words["federation"])
+        words |= {field: str(words[field]) for field in ("federation", "partitions") if field in words}
         if {"federation", "nodes"} & words.keys():  # each takes the place of both
             words = {"federation": None, "nodes": None, **words}
         return replace(before, **words)
@@ -99,6 +98,7 @@ class Machine(OneMachine):
     nodes: options.Nodes = None
     uplink: options.Uplink = ()
     pool: options.Pool = ()
+    partitions: options.Partitions = None
 
 
 @Parameter(name="*")
@@ -113,11 +113,15 @@ class Machines(OneMachine):
     nodes: options.Nodes = None
     uplink: options.Uplink = ()
     pool: options.Pool = ()
+    partitions: options.Partitions = None
 
     def each(self) -> list[Machine]:
         """Return the machines one by one: one of them where no federation is named."""
         federations = self.federation or (None,)
-        return [Machine(federation=one, nodes=self.nodes, uplink=self.uplink, pool=self.pool) for one in federations]
+        return [
+            Machine(federation=one, nodes=self.nodes, uplink=self.uplink, pool=self.pool, partitions=self.partitions)
+            for one in federations
+        ]
 
 
 @Parameter(name="*")

@@ -21,6 +21,7 @@ from fedsched.cli.shared import (
 
 if TYPE_CHECKING:
     from fedsched.model.federation import Federation
+    from fedsched.model.partition import Partition
     from fedsched.scenario import Log
 
 OF_FEDERATIONS = ("toml", "simgrid")  # a dump of Slurm's, of which both can be read, is a log first
@@ -96,6 +97,9 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         ]
         said = {"name": federation.name, "description": federation.description, "groups": rows}
         said["pools"] = [{"name": pool.name, "amount": pool.amount} for pool in federation.pools]
+        said["partitions"] = [
+            asdict(partition) | {"nodes": dict(partition.nodes)} for partition in federation.partitions
+        ]
         print_json(said | {"assumed": list(facts)})
         return
     say(federation)
@@ -106,10 +110,22 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         for (cluster, _), row in zip(groups, figures, strict=True)
     ]
     print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells, align="l")
+    if federation.partitions:
+        sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
+        limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]
+        print_table("partitions", ("name", "nodes", "longest s", "fewest", "most", "accounts"), limits, align="l")
     if any(are_assumed(*row.values()) for row in figures):
         say("* = assumed: nobody gave it")
     if facts:
         say(sentence(facts))
+
+
+def _limits(partition: Partition, nodes: int) -> list[str]:
+    """Return a partition's line: what it has, and what it asks of a job."""
+    most = None if partition.max_nodes is None else float(partition.max_nodes)
+    limits = (partition.max_time, float(partition.min_nodes), inf if most is None else most)
+    cells = ["—" if value == inf else f"{value:g}" for value in limits]
+    return [partition.name, f"{nodes:,}", *cells, ", ".join(partition.accounts) or "all"]
 
 
 def _workload(log: Log, *, as_json: bool) -> None:

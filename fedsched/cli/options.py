@@ -47,6 +47,10 @@ Pool = Annotated[
     tuple[str, ...],
     Parameter(help="What jobs share beside nodes, e.g. licences: NAME=AMOUNT. May be given again."),
 ]
+Partitions = Annotated[
+    Path | None,
+    Parameter(help="A TOML file of [[partition]] tables: which nodes jobs may have by the partition that they name."),
+]
 Communication = Annotated[
     str | None,
     Parameter(help="Draw what jobs send, which logs do not tell: a task's median bytes a second, e.g. 10M."),

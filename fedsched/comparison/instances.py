@@ -113,7 +113,10 @@ class Instance(Read):
 
     def fingerprint(self) -> str:
         """Return a short name of jobs, machine and objectives; the reading is told beside it."""
-        digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
+        machine = repr(self.federation)
+        if not self.federation.partitions:  # as it was before there were any
+            machine = machine.removesuffix(", partitions=())") + ")" * machine.endswith(", partitions=())")
+        digest = hashlib.sha256(f"({machine}, {self.objectives!r})".encode())
         w = self.workload
         for column in (w.submit, w.tasks, w.runtime, w.estimate, w.compute_fraction, w.task_bandwidth, w.origin):
             digest.update(column.tobytes())

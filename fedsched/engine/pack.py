@@ -36,6 +36,7 @@ from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
 from fedsched.engine.rules import Needs
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.dependencies import Edges, Kind, edges_of, never_start
+from fedsched.model.eligibility import check_admitted, open_groups
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
@@ -111,6 +112,7 @@ def pack(
     idle = np.array([group.idle_watts for group in groups], dtype=np.float64)
     nodes = np.array([group.count for group in groups], dtype=np.int64)
     price = (busy - idle) / speed
+    shared = np.zeros(nodes.size) if not federation.partitions else federation.groups_of_partitions().sum(axis=0)
 
     by_arrival = np.lexsort((workload.id, workload.submit))
     rank = np.empty(len(workload), dtype=np.int64)
@@ -141,10 +143,10 @@ def pack(
             busy_watts=_floats(busy),
             idle_watts=_floats(idle),
             cluster_begin=_ints(np.searchsorted(group_cluster, np.arange(len(federation.clusters) + 1))),
-            fast_in_cluster=_ints(np.lexsort((-speed, group_cluster))),
-            cheap_in_cluster=_ints(np.lexsort((price, group_cluster))),
-            fast=_ints(np.lexsort((group_cluster, -speed))),
-            cheap=_ints(np.lexsort((group_cluster, price))),
+            fast_in_cluster=_ints(np.lexsort((shared, -speed, group_cluster))),
+            cheap_in_cluster=_ints(np.lexsort((shared, price, group_cluster))),
+            fast=_ints(np.lexsort((shared, group_cluster, -speed))),
+            cheap=_ints(np.lexsort((shared, group_cluster, price))),
             uplink=_floats([cluster.uplink for cluster in federation.clusters]),
         ),
         t0=float(workload.submit.min() if t0 is None else t0),
@@ -251,6 +253,9 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
     if workload.allowed is not None:
         allowed = federation.groups_allowed(workload.sites, workload.allowed)
         limits = np.where(allowed, nodes if limits is None else limits, 0)
+    if federation.partitions:
+        check_admitted(workload, federation)
+        limits = np.where(open_groups(workload, federation), nodes if limits is None else limits, 0)
     if limits is None:
         return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)
     rows, row_of = np.unique(limits, axis=0, return_inverse=True)

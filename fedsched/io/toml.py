@@ -1,8 +1,11 @@
-"""Federations as TOML: one `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, and a `[[pool]]` a pool."""
+"""Federations as TOML: a `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, a `[[pool]]` for each pool, and
+a `[[partition]]` for each partition.
+"""
 
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
@@ -15,28 +18,33 @@ from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN, read_text
 from fedsched.model.assumed import Assumed, are_assumed
 from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
+from fedsched.model.partition import Partition
 from fedsched.values import fits, told
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
-Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Federation)
+Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Federation)
 # What of a table may be given and yet be assumed: its key `assumed` names them.
 _ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
 _ASSUMED = "assumed"
 _NEEDED: dict[type, tuple[str, ...]] = {
     **{Federation: ("cluster",), Cluster: ("name", "group"), NodeGroup: ("count",)},
     Pool: ("name", "amount"),
+    Partition: ("name", "nodes"),
 }
 # A list is named in the singular in the file: each [[cluster]] is one of them.
-_KEYS = {"clusters": "cluster", "groups": "group", "pools": "pool"}
+_KEYS = {"clusters": "cluster", "groups": "group", "pools": "pool", "partitions": "partition"}
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
-    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`; of a cluster: `name`, `uplink` (bytes/s),
-    `[[cluster.group]]`; of a pool: `name`, `amount`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`.
+    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`; of a cluster: `name`, `uplink`
+    (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`; of a pool: `name`,
+    `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds),
+    `min_nodes`, `max_nodes`, `accounts`, `default`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -74,7 +82,38 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
     for p, pool in enumerate(data.get("pool", ()), 1):
         _check_table(pool, Pool, f"{source}, pool {p}")
         pools.append(_made(Pool, pool, f"{source}, pool {p}"))
-    return _made(Federation, {"name": name, **data, "cluster": tuple(clusters), "pool": tuple(pools)}, source)
+    partitions = _partitions(data.get("partition", ()), source)
+    made = {"cluster": tuple(clusters), "pool": tuple(pools), "partition": partitions}
+    return _made(Federation, {"name": name, **data, **made}, source)
+
+
+def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
+    """Return the partitions in a TOML file that has nothing else, for a machine that is known otherwise."""
+    try:
+        data = tomllib.loads(read_text(path))
+    except TraceError as error:
+        raise FederationError(str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise FederationError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
+    if set(data) != {"partition"} or not isinstance(data["partition"], list):
+        raise FederationError(f"{path}: a file of partitions holds tables [[partition]], and nothing else.")
+    return _partitions(data["partition"], str(path))
+
+
+def _partitions(tables: Sequence[Any], source: str) -> tuple[Partition, ...]:
+    found = []
+    for p, table in enumerate(tables, 1):
+        where = f"{source}, partition {p}"
+        if isinstance(table, Mapping) and "nodes" in table:
+            nodes = table["nodes"]
+            if not isinstance(nodes, Mapping) or not all(isinstance(text, str) for text in nodes.values()):
+                raise FederationError(
+                    f'{where}: nodes must be a table by cluster: {{ north = "all", south = "0-15" }}.'
+                )
+            table = {**table, "nodes": [[cluster, text] for cluster, text in nodes.items()]}
+        _check_table(table, Partition, where)
+        found.append(_made(Partition, table, where))
+    return tuple(found)
 
 
 def _check_table(data: object, noun: type, where: str) -> None:
@@ -126,7 +165,8 @@ def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
 
 def federation_text(federation: Federation, *, table: str = "") -> str:
     """Return a federation as TOML, its clusters' tables below the one that is named."""
-    cluster_table, pool_table = (f"{table}.{kind}".lstrip(".") for kind in ("cluster", "pool"))
+    kinds = ("cluster", "pool", "partition")
+    cluster_table, pool_table, partition_table = (f"{table}.{kind}".lstrip(".") for kind in kinds)
     lines = [f"name = {quoted(federation.name)}"]
     if federation.description:
         lines.append(f"description = {_paragraph(federation.description)}")
@@ -141,7 +181,19 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             lines += _assumed_line(group)
     for pool in federation.pools:
         lines += ["", f"[[{pool_table}]]", f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]
+    for partition in federation.partitions:
+        lines += ["", f"[[{partition_table}]]", *_lines_of(partition)]
     return "\n".join(lines) + "\n"
+
+
+def _lines_of(partition: Partition) -> list[str]:
+    nodes = ", ".join(f"{quoted(cluster)} = {quoted(text)}" for cluster, text in partition.nodes)
+    lines = [f"name = {quoted(partition.name)}", f"nodes = {{ {nodes} }}"]
+    lines += [f"max_time = {float(partition.max_time)!r}"] if math.isfinite(partition.max_time) else []
+    lines += [f"min_nodes = {int(partition.min_nodes)}"] if partition.min_nodes > 1 else []
+    lines += [] if partition.max_nodes is None else [f"max_nodes = {int(partition.max_nodes)}"]
+    lines += [f"accounts = [{', '.join(map(quoted, partition.accounts))}]"] if partition.accounts else []
+    return lines + ["default = true"] * partition.default
 
 
 def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:

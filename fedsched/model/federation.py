@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.errors import FederationError, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
+from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
 from fedsched.values import is_number
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from fedsched.model.workload import Workload
 
 # A SPECpower surrogate (HP ML110 G5, Xeon 3075: active idle and full load), for nodes whose power nobody gave.
 DEFAULT_BUSY_WATTS = Assumed(135.0)
@@ -106,10 +110,11 @@ class Federation:
     name: str = "federation"
     description: str = ""
     pools: tuple[Pool, ...] = ()
+    partitions: tuple[Partition, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "clusters", tuple(self.clusters))
-        object.__setattr__(self, "pools", tuple(self.pools))
+        for field in ("clusters", "pools", "partitions"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
         if not self.clusters:
             raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
         seen: set[str] = set()
@@ -123,6 +128,37 @@ class Federation:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise FederationError(f"Federation {self.name!r}: two pools are named {twice!r}; names must differ.")
+        if self.partitions:
+            check_partitions(self.name, self.partitions)
+            object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
+
+    def _split(self, cluster: Cluster) -> Cluster:
+        # A group of which a partition has some nodes becomes several, of nodes that are in the same partitions.
+        members = self._members(cluster.name)
+        groups: list[NodeGroup] = []
+        first = 0
+        for group in cluster.groups:
+            last = first + group.count
+            ends = [k for k in range(first + 1, last) if (members[:, k] != members[:, k - 1]).any()]
+            bounds = [first, *ends, last]
+            for begin, end in pairwise(bounds):
+                name = f"{group.name}[{begin}-{end - 1}]" if group.name and ends else group.name
+                groups.append(replace(group, count=end - begin, name=name))
+            first = last
+        return cluster if len(groups) == len(cluster.groups) else replace(cluster, groups=tuple(groups))
+
+    def _members(self, cluster: str) -> NDArray[np.bool_]:
+        # Partitions × nodes of a cluster: who is where.
+        sizes = {one.name: one.nodes for one in self.clusters}
+        return np.stack([partition.members(sizes)[cluster] for partition in self.partitions])
+
+    def groups_of_partitions(self) -> NDArray[np.bool_]:
+        """Return partitions × groups: whether a partition has the nodes of a group."""
+        parts = []
+        for cluster in self.clusters:
+            begins = np.cumsum([0, *(group.count for group in cluster.groups)])[:-1]
+            parts.append(self._members(cluster.name)[:, begins])
+        return np.concatenate(parts, axis=1)
 
     @property
     def groups(self) -> tuple[NodeGroup, ...]:
@@ -176,6 +212,14 @@ class Federation:
         of_cluster[:, self.clusters_of_sites(sites)] = allowed
         return of_cluster[:, np.array(self.group_cluster)]
 
+    def admits(self, workload: Workload) -> NDArray[np.bool_]:
+        """Return which jobs the partitions take that they ask for."""
+        from fedsched.model.eligibility import refusals
+
+        admitted = np.ones(len(workload), dtype=np.bool_)
+        admitted[[row for row, _ in refusals(workload, self)]] = False
+        return admitted
+
     @classmethod
     def homogeneous(
         cls,
@@ -219,9 +263,10 @@ class Federation:
     def __str__(self) -> str:
         parts = _sizes(self.clusters)
         pools = "".join(f", {pool.amount:,} of {one_line(pool.name)}" for pool in self.pools)
+        names = ", ".join(one_line(partition.name) for partition in self.partitions)
         return (
             f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
-            f"{pools}"
+            f"{pools}{f', partitions {names}' if names else ''}"
         )
 
 

@@ -15,6 +15,8 @@ from fedsched.text import counted
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.model.federation import Federation
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels(JobColumns):
@@ -44,6 +46,11 @@ class Labels(JobColumns):
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the texts by name."""
         return dict(self.texts)
+
+    def unmodelled(self, federation: Federation) -> list[str]:
+        """Return how many partitions of the jobs became one, where the federation has none."""
+        names = np.unique(self.texts["partition"]) if "partition" in self.texts else ()
+        return [f"{len(names):,} partitions pooled"] if len(names) > 1 and not federation.partitions else []
 
     def __str__(self) -> str:
         return ", ".join(f"{name} of {counted(int((texts != '').sum()), 'job')}" for name, texts in self.texts.items())

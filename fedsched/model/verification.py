@@ -81,6 +81,7 @@ def _nodes_per_job(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterat
     if caps is not None:
         for row, g in np.argwhere(counts > caps):
             yield f"{_name(schedule, row)}: {counts[row, g]} nodes of group {g} exceed its cap of {caps[row, g]}."
+    yield from _partitions(schedule)
     if schedule.workload.allowed is not None:
         cluster_of = _cluster_of_site(schedule)
         group_cluster = np.array(schedule.federation.group_cluster)
@@ -89,6 +90,29 @@ def _nodes_per_job(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterat
             for row in np.flatnonzero(used & ~schedule.workload.allowed[:, site]):
                 name = schedule.federation.clusters[cluster].name
                 yield f"{_name(schedule, row)}: it runs on cluster {name!r}, which it may not use."
+
+
+def _partitions(schedule: Schedule) -> Iterator[str]:
+    # Nodes of the partition that a job asks for, and a job that it takes (reading 37).
+    federation, workload = schedule.federation, schedule.workload
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    texts = {} if workload.labels is None else workload.labels.columns()
+    usual = next((one.name for one in federation.partitions if one.default), "")
+    asked = [name or usual for name in texts.get("partition", np.full(len(workload), "")).tolist()]
+    for partition in federation.partitions:
+        inside = []
+        for cluster, nodes in partition.members(sizes).items():
+            ends = np.cumsum([group.count for group in federation.clusters[list(sizes).index(cluster)].groups])
+            inside += [bool(part.all()) for part in np.split(nodes, ends[:-1])]
+        for row in [row for row, name in enumerate(asked) if name == partition.name]:
+            if np.isnan(schedule.start[row]):
+                continue
+            if schedule.counts[row, ~np.array(inside)].any():
+                yield f"{_name(schedule, row)}: it has nodes outside its partition {partition.name!r}."
+            account = str(texts["account"][row]) if "account" in texts else ""
+            refusal = partition.refusal(int(workload.tasks[row]), float(workload.estimate[row]), account)
+            if refusal is not None:
+                yield f"{_name(schedule, row)}: {refusal}."
 
 
 def _cluster_of_site(schedule: Schedule) -> list[int]:

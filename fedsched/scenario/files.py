@@ -28,7 +28,7 @@ TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
 # A federation that stands in [machine] itself, with keys as in its file.
-INLINE = ("name", "description", "cluster", "pool")
+INLINE = ("name", "description", "cluster", "pool", "partition")
 
 
 def read_scenario(path: str | PathLike[str]) -> Scenario:
@@ -85,7 +85,7 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
     for field in fields(noun):
         if field.name in ("file", "model") and field.name not in values:
             raise ConfigError(f"{where}: the key {field.name!r} is missing.")
-    for key in {"file", "federation"} & set(values):
+    for key in {"file", "federation", "partitions"} & set(values):
         values[key] = _from_folder(values[key], Path(path).parent, key)
     if inline:
         if "federation" in values or "cluster" not in inline:
@@ -105,7 +105,9 @@ def _of_texts(value: Any) -> bool:
 def _from_folder(name: str, folder: Path, key: str) -> str:
     # As a file of the scenario's folder, unless it is the name of what ships with the package, or on its own.
     path = folder / name
-    ships = names_shipped(name, folder) if key == "file" else not names_federation_file(str(path))
+    ships = (
+        names_shipped(name, folder) if key == "file" else key == "federation" and not names_federation_file(str(path))
+    )
     return name if ships or name == STDIN else os.path.normpath(path)
 
 
@@ -145,6 +147,8 @@ def scenario_text(scenario: Scenario, *, folder: Path | None = None) -> str:
             inline = federation_text(words.pop("federation"), table="machine")
         elif "federation" in words:
             words["federation"] = located(words["federation"], lambda given: not names_federation_file(given))
+        if "partitions" in words:
+            words["partitions"] = located(words["partitions"], lambda _: False)
         if "file" in words:
             words["file"] = located(words["file"], names_shipped)
         lines = [f"{key} = {_toml(value)}" for key, value in words.items()]

@@ -177,12 +177,15 @@ class Machine:
         In place of its own uplinks: bytes a second of every cluster ("1.25G"), or of one ("north=1.25G").
     pool
         Beside its own pools, or in place of one of that name: "matlab=40".
+    partitions
+        In place of its own partitions: those of a TOML file of [[partition]] tables.
     """
 
     federation: Federation | str | None = None
     nodes: int | None = None
     uplink: tuple[str, ...] = ()
     pool: tuple[str, ...] = ()
+    partitions: str | None = None
 
     def __post_init__(self) -> None:
         from fedsched.model.federation import MOST_NODES
@@ -200,11 +203,14 @@ class Machine:
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
         own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
-        return (str(self.federation),) if own else ()
+        return (str(self.federation),) * own + (() if self.partitions is None else (self.partitions,))
 
     def cluster(self, workload: Workload | None = None) -> Federation:
         """Return the federation; where nothing is said of it, that of the workload's log."""
-        return with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
+        from fedsched.io.toml import read_partitions
+
+        whole = with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
+        return whole if self.partitions is None else replace(whole, partitions=read_partitions(self.partitions))
 
     def _nodes(self, workload: Workload | None) -> Federation:
         from fedsched.model.federation import Federation

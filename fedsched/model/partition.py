@@ -1,0 +1,128 @@
+"""Partitions: nodes under a name, and what a job must be like to have them [37]."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import FederationError
+from fedsched.model.validation import check_labels
+from fedsched.values import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+ALL = "all"
+_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Nodes that jobs which ask for it by name may have; partitions may overlap.
+
+    Parameters
+    ----------
+    name
+        What jobs call it: their label "partition".
+    nodes
+        By cluster: "all", or ranges of node numbers, counted from 0 through the cluster's groups: "0-15,20".
+    max_time
+        The longest requested time of a job here, in seconds.
+    min_nodes, max_nodes
+        The fewest and the most nodes of a job here.
+    accounts
+        Whose jobs may come here, by their label "account"; none (default) = everybody's.
+    default
+        Jobs that ask for no partition are here; without a default they may have every node.
+    """
+
+    name: str
+    nodes: tuple[tuple[str, str], ...]
+    max_time: float = math.inf
+    min_nodes: int = 1
+    max_nodes: int | None = None
+    accounts: tuple[str, ...] = ()
+    default: bool = False
+
+    def __post_init__(self) -> None:
+        try:
+            check_labels("Partition: name", (self.name,))
+        except ValueError as error:
+            raise FederationError(str(error)) from None
+        given = self.nodes.items() if isinstance(self.nodes, Mapping) else self.nodes
+        object.__setattr__(self, "nodes", tuple((str(cluster), str(text).strip()) for cluster, text in given))
+        object.__setattr__(self, "accounts", tuple(self.accounts))
+        if not self.nodes:
+            raise FederationError(f"Partition {self.name!r}: it has no nodes; give nodes={{cluster: 'all'}}.")
+        for cluster, text in self.nodes:
+            list(ranges_of(text, f"Partition {self.name!r}: nodes of {cluster!r}"))
+        if not self.max_time > 0:
+            raise FederationError(f"Partition {self.name!r}: max_time={self.max_time!r} must be above 0 seconds.")
+        for field in ("min_nodes", "max_nodes"):
+            value = getattr(self, field)
+            if value is not None and (not is_number(value) or int(value) != value or value < 1):
+                raise FederationError(
+                    f"Partition {self.name!r}: {field}={value!r} must be a whole number of at least 1."
+                )
+        if self.max_nodes is not None and self.max_nodes < self.min_nodes:
+            raise FederationError(
+                f"Partition {self.name!r}: max_nodes={self.max_nodes} is below min_nodes={self.min_nodes}."
+            )
+
+    def members(self, clusters: Mapping[str, int]) -> dict[str, NDArray[np.bool_]]:
+        """Return which nodes of each cluster are here, of the clusters by name with their numbers of nodes."""
+        found = {cluster: np.zeros(nodes, dtype=np.bool_) for cluster, nodes in clusters.items()}
+        for cluster, text in self.nodes:
+            where = f"Partition {self.name!r}: nodes of {cluster!r}"
+            if cluster not in found:
+                known = ", ".join(clusters)
+                raise FederationError(f"{where}: there is no such cluster; known: {known}.")
+            for first, last in ranges_of(text, where):
+                last = clusters[cluster] - 1 if last < 0 else last
+                if last >= clusters[cluster]:
+                    raise FederationError(f"{where}: node {last} is none of its {clusters[cluster]}, 0 to "
+                                          f"{clusters[cluster] - 1}.")  # fmt: skip
+                found[cluster][first : last + 1] = True
+        return found
+
+    def refusal(self, tasks: int, seconds: float, account: str) -> str | None:
+        """Return why a job cannot be here, or None."""
+        if seconds > self.max_time:
+            return f"its request of {seconds:g} s is over the {self.max_time:g} s of partition {self.name!r}"
+        if tasks < self.min_nodes:
+            return f"tasks={tasks} is below the {self.min_nodes} of partition {self.name!r}"
+        if self.max_nodes is not None and tasks > self.max_nodes:
+            return f"tasks={tasks} is over the {self.max_nodes} of partition {self.name!r}"
+        if self.accounts and account not in self.accounts:
+            return f"account {account!r} may not use partition {self.name!r}"
+        return None
+
+
+def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
+    """Give the first and last node of each range of a text; of all nodes 0 and -1."""
+    if text.lower() == ALL:
+        yield 0, -1
+        return
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last < first:
+            raise FederationError(f"{where}: {part!r} must be 'all', or node numbers like 0-15,20.")
+        yield first, last
+
+
+def check_partitions(federation: str, partitions: Sequence[Partition]) -> None:
+    """Raise where two partitions bear one name, or two are the default."""
+    names = [partition.name for partition in partitions]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FederationError(f"Federation {federation!r}: two partitions are named {twice!r}; names must differ.")
+    if len(defaults := [partition.name for partition in partitions if partition.default]) > 1:
+        raise FederationError(f"Federation {federation!r}: {defaults[0]!r} and {defaults[1]!r} are both the default.")

@@ -1,0 +1,173 @@
+"""Partitions: nodes under a name, who may have them, and what becomes of them in files, searches and checks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.errors import FederationError, InfeasibleError, UnknownNameError
+from fedsched.io import read_federation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAIN = fs.Federation(
+    (
+        fs.Cluster("a", (fs.NodeGroup(6, 1.0, 200, 90, name="old"), fs.NodeGroup(4, 2.0, 300, 90))),
+        fs.Cluster("b", (fs.NodeGroup(8, 1.0, 200, 90),), 1e9),
+    ),
+    name="two",
+)
+PARTED = replace(
+    PLAIN,
+    partitions=(
+        fs.Partition("short", {"a": "all", "b": "0-1,7"}, max_time=100.0, max_nodes=5),
+        fs.Partition("long", {"b": "1-7"}, min_nodes=2),
+        fs.Partition("ours", {"a": "4-7"}, accounts=("x", "y")),
+    ),
+)
+
+
+def jobs(**columns: Any) -> fs.Workload:
+    """Return four jobs in partitions."""
+    labels = {"partition": ["short", "long", "ours", ""], "account": ["", "", "x", ""]}
+    given = {"tasks": [5, 7, 4, 18], "runtime": [100.0, 500.0, 50.0, 10.0], "labels": labels, **columns}
+    return fs.Workload(submit=[0.0] * 4, **given)
+
+
+def test_groups_are_split_where_partitions_end() -> None:
+    """Nodes of one group are apart where they are in other partitions; a name gets their numbers."""
+    a, b = PARTED.clusters
+    assert [(group.count, group.name) for group in a.groups] == [(4, "old[0-3]"), (2, "old[4-5]"), (2, ""), (2, "")]
+    assert [group.count for group in b.groups] == [1, 1, 5, 1]
+    assert [group.speed for group in a.groups] == [1.0, 1.0, 2.0, 2.0]
+    assert PARTED.groups_of_partitions().astype(int).tolist() == [
+        [1, 1, 1, 1, 1, 1, 0, 1],
+        [0, 0, 0, 0, 0, 1, 1, 1],
+        [0, 1, 1, 0, 0, 0, 0, 0],
+    ]
+    assert replace(PARTED) == PARTED
+    assert PARTED.nodes == PLAIN.nodes
+    assert "partitions short, long, ours" in str(PARTED)
+
+
+def test_jobs_keep_to_the_nodes_of_their_partition() -> None:
+    """Each job runs on its partition's nodes; one that asks for none has all of them, in the end."""
+    schedule = fs.simulate(jobs(), PARTED, "fcfs")
+    schedule.verify(claimed=schedule.metrics())
+    used, inside = schedule.counts > 0, PARTED.groups_of_partitions()
+    for row in range(3):
+        assert not (used[row] & ~inside[row]).any()
+    assert schedule.counts[3].sum() == 18
+
+
+def test_a_split_group_is_one_group_to_whoever_may_have_all_of_it() -> None:
+    """Where nobody asks for a partition, jobs start as on the undivided machine under rules that reserve nothing."""
+    log = fs.Workload.example().filter(fs.Workload.example().tasks <= 8).head(60)
+    for policy in ("fcfs", "sjf-greedy", "min-min"):
+        for placement in ("fastest", "single", "powerful", "best_fit", "efficient", "big_small"):
+            if policy == "min-min" and placement != "fastest":
+                continue
+            kept = {} if policy == "min-min" else {"placement": placement}
+            whole, parts = (fs.simulate(log, one, policy, **kept) for one in (PLAIN, PARTED))
+            np.testing.assert_array_equal(whole.start, parts.start)
+
+
+def test_nodes_in_few_partitions_go_first() -> None:
+    """Among equal nodes of a cluster a job takes those that are in the fewest partitions."""
+    parts = replace(
+        fs.Federation.homogeneous(8, name="m"),
+        partitions=(fs.Partition("q", {"m": "all"}), fs.Partition("r", {"m": "0-3"})),
+    )
+    one = fs.Workload(submit=[0.0], tasks=[3], runtime=[10.0], labels={"partition": "q"})
+    for placement in ("fastest", "efficient", "powerful", "best_fit"):
+        assert fs.simulate(one, parts, "fcfs", placement=placement).counts.tolist() == [[0, 3]]
+
+
+def test_the_default_partition_takes_who_asks_for_none() -> None:
+    """Without a default a job that names no partition may have every node; with one it is there."""
+    usual = replace(PARTED, partitions=(*PARTED.partitions, fs.Partition("rest", {"b": "all"}, default=True)))
+    small = jobs(tasks=[5, 7, 4, 8])
+    assert fs.simulate(small, usual, "fcfs").counts[3, :4].sum() == 0
+    with pytest.raises(InfeasibleError, match="Job 4: tasks=18 exceeds the 8 nodes of partition 'rest'"):
+        fs.simulate(jobs(), usual, "fcfs")
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"runtime": [101.0, 500.0, 50.0, 10.0]}, "Job 1: its request of 101 s is over the 100 s of partition 'short'"),
+        ({"tasks": [6, 7, 4, 18]}, "Job 1: tasks=6 is over the 5 of partition 'short'"),
+        ({"tasks": [5, 1, 4, 18]}, "Job 2: tasks=1 is below the 2 of partition 'long'"),
+        ({"tasks": [5, 8, 4, 18]}, "Job 2: tasks=8 exceeds the 7 nodes of partition 'long'"),
+        ({"labels": {"partition": "ours", "account": "z"}}, "Job 1: account 'z' may not use partition 'ours'"),
+        ({"labels": {"partition": "ours"}}, "Job 1: account '' may not use partition 'ours'"),
+    ],
+)
+def test_who_does_not_belong_is_refused_by_name(columns: dict[str, Any], said: str) -> None:
+    """Whoever asks for too long, too few, too many, or has no right to it; `admits` says who they are."""
+    wrong = jobs(**columns)
+    with pytest.raises(InfeasibleError) as caught:
+        fs.simulate(wrong, PARTED, "fcfs")
+    assert str(caught.value).startswith(said)
+    assert "workload.filter(federation.admits(workload))" in str(caught.value)
+    admitted = wrong.filter(PARTED.admits)
+    assert 1 not in admitted.id if said.startswith("Job 1") else 2 not in admitted.id
+    if len(admitted):
+        fs.simulate(admitted, PARTED, "fcfs").verify()
+
+
+def test_an_unknown_partition_offers_the_nearest() -> None:
+    """A job that asks for a partition which does not exist is refused, with the nearest name."""
+    with pytest.raises(UnknownNameError, match=r"Job 1: partition 'shrt'.*short"):
+        fs.simulate(jobs(labels={"partition": ["shrt", "", "", ""]}), PARTED, "fcfs")
+
+
+def test_the_check_sees_who_is_outside() -> None:
+    """A job on nodes of another partition, or in one that does not take it, breaks the model."""
+    good = fs.simulate(jobs(), PARTED, "fcfs")
+    moved = np.array(good.counts)
+    moved[1] = [0, 0, 0, 0, 1, 1, 5, 0]
+    assert "Job 2: it has nodes outside its partition 'long'." in replace(good, counts=moved).violations()
+    late = replace(good, workload=jobs(estimate=[101.0, 500.0, 50.0, 10.0]))
+    assert "Job 1: its request of 101 s is over the 100 s of partition 'short'." in late.violations()
+
+
+@pytest.mark.parametrize(
+    ("partition", "said"),
+    [
+        ({"nodes": {"c": "all"}}, "there is no such cluster; known: a, b"),
+        ({"nodes": {"a": "8-10"}}, "node 10 is none of its 10, 0 to 9"),
+        ({"nodes": {"a": "5-3"}}, "'5-3' must be 'all', or node numbers like 0-15,20"),
+        ({"nodes": {"a": "x"}}, "'x' must be 'all', or node numbers"),
+        ({"nodes": {}}, "it has no nodes"),
+        ({"nodes": {"a": "all"}, "max_time": 0.0}, "max_time=0.0 must be above 0 seconds"),
+        ({"nodes": {"a": "all"}, "min_nodes": 0}, "min_nodes=0 must be a whole number of at least 1"),
+        ({"nodes": {"a": "all"}, "min_nodes": 4, "max_nodes": 2}, "max_nodes=2 is below min_nodes=4"),
+    ],
+)
+def test_what_is_no_partition_is_refused(partition: dict[str, Any], said: str) -> None:
+    """Clusters and nodes that do not exist, ranges that run backwards and limits that nobody can keep."""
+    with pytest.raises(FederationError) as caught:
+        replace(PLAIN, partitions=(fs.Partition("p", **partition),))
+    assert said in str(caught.value)
+
+
+def test_names_and_defaults_differ() -> None:
+    """Two partitions of one name, or two defaults, are refused."""
+    one = fs.Partition("p", {"a": "all"}, default=True)
+    with pytest.raises(FederationError, match="two partitions are named 'p'"):
+        replace(PLAIN, partitions=(one, one))
+    with pytest.raises(FederationError, match="'p' and 'q' are both the default"):
+        replace(PLAIN, partitions=(one, replace(one, name="q")))
+
+
+def test_a_file_keeps_partitions(tmp_path: Path) -> None:
+    """A federation with partitions comes back from its file as it went."""
+    PARTED.write(tmp_path / "two.toml")
+    assert read_federation(tmp_path / "two.toml") == PARTED
+    assert replace(PARTED, partitions=()).groups == PARTED.groups
