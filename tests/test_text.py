@@ -28,6 +28,7 @@ from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
 from fedsched.io.fetch import Fetched
 from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.labels import Labels
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.schedule import Schedule
 from fedsched.model.workload import Workload
@@ -112,6 +113,10 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "FedschedError": lambda name: TraceError(f"{name}: wrong."),
     "FieldError": lambda name: FieldError("{nodes}={} is wrong.", name),
     "PoolNeeds": lambda name: PoolNeeds((name,), np.array([[1]])),
+    "Labels": lambda name: Labels({name: np.array(["x"])}),
+    "Dependencies": None,
+    "Condition": None,
+    "EarliestStarts": None,
     "Workload": workload,
     "Federation": federation,
     "Schedule": plan,

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.model.job_columns import JobColumns
 from fedsched.model.validation import check_labels
-from fedsched.text import counted
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -53,4 +53,5 @@ class Labels(JobColumns):
         return [f"{len(names):,} partitions pooled"] if len(names) > 1 and not federation.partitions else []
 
     def __str__(self) -> str:
-        return ", ".join(f"{name} of {counted(int((texts != '').sum()), 'job')}" for name, texts in self.texts.items())
+        known = [(name, int((texts != "").sum())) for name, texts in self.texts.items()]
+        return ", ".join(f"{one_line(name)} of {counted(jobs, 'job')}" for name, jobs in known)
