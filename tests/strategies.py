@@ -60,6 +60,11 @@ class Scenario:
         jobs = [replace(job, needs=()) for job in self.jobs]
         return replace(self, jobs=jobs, machine=replace(self.machine, pools=()))
 
+    def without_partitions(self) -> Scenario:
+        """Return the scenario without its partitions."""
+        jobs = [replace(job, partition=None) for job in self.jobs]
+        return replace(self, jobs=jobs, machine=replace(self.machine, partitions=()))
+
     def without_conditions(self) -> Scenario:
         """Return the scenario with jobs that wait for nobody."""
         jobs = [replace(job, after=(), begin=0.0) for job in self.jobs]

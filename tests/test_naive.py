@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import naive
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -676,9 +677,12 @@ def test_package_nouns_say_the_same(seed: int) -> None:
         more = (workload.compute_fraction[j], workload.task_bandwidth[j], workload.origin[j], workload.user[j])
         assert more == (job.sigma, job.bandwidth, job.origin, job.user)
         allowed = set(range(len(federation.clusters))) if job.allowed is None else job.allowed
+        partition = str(workload.labels.texts["partition"][j]) if job.partition is not None else ""
+        here = [one.name for one in federation.partitions].index(partition) if partition else None
+        inside = np.ones(len(caps[j]), dtype=bool) if here is None else federation.groups_of_partitions()[here]
         open_to = [
-            min(cap, group.count) if group.cluster in allowed else 0
-            for cap, group in zip(caps[j], scenario.machine.groups, strict=True)
+            min(cap, group.count) if group.cluster in allowed and may else 0
+            for cap, group, may in zip(caps[j], scenario.machine.groups, inside, strict=True)
         ]
         assert open_to == naive.effective_caps(job, scenario.machine)
         if workload.allowed is not None:

@@ -209,7 +209,7 @@ def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.Monk
         assert plain_loop.run(run.problem, run.plan, run.state, 10**6, np.inf) == Status.DONE
         was_grouped += run.state.classes.number[ClassNumber.CLASSES] > 0
         with_pools += run.state.classes.number[ClassNumber.CLASSES] > 0 and len(scenario.machine.pools) > 0
-        assert run.state.start.tolist() == expected.start, (seed, chosen)
+        np.testing.assert_array_equal(run.state.start, expected.start, err_msg=f"{seed}, {chosen}")
         assert run.state.counts.tolist() == [list(counts) for counts in expected.counts], (seed, chosen)
     assert was_grouped > 50
     assert with_pools > 20
