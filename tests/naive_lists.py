@@ -90,9 +90,9 @@ class Predictor:
         """Return the nodes taken: fastest first, then those of the cluster with more free nodes (reading 16)."""
         groups = self.machine.groups
 
-        def key(g: int) -> tuple[float, int, int, int]:
-            k = groups[g].cluster
-            return (-groups[g].speed, -sum(free[h] for h in self.machine.inside(k)), k, g)
+        def key(g: int) -> tuple[float, int, int, int, int]:
+            k, sharing = groups[g].cluster, self.machine.sharing(g)
+            return (-groups[g].speed, -sum(free[h] for h in self.machine.inside(k)), k, sharing, g)
 
         counts = naive.fill(sorted(level, key=key), usable, job.tasks)
         assert counts is not None

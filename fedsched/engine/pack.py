@@ -112,7 +112,7 @@ def pack(
     idle = np.array([group.idle_watts for group in groups], dtype=np.float64)
     nodes = np.array([group.count for group in groups], dtype=np.int64)
     price = (busy - idle) / speed
-    shared = np.zeros(nodes.size) if not federation.partitions else federation.groups_of_partitions().sum(axis=0)
+    shared = federation.sharing
 
     by_arrival = np.lexsort((workload.id, workload.submit))
     rank = np.empty(len(workload), dtype=np.int64)

@@ -161,6 +161,13 @@ class Federation:
         return np.concatenate(parts, axis=1)
 
     @property
+    def sharing(self) -> NDArray[np.int64]:
+        """Return in how many partitions each group is: among equal ones jobs take those in the fewest first."""
+        if not self.partitions:
+            return np.zeros(len(self.groups), dtype=np.int64)
+        return np.asarray(self.groups_of_partitions().sum(axis=0))
+
+    @property
     def groups(self) -> tuple[NodeGroup, ...]:
         """Return every node group, cluster by cluster: the model's index g."""
         return tuple(group for cluster in self.clusters for group in cluster.groups)

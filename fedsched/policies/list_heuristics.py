@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.model.eligibility import check_admitted, open_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -194,6 +195,7 @@ class _Mapper:
         self.slowdown = 1.0 / np.array([group.speed for group in groups], dtype=np.float64)
         self.extra_watts = np.array([group.busy_watts - group.idle_watts for group in groups], dtype=np.float64)
         self.idle_total = float(sum(group.count * group.idle_watts for group in groups))
+        self.sharing = federation.sharing
         self.cluster_of = np.array(federation.group_cluster, dtype=np.int64)
         self.groups_of = [np.flatnonzero(self.cluster_of == k) for k in range(len(federation.clusters))]
         self.limit = self._limits(federation, caps)
@@ -220,6 +222,9 @@ class _Mapper:
         limit = np.tile(self.nodes, (len(self.workload), 1))
         if caps is not None:
             limit = np.minimum(limit, caps)
+        if federation.partitions:
+            check_admitted(self.workload, federation)
+            limit = np.where(open_groups(self.workload, federation), limit, 0)
         if self.workload.allowed is not None:
             limit = np.where(federation.groups_allowed(self.workload.sites, self.workload.allowed), limit, 0)
         return limit
@@ -348,7 +353,7 @@ class _Mapper:
             free[self.groups_of[k]] = self.tables[k].available(start)
             together[k] = free[self.groups_of[k]].sum()
         cluster = self.cluster_of[groups]
-        in_turn = groups[np.lexsort((groups, cluster, -together[cluster], self.slowdown[groups]))]
+        in_turn = groups[np.lexsort((groups, self.sharing[groups], cluster, -together[cluster], self.slowdown[groups]))]
         usable = np.minimum(free, self.limit[row])[in_turn]
         before = np.cumsum(usable) - usable
         taken = np.zeros(self.nodes.size, dtype=np.int64)

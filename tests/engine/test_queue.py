@@ -106,7 +106,7 @@ def test_queues_without_durations_keep_none() -> None:
 def test_the_changing_keys(key: QueueKey, expected: float) -> None:
     """Expansion factor, WFP3 and UNICEF of a job of 8 nodes and 20 s that has waited 30 s [13]."""
     problem, _, _ = begun(jobs([8], [20.0], submit=[100.0]), fs.Federation.homogeneous(8))
-    assert queues.key_of(problem, key, 0, 130.0) == expected
+    assert queues.key_of(problem, key, 0, 30.0) == expected
 
 
 def test_one_node_counts_as_two_in_unicef() -> None:
