@@ -35,7 +35,7 @@ from fedsched.engine.classes import LONG_QUEUE, room_for
 from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
 from fedsched.engine.rules import Needs
 from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.model.dependencies import Edges, Kind, edges_of, never_start
+from fedsched.model.dependencies import NO_EDGES, Edges, Kind, edges_of, never_start
 from fedsched.model.eligibility import check_admitted, open_groups
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.metrics import Measured
@@ -118,8 +118,9 @@ def pack(
     rank = np.empty(len(workload), dtype=np.int64)
     rank[by_arrival] = np.arange(len(workload))
     waiting = np.ones(len(workload), dtype=np.bool_)
-    edges = edges_of(workload)
-    waiting[never_start(workload, reading, edges)] = False
+    edges = None if workload.after is None else edges_of(workload)
+    if edges is not None:
+        waiting[never_start(workload, reading, edges)] = False
     waiting[list(running)] = False
 
     site_cluster = np.append(_home_clusters(workload, federation), -1)  # origin −1 stays −1
@@ -158,14 +159,15 @@ def pack(
     )
 
 
-def _extras(workload: Workload, federation: Federation, edges: Edges) -> Extras | None:
+def _extras(workload: Workload, federation: Federation, edges: Edges | None) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
-    pools, precedence = _pools(workload, federation), _precedence(workload, edges)
-    return Extras(pools, precedence) if pools.need.any() or precedence.conditions.size else None
+    need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
+    if not need.any() and not waits and workload.begin is None:
+        return None
+    return Extras(_pools(workload, federation, need), _precedence(workload, edges))
 
 
-def _pools(workload: Workload, federation: Federation) -> Pools:
-    need = needs_on(workload, federation)
+def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
     amount = np.array([pool.amount for pool in federation.pools], dtype=np.int64)
     for row, p in np.argwhere(need > amount)[:1]:
         pool = federation.pools[p]
@@ -176,7 +178,8 @@ def _pools(workload: Workload, federation: Federation) -> Pools:
     return Pools(amount=_ints(amount), need=_ints(need))
 
 
-def _precedence(workload: Workload, edges: Edges) -> Precedence:
+def _precedence(workload: Workload, edges: Edges | None) -> Precedence:
+    edges = NO_EDGES if edges is None else edges
     if not edges.job.size and workload.begin is None:
         return _nobody_waits()
     jobs = len(workload)

@@ -69,6 +69,8 @@ class Edges(NamedTuple):
     lag: NDArray[np.float64]
 
 
+_NOBODY = np.zeros(0, dtype=np.int64)
+NO_EDGES = Edges(_NOBODY, _NOBODY, _NOBODY, np.zeros(0))
 _JOB = re.compile(r"(\d+)(?:\+([0-9.eE+-]+)(s?))?")
 _LAG = re.compile(r"\+([0-9.eE+-]+)(s?)")
 
@@ -181,13 +183,14 @@ def _seconds(match: re.Match[str] | None, first: int, whose: str, part: str) -> 
 
 def edges_of(workload: Workload) -> Edges:
     """Return who waits for whom, by rows; conditions on jobs that are not here hold already [35]."""
+    if workload.after is None:
+        return NO_EDGES
     rows: list[tuple[int, int, int, float]] = []
-    if workload.after is not None:
-        row_of = {job: row for row, job in enumerate(workload.id.tolist())}
-        named, alone = _named_and_alone(workload.after)
-        for row, conditions in named.items():
-            rows += [(row, row_of[one.on], int(one.kind), one.lag) for one in conditions if one.on in row_of]
-        rows += _behind_their_like(workload, alone)
+    row_of = {job: row for row, job in enumerate(workload.id.tolist())}
+    named, alone = _named_and_alone(workload.after)
+    for row, conditions in named.items():
+        rows += [(row, row_of[one.on], int(one.kind), one.lag) for one in conditions if one.on in row_of]
+    rows += _behind_their_like(workload, alone)
     columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
     job, on, kind = (np.array(column, dtype=np.int64) for column in columns[:3])
     return Edges(job, on, kind, np.array(columns[3], dtype=np.float64))
