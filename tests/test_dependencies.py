@@ -59,6 +59,7 @@ def test_what_slurm_says_is_read(text: str, normal: str) -> None:
         ("afterok:12+1e999", "must be minutes, or seconds with an s; at least 0"),
         ("singleton+x", "Job 11: 'singleton+x': what follows + must be minutes"),
         ("afterok+5:12", "Job 11: 'afterok+5:12' must be like"),
+        (f"afterok:{10**19}", "must be like 'afterok:12'"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_job(text: str, said: str) -> None:

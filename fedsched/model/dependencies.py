@@ -61,7 +61,7 @@ class Condition(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """The conditions of a workload by rows: `job` waits for `on`."""
+    """Conditions as columns: the row `job` waits for `on`, another row or, where it says so, the id of a job."""
 
     job: NDArray[np.int64]
     on: NDArray[np.int64]
@@ -71,7 +71,7 @@ class Edges(NamedTuple):
 
 _NOBODY = np.zeros(0, dtype=np.int64)
 NO_EDGES = Edges(_NOBODY, _NOBODY, _NOBODY, np.zeros(0))
-_JOB = re.compile(r"(\d+)(?:\+([0-9.eE+-]+)(s?))?")
+_JOB = re.compile(r"(\d{1,18})(?:\+([0-9.eE+-]+)(s?))?")
 _LAG = re.compile(r"\+([0-9.eE+-]+)(s?)")
 
 
@@ -88,6 +88,7 @@ class Dependencies(JobColumns):
     NOTHING = ""
 
     texts: NDArray[Any]
+    waits: Edges  # the same as numbers, `on` an id
 
     @classmethod
     def of(cls, given: Dependencies | Mapping[Any, Any] | Sequence[str], ids: NDArray[np.int64]) -> Dependencies | None:
@@ -103,12 +104,13 @@ class Dependencies(JobColumns):
             raise ValueError(f"after: {texts_for}; give one for each.")
         if not any(column):
             return None
-        normal = np.array(
-            [",".join(map(str, conditions_of(text, f"Job {job}"))) for text, job in zip(column, ids, strict=True)],
-            dtype=np.str_,
-        )
-        normal.setflags(write=False)
-        return cls(normal)
+        said = [(row, conditions_of(column[row], f"Job {ids[row]}")) for row in np.flatnonzero(column != "").tolist()]
+        normal = [""] * column.size
+        for row, conditions in said:
+            normal[row] = ",".join(map(str, conditions))
+        told = np.array(normal, dtype=np.str_)
+        told.setflags(write=False)
+        return cls(told, _columns([(row, one.on, int(one.kind), one.lag) for row, many in said for one in many]))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the texts."""
@@ -185,33 +187,29 @@ def edges_of(workload: Workload) -> Edges:
     """Return who waits for whom, by rows; conditions on jobs that are not here hold already [35]."""
     if workload.after is None:
         return NO_EDGES
-    rows: list[tuple[int, int, int, float]] = []
-    row_of = {job: row for row, job in enumerate(workload.id.tolist())}
-    named, alone = _named_and_alone(workload.after)
-    for row, conditions in named.items():
-        rows += [(row, row_of[one.on], int(one.kind), one.lag) for one in conditions if one.on in row_of]
-    rows += _behind_their_like(workload, alone)
+    waits = workload.after.waits
+    by_id = np.argsort(workload.id, kind="stable")
+    place = np.minimum(np.searchsorted(workload.id, waits.on, sorter=by_id), max(by_id.size - 1, 0))
+    here = (workload.id[by_id[place]] == waits.on) & (waits.kind != Kind.SINGLETON)
+    found = Edges(waits.job[here], by_id[place[here]], waits.kind[here], waits.lag[here])
+    alike = _columns(_behind_their_like(workload))
+    return Edges(*(np.concatenate(pair) for pair in zip(found, alike, strict=True))) if alike.job.size else found
+
+
+def _columns(rows: Sequence[tuple[int, int, int, float]]) -> Edges:
     columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
     job, on, kind = (np.array(column, dtype=np.int64) for column in columns[:3])
     return Edges(job, on, kind, np.array(columns[3], dtype=np.float64))
 
 
-def _named_and_alone(after: Dependencies) -> tuple[dict[int, list[Condition]], dict[int, float]]:
-    """Return the conditions on other jobs by row, and the lags of the singletons."""
-    named: dict[int, list[Condition]] = {}
-    alone: dict[int, float] = {}
-    for row in np.flatnonzero(after.texts != "").tolist():
-        named[row] = []
-        for condition in conditions_of(str(after.texts[row])):
-            if condition.kind is Kind.SINGLETON:
-                alone[row] = max(alone.get(row, 0.0), condition.lag)
-            else:
-                named[row].append(condition)
-    return named, alone
-
-
-def _behind_their_like(workload: Workload, alone: Mapping[int, float]) -> list[tuple[int, int, int, float]]:
+def _behind_their_like(workload: Workload) -> list[tuple[int, int, int, float]]:
     # A singleton waits for the jobs of its user and name since the singleton before it, and for that one.
+    waits = NO_EDGES if workload.after is None else workload.after.waits
+    alone: dict[int, float] = {}
+    for row, lag in zip(
+        *(column[waits.kind == Kind.SINGLETON].tolist() for column in (waits.job, waits.lag)), strict=True
+    ):
+        alone[row] = max(alone.get(row, 0.0), lag)
     names = workload.labels.columns().get("name") if workload.labels is not None else None
     before: dict[tuple[int, str], list[int]] = {}
     found = []
@@ -228,12 +226,15 @@ def settled(workload: Workload) -> Dependencies | None:
     """Return the same conditions, singletons by the jobs before them: for other submits than these."""
     if workload.after is None:
         return None
-    ids, texts = workload.id.tolist(), [""] * len(workload)
-    named, alone = _named_and_alone(workload.after)
-    for row, other, kind, lag in _behind_their_like(workload, alone):
-        named[row].append(Condition(Kind(kind), ids[other], lag))
-    for row, conditions in named.items():
-        texts[row] = ",".join(map(str, conditions))
+    if not (workload.after.waits.kind == Kind.SINGLETON).any():
+        return workload.after
+    ids = workload.id.tolist()
+    texts = [
+        ",".join(str(one) for one in conditions_of(text) if one.kind is not Kind.SINGLETON)
+        for text in workload.after.texts.tolist()
+    ]
+    for row, other, kind, lag in _behind_their_like(workload):
+        texts[row] += f",{Condition(Kind(kind), ids[other], lag)}"
     return Dependencies.of(texts, workload.id)
 
 
@@ -302,9 +303,7 @@ def unmet(workload: Workload) -> str | None:
     """Return that some conditions are on jobs that are not here, in a few words; None where none is."""
     if workload.after is None:
         return None
-    here = set(workload.id.tolist())
-    away = sum(
-        any(one.kind is not Kind.SINGLETON and one.on not in here for one in conditions_of(text))
-        for text in workload.after.texts.tolist()
-    )
+    waits = workload.after.waits
+    lacking = (waits.kind != Kind.SINGLETON) & ~np.isin(waits.on, workload.id)
+    away = np.unique(waits.job[lacking]).size
     return f"{counted(away, 'job')} after jobs that are not here (taken to have ended before)" if away else None
