@@ -172,7 +172,7 @@ def test_a_file_keeps_what_jobs_wait_for(tmp_path: Path) -> None:
     assert "labels: name of 3 jobs" in str(jobs)
 
 
-def test_a_schedule_says_who_never_starts_and_how_long_the_others_waited() -> None:
+def test_a_schedule_says_who_never_starts_and_how_long_the_others_waited(tmp_path: Path) -> None:
     """Jobs without hope are counted and named; a schedule without them is complete, and its check accepts it."""
     jobs = replace(FOUR, after={12: "afterok:11", 13: "afternotok:12", 14: "afterok:13"})
     schedule = fs.simulate(jobs, ONE_NODE)
@@ -183,6 +183,9 @@ def test_a_schedule_says_who_never_starts_and_how_long_the_others_waited() -> No
     assert "never started, for they wait for what cannot happen: 2 jobs (13, 14)" in str(schedule)
     assert "mean wait from when jobs might start: 0 s" in str(schedule)
     assert schedule.to_json()["never_start"] == [13, 14]
+    schedule.to_swf(tmp_path / "as_run.swf")
+    assert "; Note: left out: 2 jobs that did not finish" in (tmp_path / "as_run.swf").read_text(encoding="utf-8")
+    assert list(schedule.fairness()) == [-1]
     schedule.verify(claimed=schedule.metrics())
 
 

@@ -15,6 +15,7 @@ from fedsched.model.log import LOG_COLUMNS, LogColumns
 from fedsched.model.reading import UNRECORDED
 from fedsched.model.schedule import Schedule
 from fedsched.model.workload import Workload
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -130,7 +131,7 @@ def read_csv(
 def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
     """Write the log that the machine would have kept: every job's wait and run as scheduled, its status 1.
 
-    Jobs that were not finished are left out. What the format cannot hold (compute fractions, bandwidths) is lost.
+    Jobs that did not finish are left out, and a note in the header says how many. What the format cannot hold (compute fractions, bandwidths) is lost.
     """
     done = np.flatnonzero(~np.isnan(schedule.finish))
     if done.size == 0:
@@ -141,6 +142,8 @@ def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
     columns["allocated"] = kept.tasks.astype(np.float64)
     columns["requested_time"] = kept.estimate
     columns["status"] = np.ones(done.size)
+    away = counted(len(schedule) - done.size, "job") if done.size < len(schedule) else ""
+    notes = [f"scheduled by fedsched: {schedule.policy}", *[f"left out: {away} that did not finish"] * bool(away)]
     as_run = Workload(
         submit=kept.submit,
         tasks=kept.tasks,
@@ -153,6 +156,6 @@ def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
         log=LogColumns(done.size, columns),
         name=kept.name,
         nodes=schedule.federation.nodes,
-        header=(*kept.header, ("Note", f"scheduled by fedsched: {schedule.policy}")),
+        header=(*kept.header, *(("Note", note) for note in notes)),
     )
     write_swf(as_run, path, lossy=True)

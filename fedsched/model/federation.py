@@ -135,11 +135,12 @@ class Federation:
     def _split(self, cluster: Cluster) -> Cluster:
         # A group of which a partition has some nodes becomes several, of nodes that are in the same partitions.
         members = self._members(cluster.name)
+        changes = 1 + np.flatnonzero((members[:, 1:] != members[:, :-1]).any(axis=0))
         groups: list[NodeGroup] = []
         first = 0
         for group in cluster.groups:
             last = first + group.count
-            ends = [k for k in range(first + 1, last) if (members[:, k] != members[:, k - 1]).any()]
+            ends = changes[(changes > first) & (changes < last)].tolist()
             bounds = [first, *ends, last]
             for begin, end in pairwise(bounds):
                 name = f"{group.name}[{begin}-{end - 1}]" if group.name and ends else group.name
