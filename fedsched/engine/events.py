@@ -34,7 +34,8 @@ def _finish_first(problem: Problem, state: State) -> None:
     j = pop_finish(state)
     ends_as_planned(state, j)
     leave(problem, state, j)
-    precedence.ended(problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW])
+    now = state.clock[Clock.NOW]
+    precedence.tell_followers(problem.extras, state.extras, problem.arrival_rank, j, now, precedence.END)
 
 
 @inlined

@@ -53,21 +53,12 @@ def submitted(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
 
 
 @inlined
-def started(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
-    """Note that a job has started: who waited for nothing else is eligible in an instant to come."""
+def tell_followers(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float, what: int) -> None:
+    """Note a job's start or end; who waited for nothing else stands on the timer from then on."""
     if extras is None or state is None:
         return
     if state.waiting.open.size > 0:
-        _settle_followers(extras, state, rank, j, now, START)
-
-
-@inlined
-def ended(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
-    """Note that a job has ended."""
-    if extras is None or state is None:
-        return
-    if state.waiting.open.size > 0:
-        _settle_followers(extras, state, rank, j, now, END)
+        _settle_followers(extras, state, rank, j, now, what)
 
 
 @part

@@ -131,7 +131,8 @@ def read_csv(
 def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
     """Write the log that the machine would have kept: every job's wait and run as scheduled, its status 1.
 
-    Jobs that did not finish are left out, and a note in the header says how many. What the format cannot hold (compute fractions, bandwidths) is lost.
+    Jobs that did not finish are left out, and a note in the header says how many. What the format cannot hold (compute
+    fractions, bandwidths) is lost.
     """
     done = np.flatnonzero(~np.isnan(schedule.finish))
     if done.size == 0:
