@@ -101,6 +101,7 @@ def main() -> None:
     budget = Budget(seconds=0.3 if options.smoke else options.seconds)
     rivals = at_hand()
     report = Report(f"memetic beside other optimisers, {budget}")
+    means: list[list[float]] = []
     for objective in options.objectives[:1] if options.smoke else options.objectives:
         methods = [*OURS, *rivals]
         if options.only:
@@ -114,10 +115,14 @@ def main() -> None:
         )
         if options.only:
             continue
-        means = show(objective, found, report)
-        if not options.smoke:
-            named = zip(found.methods, means, strict=True)
-            record("bench_rivals", {f"{objective}_{name}": mean for name, mean in named})
+        means.append(show(objective, found, report))
+    if not (options.smoke or options.only):
+        above = dict(zip(found.methods, zip(*means, strict=True), strict=True))  # by method, a figure an objective
+        kinds = {"frameworks": FRAMEWORKS, "solvers": SOLVERS}
+        others = {kind: [value for one in of for value in above.get(one.name, ())] for kind, of in kinds.items()}
+        record(
+            "bench_rivals", {**{name: list(above[name]) for name in OURS}, **others, "instances": len(found.instances)}
+        )
 
 
 if __name__ == "__main__":
