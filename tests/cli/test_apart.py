@@ -15,7 +15,8 @@ if typing.TYPE_CHECKING:
     from collections.abc import Callable
 
 # Of each command, the parameters that name files: those that it reads, and those that it writes with the suffix.
-READ = {"scenario", "trace", "traces", "more", "source", "result", "initial", "federation", "file", "arrivals", "what"}
+READ = {"scenario", "trace", "traces", "more", "source", "result", "initial", "federation", "partitions", "file"}
+READ |= {"arrivals", "what"}
 WRITTEN = {"out", "gantt", "save", "checkpoint", "report", "target"}
 # How a command is called with a file to read and one to write; what else it then needs.
 CALLS = {
@@ -23,6 +24,7 @@ CALLS = {
         "simulate F --from swf --nodes 8 --out F",
         "simulate sample --federation F --out F",
         "simulate --scenario F --out F",
+        "simulate sample --nodes 8 --partitions F --out F",
         "simulate F --from swf --gantt F",
         "simulate F --from swf --policy rolling --checkpoint F",
     ],
@@ -31,16 +33,23 @@ CALLS = {
         "optimize sample --federation F --gantt F",
         "optimize sample --initial F --save F",
         "optimize --scenario F --out F",
+        "optimize sample --nodes 8 --partitions F --out F",
         "optimize F --from swf --checkpoint F",
     ],
     "compare": [
         "compare F --from swf --method easy --out F",
         "compare sample F --from swf --method easy --report F",
         "compare --scenario F --method easy --report F",
+        "compare sample --nodes 8 --partitions F --method easy --out F",
         "compare sample --federation example --federation F --method easy --out F",
     ],
     "plot": ["plot F --out F"],
-    "report": ["report F --from swf --out F", "report --scenario F --out F", "report sample --federation F --out F"],
+    "report": [
+        "report F --from swf --out F",
+        "report --scenario F --out F",
+        "report sample --federation F --out F",
+        "report sample --nodes 8 --partitions F --out F",
+    ],
     "market": ["market --file F --gantt F", "market --trace F --out F", "market --trace sample --federation F --out F"],
     "gang": ["gang F --from swf --gantt F", "gang --arrivals F --replications 2 --gantt F"],
     "generate": ["generate planted --federation F --out F"],
