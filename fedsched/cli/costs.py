@@ -39,6 +39,7 @@ class Run:
         """Return how many jobs ran in which time, and what tells this schedule from others."""
         jobs = len(self.schedule)
         if self.schedule.complete:
+            jobs -= int(self.schedule.hopeless.sum())
             return f"{counted(jobs, 'job')} in {self.seconds:.2f} s; start hash {self.schedule.start_hash()}"
         finished = int((self.schedule.finish == self.schedule.finish).sum())
         return (
@@ -75,6 +76,8 @@ def print_costs(run: Run) -> None:
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align="lrrll" if log else "lrll")
     if partly := of_some(schedule):
         say(partly)
+    for line in schedule.waited:
+        say(line)
     say(run.ending)
 
 
@@ -89,6 +92,8 @@ def print_side_by_side(runs: Sequence[Run]) -> None:
         for line in facts_of(run.schedule.workload, run.schedule.federation):
             say(line)
         say(f"machine of {run.label}: {run.schedule.federation}")
+        for line in run.schedule.waited:
+            say(f"{run.label}: {line}")
     found = [(run.values, run.recorded) for run in runs]
     heads = [
         head

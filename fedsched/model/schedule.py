@@ -169,6 +169,19 @@ class Schedule(Read):
         return np.asarray(used.sum(axis=0) > 1)
 
     @property
+    def waited(self) -> tuple[str, ...]:
+        """Return who never starts, and how long jobs waited from when they might start, where some wait for others."""
+        said = []
+        if (hopeless := np.flatnonzero(self.hopeless)).size:
+            names = ", ".join(map(str, self.workload.id[hopeless[:5]])) + ", …" * (hopeless.size > 5)
+            jobs = counted(hopeless.size, "job")
+            said.append(f"never started, for they wait for what cannot happen: {jobs} ({names})")
+        if self.workload.after is not None or self.workload.begin is not None:
+            waits = (self.start - self.eligible)[~np.isnan(self.finish)]
+            said += [f"mean wait from when jobs might start: {waits.mean():,.6g} s"] * bool(waits.size)
+        return tuple(said)
+
+    @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the jobs' log holds and the model or the federation does not, a few words each."""
         from fedsched.model.unmodelled import unmodelled
@@ -368,22 +381,6 @@ class Schedule(Read):
         return f"<div>{notes}<table>{cells}</table></div>"
 
 
-def _of_those_who_wait(schedule: Schedule) -> list[str]:
-    """Return who never starts, and how long jobs waited from when they might start, where that is not their submit."""
-    said = []
-    if (hopeless := np.flatnonzero(schedule.hopeless)).size:
-        names = ", ".join(str(job) for job in schedule.workload.id[hopeless[:5]])
-        more = ", …" if hopeless.size > 5 else ""
-        said.append(
-            f"never started, for they wait for what cannot happen: {counted(hopeless.size, 'job')} ({names}{more})"
-        )
-    if schedule.workload.after is not None or schedule.workload.begin is not None:
-        waits = (schedule.start - schedule.eligible)[~np.isnan(schedule.finish)]
-        if waits.size:
-            said.append(f"mean wait from when jobs might start: {waits.mean():,.6g} s")
-    return said
-
-
 def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the lines above a schedule's metrics, and the metrics with their units."""
     from fedsched.model import assumed, unmodelled
@@ -406,7 +403,7 @@ def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     ]
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
-    said = [*schedule.notes, *_of_those_who_wait(schedule)]
+    said = [*schedule.notes, *schedule.waited]
     said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != USUAL else []
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []

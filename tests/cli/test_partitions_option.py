@@ -53,6 +53,19 @@ def test_the_command_line_takes_partitions(call: Callable[..., Any], tmp_path: P
         assert code == 0, err
 
 
+def test_a_command_says_who_never_starts(call: Callable[..., Any], tmp_path: Path) -> None:
+    """`simulate` names the jobs that wait for what cannot happen, of one log and of several side by side."""
+    log = tmp_path / "jobs.csv"
+    fs.Workload(
+        submit=[0.0] * 3, tasks=[1, 1, 1], runtime=[50.0, 10.0, 5.0], after={2: "afternotok:1", 3: "afterok:1"}
+    ).write(log)
+    _, out, _ = call("simulate", log, "--nodes", 4)
+    assert "never started, for they wait for what cannot happen: 1 job (2)" in out
+    assert "2 jobs in " in out
+    _, out, _ = call("simulate", log, "sample", "--nodes", 128)
+    assert "never started, for they wait for what cannot happen: 1 job (2)" in out
+
+
 def test_info_shows_partitions(call: Callable[..., Any], tmp_path: Path) -> None:
     """`info` of a federation prints its partitions, as a table and as JSON."""
     TWO.write(tmp_path / "two.toml")
