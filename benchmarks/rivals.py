@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 from fedsched.compare import Budget, Instance, Outcome
+from fedsched.engine.codes import Dispatch
 from fedsched.model.metrics import BOUND_SECONDS
 from fedsched.optimize.baselines import BASELINES, DEAR_BASELINES, baseline_schedules, values_of
 from fedsched.search import Objectives, SearchProblem, pymoo_problem
@@ -211,9 +212,14 @@ def _mode(groups: tuple[fs.NodeGroup, ...], chosen: tuple[int, ...], tasks: int,
 
 
 def _ran(start: Start, starts: list[int], chosen: list[Mode]) -> Outcome:
-    """Return what comes of a solver's answer as a plan."""
-    order = np.argsort(np.array(starts), kind="stable")
-    start.valued(start.problem.row(order, np.array([mode.counts for mode in chosen]))[None])
+    """Return what comes of a solver's answer as a plan, by the dispatch rule that makes most of it.
+
+    Strict dispatch in the order of the starts is the answer itself; under greedy one job may be early and hold up others.
+    """
+    order, caps = np.argsort(np.array(starts), kind="stable"), np.array([mode.counts for mode in chosen])
+    placement = start.problem.default_rules()[1]
+    rules = [(int(dispatch), placement) for dispatch in (Dispatch.STRICT, Dispatch.GREEDY)]
+    start.valued(np.array([start.problem.row(order, caps, each) for each in rules]))
     return start.outcome()
 
 
