@@ -214,7 +214,7 @@ def _mode(groups: tuple[fs.NodeGroup, ...], chosen: tuple[int, ...], tasks: int,
 def _ran(start: Start, starts: list[int], chosen: list[Mode]) -> Outcome:
     """Return what comes of a solver's answer as a plan, by the dispatch rule that makes most of it.
 
-    Strict dispatch in the order of the starts is the answer itself; under greedy one job may be early and hold up others.
+    Strict dispatch in the order of the starts is the answer itself; under greedy a job may be early and hold up others.
     """
     order, caps = np.argsort(np.array(starts), kind="stable"), np.array([mode.counts for mode in chosen])
     placement = start.problem.default_rules()[1]
