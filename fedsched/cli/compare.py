@@ -103,7 +103,7 @@ def command(
 
     check_output(out, (".jsonl",), what="a list of runs")
     check_output(report, (".html",), what="a report")
-    check_apart((*traces, scenario, *machine.federation, machine.partitions), {"--out": out, "--report": report})
+    check_apart((*traces, scenario, *machine.files), {"--out": out, "--report": report})
     check_names(method)
     check_alpha(alpha)
     if seeds < 1:

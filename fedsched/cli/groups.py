@@ -80,6 +80,14 @@ class OneMachine(Group):
 
     __slots__ = ()
 
+    @property
+    def files(self) -> list[Path]:
+        """Return the files that are named."""
+        words = self.given()
+        federations = words.get("federation", ())
+        named = federations if isinstance(federations, tuple) else (federations,)
+        return [*named, *([words["partitions"]] if "partitions" in words else [])]
+
     def over(self, before: parts.Machine) -> parts.Machine:
         """Return a scenario's machine, with what was given in place of its own."""
         words = self.given()

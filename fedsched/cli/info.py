@@ -122,8 +122,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
 
 def _limits(partition: Partition, nodes: int) -> list[str]:
     """Return a partition's line: what it has, and what it asks of a job."""
-    most = None if partition.max_nodes is None else float(partition.max_nodes)
-    limits = (partition.max_time, float(partition.min_nodes), inf if most is None else most)
+    limits = (partition.max_time, partition.min_nodes, partition.max_nodes or inf)
     cells = ["—" if value == inf else f"{value:g}" for value in limits]
     return [partition.name, f"{nodes:,}", *cells, ", ".join(partition.accounts) or "all"]
 

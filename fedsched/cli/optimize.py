@@ -98,7 +98,7 @@ def command(
     check_output(gantt, CHART_FORMATS, what="a chart")
     check_output(save, (".json",), what="a result")
     files = {"--out": out, "--gantt": gantt, "--save": save, "--checkpoint": checkpoint}
-    check_apart((trace, scenario, machine.federation, *initial), files)
+    check_apart((trace, scenario, *machine.files, *initial), files)
     asked = groups.scenario_of(scenario, trace, log=log, machine=machine, reading=reading, seed=seed, usual=CLAIRVOYANT)
     check_apart((*groups.files_read(scenario, asked), *initial), files)
     check_choice(choose, objective or method_named(method).encoded(encoding).objectives)

@@ -73,7 +73,7 @@ def command(
     from fedsched.result.faces import from_file
 
     check_output(out, (".html", ".htm"), what="a report")
-    check_apart((source, scenario, machine.federation, machine.partitions), {"--out": out})
+    check_apart((source, scenario, *machine.files), {"--out": out})
     repeat = ""
     given = [*log.given(), *machine.given(), *reading.given()]
     given += ["policy"] * bool(policy) + ["scenario"] * (scenario is not None)

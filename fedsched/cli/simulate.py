@@ -73,7 +73,7 @@ def command(
     check_output(out, PLAN_FORMATS)
     check_output(gantt, CHART_FORMATS, what="a chart")
     files = {"--out": out, "--gantt": gantt, "--checkpoint": checkpoint}
-    check_apart((trace, *more, scenario, machine.federation), files)
+    check_apart((trace, *more, scenario, *machine.files), files)
     asked = [
         groups.scenario_of(
             scenario, one, log=log, machine=machine, policy=policy, reading=reading, seed=seed, usual=USUAL

@@ -113,10 +113,9 @@ class Instance(Read):
 
     def fingerprint(self) -> str:
         """Return a short name of jobs, machine and objectives; the reading is told beside it."""
-        machine = repr(self.federation)
-        if not self.federation.partitions:  # as it was before there were any
-            machine = machine.removesuffix(", partitions=())") + ")" * machine.endswith(", partitions=())")
-        digest = hashlib.sha256(f"({machine}, {self.objectives!r})".encode())
+        digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
+        if self.federation.partitions:  # of which its repr says nothing
+            digest.update(repr(self.federation.partitions).encode())
         w = self.workload
         for column in (w.submit, w.tasks, w.runtime, w.estimate, w.compute_fraction, w.task_bandwidth, w.origin):
             digest.update(column.tobytes())

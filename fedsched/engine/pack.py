@@ -35,8 +35,8 @@ from fedsched.engine.classes import LONG_QUEUE, room_for
 from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
 from fedsched.engine.rules import Needs
 from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.model.dependencies import NO_EDGES, Edges, Kind, edges_of, never_start
-from fedsched.model.eligibility import check_admitted, open_groups
+from fedsched.model.admission import open_groups
+from fedsched.model.dependencies import NO_EDGES, Edges, Kind, edges_of, in_order, never_start
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
@@ -120,6 +120,7 @@ def pack(
     waiting = np.ones(len(workload), dtype=np.bool_)
     edges = None if workload.after is None else edges_of(workload)
     if edges is not None:
+        in_order(workload, edges)  # refuses circles
         waiting[never_start(workload, reading, edges)] = False
     waiting[list(running)] = False
 
@@ -257,7 +258,6 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
         allowed = federation.groups_allowed(workload.sites, workload.allowed)
         limits = np.where(allowed, nodes if limits is None else limits, 0)
     if federation.partitions:
-        check_admitted(workload, federation)
         limits = np.where(open_groups(workload, federation), nodes if limits is None else limits, 0)
     if limits is None:
         return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.log import CANCELLED, DONE, FAILED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -24,7 +26,6 @@ WORDS |= dict.fromkeys(("unlimited", "partition_limit", "infinite"), UNLIMITED)
 WORDS |= {str(2**bits - 2): UNKNOWN for bits in (32, 64)}  # Slurm's NO_VAL and NO_VAL64
 
 # The status that the Standard Workload Format has for each of Slurm's final states.
-DONE, FAILED, CANCELLED = 1.0, 0.0, 5.0
 STATES = {
     "COMPLETED": DONE, "COMPLETING": DONE,
     "FAILED": FAILED, "TIMEOUT": FAILED, "NODE_FAIL": FAILED, "OUT_OF_MEMORY": FAILED, "BOOT_FAIL": FAILED,

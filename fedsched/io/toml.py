@@ -48,17 +48,20 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
+    return federation_of_data(
+        _parsed(path), source=str(path), name="stdin" if str(path) == STDIN else Path(path).name.removesuffix(".toml")
+    )
+
+
+def _parsed(path: str | PathLike[str]) -> dict[str, Any]:
     try:
         text = read_text(path)
     except TraceError as error:
         raise FederationError(str(error)) from error
     try:
-        data = tomllib.loads(text)
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, brackets nested too deeply
         raise FederationError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
-    return federation_of_data(
-        data, source=str(path), name="stdin" if str(path) == STDIN else Path(path).name.removesuffix(".toml")
-    )
 
 
 def read_example_federation(name: str = "example") -> Federation:
@@ -89,12 +92,7 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
 
 def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
     """Return the partitions in a TOML file that has nothing else, for a machine that is known otherwise."""
-    try:
-        data = tomllib.loads(read_text(path))
-    except TraceError as error:
-        raise FederationError(str(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise FederationError(f"{path}: not valid TOML: {shortened(str(error), 200)}.") from error
+    data = _parsed(path)
     if set(data) != {"partition"} or not isinstance(data["partition"], list):
         raise FederationError(f"{path}: a file of partitions holds tables [[partition]], and nothing else.")
     return _partitions(data["partition"], str(path))

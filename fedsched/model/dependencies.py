@@ -12,6 +12,7 @@ import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.job_columns import JobColumns
+from fedsched.model.log import CANCELLED, FAILED
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 MINUTE = 60.0
-SHOWN = 5  # jobs of a circle, or that never start, that are named
+SHOWN = 5  # jobs of a circle that are named
 
 
 class Kind(IntEnum):
@@ -40,9 +41,6 @@ class End(IntEnum):
     WELL = 0
     BADLY = 1
     CANCELLED = 2
-
-
-FAILED, CANCELLED = 0.0, 5.0  # in the status column of a log
 
 
 class Condition(NamedTuple):
@@ -210,11 +208,11 @@ def _behind_their_like(workload: Workload) -> list[tuple[int, int, int, float]]:
         *(column[waits.kind == Kind.SINGLETON].tolist() for column in (waits.job, waits.lag)), strict=True
     ):
         alone[row] = max(alone.get(row, 0.0), lag)
-    names = workload.labels.columns().get("name") if workload.labels is not None else None
+    names = workload.label("name").tolist()
     before: dict[tuple[int, str], list[int]] = {}
     found = []
     for row in np.lexsort((workload.id, workload.submit)).tolist() if alone else ():
-        alike = before.setdefault((int(workload.user[row]), "" if names is None else str(names[row])), [])
+        alike = before.setdefault((int(workload.user[row]), names[row]), [])
         if row in alone:
             found += [(row, other, int(Kind.AFTERANY), alone[row]) for other in alike]
             alike.clear()
@@ -250,7 +248,7 @@ def ends_of(workload: Workload, reading: Reading) -> NDArray[np.int64]:
 
 
 def never_start(workload: Workload, reading: Reading, edges: Edges | None = None) -> NDArray[np.bool_]:
-    """Return which jobs have a condition that cannot hold; raise where jobs wait for each other in a circle [35]."""
+    """Return which jobs have a condition that cannot hold, or wait for one of those [35]."""
     edges = edges_of(workload) if edges is None else edges
     hopeless = np.zeros(len(workload), dtype=np.bool_)
     if not edges.job.size:
@@ -258,13 +256,17 @@ def never_start(workload: Workload, reading: Reading, edges: Edges | None = None
     ends = ends_of(workload, reading)[edges.on]
     for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
         hopeless[edges.job[(edges.kind == kind) & (ends != wanted)]] = True
-    for job, on in _in_order(workload, edges):
-        hopeless[job] |= hopeless[on]
+    if hopeless.any():
+        for job, on in in_order(workload, edges):
+            hopeless[job] |= hopeless[on]
     return hopeless
 
 
-def _in_order(workload: Workload, edges: Edges) -> list[tuple[int, int]]:
-    """Return (job, whom it waits for) so that whoever is waited for comes before as the first of its pairs."""
+def in_order(workload: Workload, edges: Edges) -> list[tuple[int, int]]:
+    """Return (job, whom it waits for) so that whoever is waited for comes before as the first of its pairs.
+
+    Jobs that wait for each other in a circle are refused by name.
+    """
     open_ = np.bincount(edges.job, minlength=len(workload))
     by_on = np.argsort(edges.on, kind="stable")
     begin = np.searchsorted(edges.on[by_on], np.arange(len(workload) + 1)).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -110,11 +110,11 @@ class Federation:
     name: str = "federation"
     description: str = ""
     pools: tuple[Pool, ...] = ()
-    partitions: tuple[Partition, ...] = ()
+    partitions: tuple[Partition, ...] = field(default=(), repr=False)  # what is saved of a comparison goes by repr
 
     def __post_init__(self) -> None:
-        for field in ("clusters", "pools", "partitions"):
-            object.__setattr__(self, field, tuple(getattr(self, field)))
+        for several in ("clusters", "pools", "partitions"):
+            object.__setattr__(self, several, tuple(getattr(self, several)))
         if not self.clusters:
             raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
         seen: set[str] = set()
@@ -222,10 +222,10 @@ class Federation:
 
     def admits(self, workload: Workload) -> NDArray[np.bool_]:
         """Return which jobs the partitions take that they ask for."""
-        from fedsched.model.eligibility import refusals
+        from fedsched.model.admission import refusals
 
         admitted = np.ones(len(workload), dtype=np.bool_)
-        admitted[[row for row, _ in refusals(workload, self)]] = False
+        admitted[list(refusals(workload, self))] = False
         return admitted
 
     @classmethod

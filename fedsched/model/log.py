@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 UNKNOWN = -1.0
+DONE, FAILED, CANCELLED = 1.0, 0.0, 5.0  # in the status column
 FROM_SLURM = ("Note", "from Slurm's sacct")  # in such a log's header: its queues are what Slurm calls partitions
 UNREAD = "Unread"  # in the header of a log, before the names of what its jobs' fields hold that no reader reads
 IN_CPUS = ("Note", "tasks are CPUs")  # in the header of a log whose jobs' sizes are CPUs, where a node has several

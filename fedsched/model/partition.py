@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from fedsched.model.validation import check_labels
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -92,17 +92,28 @@ class Partition:
                 found[cluster][first : last + 1] = True
         return found
 
-    def refusal(self, tasks: int, seconds: float, account: str) -> str | None:
-        """Return why a job cannot be here, or None."""
-        if seconds > self.max_time:
-            return f"its request of {seconds:g} s is over the {self.max_time:g} s of partition {self.name!r}"
-        if tasks < self.min_nodes:
-            return f"tasks={tasks} is below the {self.min_nodes} of partition {self.name!r}"
-        if self.max_nodes is not None and tasks > self.max_nodes:
-            return f"tasks={tasks} is over the {self.max_nodes} of partition {self.name!r}"
-        if self.accounts and account not in self.accounts:
-            return f"account {account!r} may not use partition {self.name!r}"
-        return None
+    def refusals(
+        self, tasks: NDArray[np.int64], seconds: NDArray[np.float64], account: NDArray[Any], room: int
+    ) -> dict[int, str]:
+        """Return why jobs cannot be here, of columns of them, by their places; `room` are the nodes that are here."""
+        name = f"partition {self.name!r}"
+        most = math.inf if self.max_nodes is None else self.max_nodes
+        strangers = ~np.isin(account, self.accounts) if self.accounts else np.zeros(len(tasks), dtype=np.bool_)
+        rules: tuple[tuple[NDArray[np.bool_], Callable[[int], str]], ...] = (
+            (
+                seconds > self.max_time,
+                lambda i: f"its request of {seconds[i]:g} s is over the {self.max_time:g} s of {name}",
+            ),
+            (tasks < self.min_nodes, lambda i: f"tasks={tasks[i]} is below the {self.min_nodes} of {name}"),
+            (tasks > most, lambda i: f"tasks={tasks[i]} is over the {self.max_nodes} of {name}"),
+            (strangers, lambda i: f"account {str(account[i])!r} may not use {name}"),
+            (tasks > room, lambda i: f"tasks={tasks[i]} exceeds the {room} nodes of {name}"),
+        )
+        found: dict[int, str] = {}
+        for broken, reason in rules:
+            for i in np.flatnonzero(broken).tolist():
+                found.setdefault(i, reason(i))
+        return found
 
 
 def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:

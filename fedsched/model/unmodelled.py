@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.dependencies import unmet
-from fedsched.model.log import FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
+from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ DEMANDS = {
     Demand.UNREAD: "with fields that are not read",
 }
 CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts nodes)"
-FAILED, CANCELLED = 0.0, 5.0
 
 
 def unmodelled(workload: Workload, federation: Federation | None = None) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ It shares no code with the engine; the model's formulas are written out once mor
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -96,23 +97,23 @@ def _partitions(schedule: Schedule) -> Iterator[str]:
     # Nodes of the partition that a job asks for, and a job that it takes (reading 37).
     federation, workload = schedule.federation, schedule.workload
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
-    texts = {} if workload.labels is None else workload.labels.columns()
     usual = next((one.name for one in federation.partitions if one.default), "")
-    asked = [name or usual for name in texts.get("partition", np.full(len(workload), "")).tolist()]
+    asked = np.where(workload.label("partition") == "", usual, workload.label("partition"))
     for partition in federation.partitions:
+        members = partition.members(sizes)
         inside = []
-        for cluster, nodes in partition.members(sizes).items():
-            ends = np.cumsum([group.count for group in federation.clusters[list(sizes).index(cluster)].groups])
-            inside += [bool(part.all()) for part in np.split(nodes, ends[:-1])]
-        for row in [row for row, name in enumerate(asked) if name == partition.name]:
-            if np.isnan(schedule.start[row]):
-                continue
-            if schedule.counts[row, ~np.array(inside)].any():
-                yield f"{_name(schedule, row)}: it has nodes outside its partition {partition.name!r}."
-            account = str(texts["account"][row]) if "account" in texts else ""
-            refusal = partition.refusal(int(workload.tasks[row]), float(workload.estimate[row]), account)
-            if refusal is not None:
-                yield f"{_name(schedule, row)}: {refusal}."
+        for cluster in federation.clusters:
+            ends = np.cumsum([group.count for group in cluster.groups])
+            inside += [bool(part.all()) for part in np.split(members[cluster.name], ends[:-1])]
+        rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
+        for row in rows[schedule.counts[rows][:, ~np.array(inside)].any(axis=1)]:
+            yield f"{_name(schedule, row)}: it has nodes outside its partition {partition.name!r}."
+        room = int(sum(nodes.sum() for nodes in members.values()))
+        refused = partition.refusals(
+            workload.tasks[rows], workload.estimate[rows], workload.label("account")[rows], room
+        )
+        for i, reason in refused.items():
+            yield f"{_name(schedule, rows[i])}: {reason}."
 
 
 def _cluster_of_site(schedule: Schedule) -> list[int]:
@@ -137,10 +138,10 @@ def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
     if workload.after is None:
         return
     row_of = {job: row for row, job in enumerate(workload.id.tolist())}
-    names = workload.labels.columns().get("name") if workload.labels is not None else None
+    names = workload.label("name").tolist()
     alike: dict[tuple[int, str], list[int]] = {}
     for row in range(len(workload)):
-        alike.setdefault((int(workload.user[row]), "" if names is None else str(names[row])), []).append(row)
+        alike.setdefault((int(workload.user[row]), names[row]), []).append(row)
     key_of = {row: key for key, rows in alike.items() for row in rows}
     for row, text in enumerate(workload.after.texts.tolist()):
         for condition in conditions_of(text):
@@ -185,18 +186,8 @@ def _conditions(schedule: Schedule) -> Iterator[str]:
 
 def _of_those(schedule: Schedule, rows: NDArray[np.bool_]) -> Schedule:
     # The jobs that ran, as if there had been no others.
-    from fedsched.model.schedule import Schedule
-
-    return Schedule(
-        workload=schedule.workload.take(np.flatnonzero(rows)),
-        federation=schedule.federation,
-        start=schedule.start[rows],
-        finish=schedule.finish[rows],
-        counts=schedule.counts[rows],
-        t0=schedule.t0,
-        reading=schedule.reading,
-        integrals=schedule.integrals,
-    )
+    columns = {name: getattr(schedule, name)[rows] for name in ("start", "finish", "counts")}
+    return replace(schedule, workload=schedule.workload.take(np.flatnonzero(rows)), **columns)
 
 
 def _capacity(schedule: Schedule) -> Iterator[str]:

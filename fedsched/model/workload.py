@@ -201,10 +201,9 @@ class Workload:
         if index.size and index.dtype.kind not in "iu":
             raise TypeError(f"take: rows of type {index.dtype} must be row numbers; filter() takes booleans.")
         index = index.astype(np.int64)
+        parts: dict[str, Any] = {name: part.take(index) for name, part in self.optional.items()}
         return replace(
-            self,
-            **{name: values[index] for name in _ARRAYS if (values := getattr(self, name)) is not None},
-            **{name: part.take(index) for name in OPTIONAL if (part := getattr(self, name)) is not None},
+            self, **{name: values[index] for name in _ARRAYS if (values := getattr(self, name)) is not None}, **parts
         )
 
     def head(self, jobs: int) -> Workload:
@@ -363,6 +362,11 @@ class Workload:
         return frame_of_workload(self)
 
     # ---- what it is like --------------------------------------------------------------------------------------
+
+    def label(self, name: str) -> NDArray[Any]:
+        """Return a text of every job, '' where it has none of that name."""
+        nothing = np.full(len(self), "")
+        return nothing if self.labels is None else self.labels.columns().get(name, nothing)
 
     @property
     def extras(self) -> dict[str, JobColumns]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
-from fedsched.model.eligibility import check_admitted, open_groups
+from fedsched.model.admission import open_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -223,7 +223,6 @@ class _Mapper:
         if caps is not None:
             limit = np.minimum(limit, caps)
         if federation.partitions:
-            check_admitted(self.workload, federation)
             limit = np.where(open_groups(self.workload, federation), limit, 0)
         if self.workload.allowed is not None:
             limit = np.where(federation.groups_allowed(self.workload.sites, self.workload.allowed), limit, 0)

@@ -1,0 +1,54 @@
+"""Which nodes jobs may have by the partition that they ask for, and which jobs no partition takes [37]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import InfeasibleError, unknown_name
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+
+EVERYWHERE = -1
+
+
+def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return the partition of every job; -1 where it may have every node."""
+    partitions = federation.partitions
+    usual = next((p for p, one in enumerate(partitions) if one.default), EVERYWHERE)
+    known = {"": usual} | {one.name: p for p, one in enumerate(partitions)}
+    names, which = np.unique(workload.label("partition"), return_inverse=True)
+    for k, name in enumerate(names.tolist()):
+        if name not in known:
+            job = workload.id[int(np.argmax(which == k))]
+            raise unknown_name(f"Job {job}: partition", name, [one.name for one in partitions])
+    return np.array([known[name] for name in names.tolist()], dtype=np.int64)[which]
+
+
+def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
+    """Return the rows of the jobs that their partition does not take, with the reasons."""
+    account, of_jobs = workload.label("account"), partition_of_jobs(workload, federation)
+    room = federation.groups_of_partitions() @ np.array([group.count for group in federation.groups])
+    found: dict[int, str] = {}
+    for p, partition in enumerate(federation.partitions):
+        rows = np.flatnonzero(of_jobs == p)
+        refused = partition.refusals(workload.tasks[rows], workload.estimate[rows], account[rows], int(room[p]))
+        found |= {int(rows[i]): reason for i, reason in refused.items()}
+    return found
+
+
+def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return jobs × groups: whether the job's partition has the group's nodes; a job that it refuses is an error."""
+    refused = refusals(workload, federation)
+    if refused:
+        row = min(refused)
+        cure = "leave out such jobs: workload.filter(federation.admits(workload))"
+        raise InfeasibleError(f"Job {workload.id[row]}: {refused[row]}; {cure}.")
+    everywhere = np.ones((1, len(federation.groups)), dtype=np.bool_)
+    of_partition = np.concatenate([federation.groups_of_partitions(), everywhere])
+    return np.asarray(of_partition[partition_of_jobs(workload, federation)])
