@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fedsched.io import read as read
     from fedsched.io import read_federation as read_federation
     from fedsched.io import write as write
+    from fedsched.model.calendar import Window as Window
     from fedsched.model.federation import Cluster as Cluster
     from fedsched.model.federation import Federation as Federation
     from fedsched.model.federation import NodeGroup as NodeGroup
@@ -58,6 +59,7 @@ _HOME: dict[str, str | None] = {
     "Rules": "policies",
     "Scenario": "scenario",
     "Schedule": "model.schedule",
+    "Window": "model.calendar",
     "Workload": "model.workload",
     "bounds": None,
     "compare": "compare",
@@ -90,6 +92,7 @@ __all__ = [
     "Rules",
     "Scenario",
     "Schedule",
+    "Window",
     "Workload",
     "__version__",
     "bounds",

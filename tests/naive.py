@@ -35,6 +35,25 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Closure:
+    """Nodes of a group that no job may start on in [begin, end); planners know of it from `known_from` on."""
+
+    group: int
+    nodes: int
+    begin: float
+    end: float
+    known_from: float = -math.inf
+    end_known: bool = True
+
+    def covers(self, time: float) -> bool:
+        return self.begin <= time < self.end
+
+    def as_planned(self) -> Closure:
+        """Return it as whoever plans sees it: where nobody knows its end, without one (reading 39)."""
+        return self if self.end_known else replace(self, end=math.inf)
+
+
+@dataclass(frozen=True)
 class Machine:
     """A federation: node groups, cluster by cluster, and one uplink bandwidth per cluster."""
 
@@ -42,6 +61,7 @@ class Machine:
     uplinks: list[float]
     pools: tuple[int, ...] = ()  # how much there is of each (reading 30)
     partitions: tuple[frozenset[int], ...] = ()  # the groups of each (reading 37)
+    closures: tuple[Closure, ...] = ()  # (reading 38)
 
     @property
     def nodes(self) -> int:
@@ -114,10 +134,13 @@ class Extra:
 
     nodes: Counts
     pools: list[int]
+    head: Counts  # the head's own nodes, held until `until`
+    until: float
 
     def without(self, job: Job, counts: Counts) -> Extra:
         """Return what is left when another job takes its part."""
-        return Extra([nodes - x for nodes, x in zip(self.nodes, counts, strict=True)], less(self.pools, job))
+        nodes = [nodes - x for nodes, x in zip(self.nodes, counts, strict=True)]
+        return replace(self, nodes=nodes, pools=less(self.pools, job))
 
     def holds(self, job: Job, counts: Counts) -> bool:
         """Return whether a job's part is there."""
@@ -507,6 +530,8 @@ class Simulation:
         self.arrivals = [j for j in self.arrivals if j not in self.hopeless]
         self.held: list[int] = []  # submitted, but not yet eligible
         self.since: dict[int, float] = {}  # when each that joined the queue became eligible
+        changes = {time for closure in machine.closures for time in (closure.begin, closure.end)}
+        self.changes = sorted(time for time in changes if t0 < time < math.inf)  # to come
         self.queue: list[int] = []
         self.done: list[Running] = []
         self.saturated = [0.0 for _ in machine.uplinks]
@@ -514,7 +539,7 @@ class Simulation:
         self.decide, self.places = decide, places
 
     def run(self) -> Result:
-        while self.arrivals or self.running or any(self.moment(j) is not None for j in self.held):
+        while self.goes_on():
             self.advance_clock()
             if self.sequential:
                 self.one_event()
@@ -522,7 +547,7 @@ class Simulation:
                 self.one_instant()
             if self.watch is not None:
                 self.watch(self)
-        if self.queue or self.held:
+        if (self.queue or self.held) and not self.machine.closures:
             raise RuntimeError(f"Jobs {[self.jobs[j].id for j in self.queue + self.held]} never started.")
         ended = {record.job: record for record in self.done}
         records = [ended.get(j, NEVER) for j in range(len(self.jobs))]
@@ -537,10 +562,18 @@ class Simulation:
             [self.since.get(j, self.jobs[j].submit) for j in range(len(self.jobs))],
         )
 
+    def goes_on(self) -> bool:
+        """Return whether anything is to come that may let a job start or end."""
+        coming = any(self.moment(j) is not None for j in self.held) or bool(self.queue and self.changes)
+        return bool(self.arrivals or self.running) or coming
+
     def advance_clock(self) -> None:
-        """Go to the next submission, finish or eligibility; count the seconds of saturated uplinks (reading 9)."""
+        """Go to the next submission, finish, eligibility or change of the calendar.
+
+        The seconds of saturated uplinks until then are counted (reading 9).
+        """
         times = [self.jobs[j].submit for j in self.arrivals] + [record.finish for record in self.running]
-        times += [moment for j in self.held if (moment := self.moment(j)) is not None]
+        times += [moment for j in self.held if (moment := self.moment(j)) is not None] + self.changes
         before, self.now = self.now, max(self.now, min(times))
         for k, load in enumerate(self.loads(self.running)):
             if load > self.machine.uplinks[k]:
@@ -551,6 +584,7 @@ class Simulation:
         for record in [record for record in self.running if record.finish <= self.now]:
             self.end(record)
         self.update_rates()
+        self.changes = [time for time in self.changes if time > self.now]
         while self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
             self.held.append(self.arrivals.pop(0))
         self.let_join(self.due())
@@ -558,8 +592,13 @@ class Simulation:
         self.update_rates()
 
     def one_event(self) -> None:
-        """Let a submission, an eligibility or a finish of now happen, each with its own pass (readings 2, 36)."""
-        if self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
+        """Let one event of now happen, with its own pass: a change of the calendar, or else a submission, an
+
+        eligibility, or else a finish (readings 2, 36, 38).
+        """
+        if self.changes and self.changes[0] <= self.now:
+            self.changes.pop(0)
+        elif self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
             j = self.arrivals.pop(0)
             earlier = self.due()
             self.held.append(j)
@@ -657,12 +696,25 @@ class Simulation:
     def just_after(self) -> float:
         return math.nextafter(self.now, math.inf)
 
+    def known_closures(self) -> list[Closure]:
+        """Return the closures that are not over yet and that planners know of, as they see them (reading 39)."""
+        known = [one for one in self.machine.closures if one.known_from <= self.now < one.end]
+        return [closure.as_planned() for closure in known]
+
+    def next_closures(self, begin: float, end: float) -> list[float]:
+        """Return when known closures begin within (begin, end)."""
+        return sorted({closure.begin for closure in self.known_closures() if begin < closure.begin < end})
+
     def free_at(self, time: float, reservations: Sequence[Reservation] = ()) -> Counts:
-        """Return the free nodes per group at a time of the plan."""
+        """Return the free nodes per group at a time of the plan: none, where closures are owed some (reading 40)."""
         free = [group.count for group in self.machine.groups]
         for record in self.present():
             if self.end_in_plan(record) > time:
                 free = [nodes - x for nodes, x in zip(free, record.counts, strict=True)]
+        for closure in self.known_closures():
+            if closure.covers(time):
+                free[closure.group] -= closure.nodes
+        free = [max(0, nodes) for nodes in free]
         for reservation in reservations:
             if reservation.start <= time < reservation.end:
                 free = [nodes - x for nodes, x in zip(free, reservation.counts, strict=True)]
@@ -694,7 +746,30 @@ class Simulation:
     def place_at(self, j: int, time: float) -> Counts | None:
         if not needs_fit(self.jobs[j], self.left_at(time)):
             return None
-        return self.place_on(j, self.free_at(time), self.loads_at(time))
+        return self.place_over(j, time, lambda end: self.free_until(time, end), self.loads_at(time))
+
+    def free_until(self, begin: float, end: float) -> list[Counts]:
+        """Return what is free at `begin`, and at each begin of a known closure before `end`."""
+        return [self.free_at(time) for time in (begin, *self.next_closures(begin, end))]
+
+    def place_over(
+        self, j: int, begin: float, free_until: Callable[[float], list[Counts]], loads: list[float]
+    ) -> Counts | None:
+        """Return the nodes on which the job can run from `begin` to its planned end (reading 39).
+
+        `free_until(end)` gives what is free at the times until then at which that becomes less. As in reading 12 the
+        job is first taken to be as short as it can be.
+        """
+        job = self.jobs[j]
+        end = ends_at(begin + shortest_duration(job, self.machine), begin)
+        while True:
+            counts = self.place_on(j, [min(nodes) for nodes in zip(*free_until(end), strict=True)], loads)
+            if counts is None:
+                return None
+            needed = ends_at(begin + planned_duration(job, counts, self.machine), begin)
+            if needed <= end:
+                return counts
+            end = needed
 
     # --------------------------------------------------------------------------------------- dispatch pass
 
@@ -814,12 +889,29 @@ class Simulation:
         job = self.jobs[j]
         if not needs_fit(job, self.left_at(self.now)):
             return None
-        narrowed = [min(nodes, x) for nodes, x in zip(self.free_at(self.now), extra.nodes, strict=True)]
-        for free in (self.free_at(self.now), narrowed):
-            counts = self.place_on(j, free, self.loads_at(self.now))
-            if counts is not None and (not self.ends_after(shadow, j, counts) or extra.holds(job, counts)):
+
+        def beside_nobody(end: float) -> list[Counts]:
+            return self.free_until(self.now, end)
+
+        def beside_head(end: float) -> list[Counts]:
+            return [*beside_nobody(end), extra.nodes, *self.left_by_head(shadow, end, extra)]
+
+        for free_until in (beside_nobody, beside_head):
+            counts = self.place_over(j, self.now, free_until, self.loads_at(self.now))
+            if counts is None:
+                continue
+            end = ends_at(self.now + planned_duration(job, counts, self.machine), self.now)
+            spared = all(within(counts, free) for free in self.left_by_head(shadow, end, extra))
+            if end <= shadow or (extra.holds(job, counts) and spared):
                 return counts
         return None
+
+    def left_by_head(self, shadow: float, end: float, extra: Extra) -> list[Counts]:
+        """Return what the head leaves where a closure begins while both it and a job that ends at `end` run."""
+        return [
+            [max(0, nodes - x) for nodes, x in zip(self.free_at(time), extra.head, strict=True)]
+            for time in self.next_closures(shadow, min(end, extra.until))
+        ]
 
     def lookahead(self, queue: list[int]) -> None:
         """Start heads; when one is blocked, pack the most nodes beside its reservation (reading 24)."""
@@ -838,19 +930,29 @@ class Simulation:
     def reserve_head(self, head: int) -> tuple[float, Extra]:
         """Return the shadow time of the head, and what it leaves over then.
 
-        When nothing else holds nodes, a head waits only for the load of pending finishes: its reservation is now.
+        When nothing else holds nodes, a head waits only for the load of pending finishes: its reservation is now. One
+        that closures keep from ever starting has none (reading 39).
         """
-        for shadow in sorted({self.end_in_plan(record) for record in self.present()}):
+        ends = {self.end_in_plan(record) for record in self.present()}
+        ends |= {one.end for one in self.known_closures() if one.end < math.inf}
+        for shadow in sorted(ends):
             counts = self.place_at(head, shadow)
             if counts is not None:
-                return shadow, self.extra_at(shadow).without(self.jobs[head], counts)
-        counts = self.place_at(head, self.just_after())
-        if counts is None or self.present():
+                return shadow, self.extra_at(shadow, head, counts)
+        loads = self.loads_at(self.just_after())
+        counts = self.place_over(head, self.now, lambda end: self.free_until(self.now, end), loads)
+        if counts is not None and needs_fit(self.jobs[head], self.left_at(self.now)):
+            return self.now, self.extra_at(self.now, head, counts)
+        if not self.machine.closures:
             raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
-        return self.now, self.extra_at(self.now).without(self.jobs[head], counts)
+        nothing = [0 for _ in self.machine.groups]
+        return math.inf, Extra(nothing, self.left_at(self.now), nothing, math.inf)
 
-    def extra_at(self, time: float) -> Extra:
-        return Extra(self.free_at(time), self.left_at(time))
+    def extra_at(self, time: float, head: int, counts: Counts) -> Extra:
+        """Return what the head leaves over that starts at that time on these nodes."""
+        job = self.jobs[head]
+        until = ends_at(time + planned_duration(job, counts, self.machine), time)
+        return Extra(self.free_at(time), self.left_at(time), counts, until).without(job, counts)
 
     def ends_after(self, shadow: float, j: int, counts: Counts) -> bool:
         return ends_at(self.now + planned_duration(self.jobs[j], counts, self.machine), self.now) > shadow
@@ -876,6 +978,7 @@ class Simulation:
         breakpoints = sorted(
             {self.now}
             | {self.end_in_plan(record) for record in self.present()}
+            | {time for one in self.known_closures() for time in (one.begin, one.end) if self.now < time < math.inf}
             | {time for r in reservations for time in (r.start, r.end)}
         )
         for begin in breakpoints:
@@ -891,7 +994,7 @@ class Simulation:
                 if needed <= end:
                     return Reservation(j, begin, needed, counts)
                 end = needed
-        if self.place_at(j, self.just_after()) is None:
+        if self.place_at(j, self.just_after()) is None and not self.machine.closures:
             raise RuntimeError(f"Job {job.id} fits nowhere in the plan.")
         return None
 
@@ -968,14 +1071,21 @@ def simulate(
 def loss_of_capacity(result: Result) -> float:
     """Return the share of the machine that idles while an eligible job waits that is no larger than the idle nodes."""
     last = max(result.finish)
-    records = list(zip(result.jobs, result.start, result.finish, strict=True))
+    records = list(zip(result.counts, result.start, result.finish, strict=True))
     queued = list(zip(result.jobs, result.eligible, result.start, strict=True))
     times = {time for _, start, finish in records for time in (start, finish)} | set(result.eligible)
+    times |= {time for closure in result.machine.closures for time in (closure.begin, closure.end)}
     times = {time for time in times if result.t0 < time < last} | {result.t0, last}
     changes = sorted(times)
     lost = 0.0
     for begin, end in pairwise(changes):
-        idle = result.machine.nodes - sum(job.tasks for job, start, finish in records if start <= begin < finish)
+        free = [group.count for group in result.machine.groups]
+        for counts, start, finish in records:
+            if start <= begin < finish:
+                free = [nodes - x for nodes, x in zip(free, counts, strict=True)]
+        for closure in result.machine.closures:
+            free[closure.group] -= closure.nodes if closure.covers(begin) else 0
+        idle = sum(max(0, nodes) for nodes in free)
         waiting = [job.tasks for job, eligible, start in queued if eligible <= begin < start]
         if any(tasks <= idle for tasks in waiting):
             lost += idle * (end - begin)

@@ -9,9 +9,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numba.core import config
 
 import fedsched
+from fedsched.engine.arrays import Calendar, Closed
 from fedsched.engine.codes import SameTime, Saturation
 from fedsched.engine.pack import new_state, pack
 from fedsched.engine.plans import plan_of_rules
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Plan, Problem, State
 
+NO_CALENDAR = Calendar(*(np.zeros(0, dtype=np.int64) for _ in range(2)), *(np.zeros(0) for _ in range(4)),
+                       *(np.zeros(0, dtype=np.int64) for _ in range(2)), np.zeros(0),
+                       np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
+NOTHING_CLOSED = Closed(np.zeros(3, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((0, 1), dtype=np.int64),
+                        *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.zeros(1))  # fmt: skip
 PACKAGE = Path(fedsched.__file__).parent
 _PLAIN: dict[str, ModuleType] = {}  # modules of kernels that were imported while nothing was compiled
 

@@ -65,6 +65,19 @@ class Scenario:
         jobs = [replace(job, partition=None) for job in self.jobs]
         return replace(self, jobs=jobs, machine=replace(self.machine, partitions=()))
 
+    def without_closures(self) -> Scenario:
+        """Return the scenario with nodes that are always there."""
+        return replace(self, machine=replace(self.machine, closures=()))
+
+    def foreseen(self) -> Scenario:
+        """Return the scenario with all that closes known from the outset, and its end."""
+        known = tuple(replace(one, known_from=-math.inf, end_known=True) for one in self.machine.closures)
+        return replace(self, machine=replace(self.machine, closures=known))
+
+    def for_environments(self) -> Scenario:
+        """Return the scenario without what environments do not know."""
+        return self.without_conditions().without_closures()
+
     def without_conditions(self) -> Scenario:
         """Return the scenario with jobs that wait for nobody."""
         jobs = [replace(job, after=(), begin=0.0) for job in self.jobs]
@@ -222,6 +235,34 @@ def in_partitions(
     return split, placed
 
 
+def closures(machine: naive.Machine, grain: float, choose: Callable[[Sequence[Any]], Any]) -> tuple[naive.Closure, ...]:
+    """Return some stretches of time without some nodes, all of which end, known before or only when they begin."""
+    found = []
+    for _ in range(choose((1, 2, 3, 5))):
+        group = choose(range(len(machine.groups)))
+        begin = choose(range(-2, 25)) * grain
+        found.append(
+            naive.Closure(
+                group,
+                nodes=choose(range(1, machine.groups[group].count + 1)),
+                begin=begin,
+                end=begin + choose((1, 2, 3, 6, 12)) * grain,
+                known_from=choose((-math.inf, -math.inf, begin, begin - 2 * grain)),
+                end_known=choose((True, True, False)),
+            )
+        )
+    return tuple(found)
+
+
+def later(machine: naive.Machine, seconds: float) -> naive.Machine:
+    """Return the machine with its closures that much later."""
+    moved = tuple(
+        replace(one, begin=one.begin + seconds, end=one.end + seconds, known_from=one.known_from + seconds)
+        for one in machine.closures
+    )
+    return replace(machine, closures=moved)
+
+
 def without_circles(jobs: list[naive.Job]) -> list[naive.Job]:
     """Return the jobs, none of them a singleton where they would wait for each other in a circle."""
     if not naive.circular(jobs):
@@ -277,8 +318,11 @@ def scenarios(
     placement = fixed.get("placement") or draw(st.sampled_from(naive.PLACEMENT))
     jobs = draw(workloads(machine, placement, max_jobs=max_jobs, without_contention=without_contention))
     chosen = replace(draw(settings(jobs=len(jobs))), placement=placement)
+    if draw(st.integers(0, 2)) == 0:
+        grain = draw(st.sampled_from(GRAINS))
+        machine = replace(machine, closures=closures(machine, grain, lambda options: draw(st.sampled_from(options))))
     if epoch if epoch is not None else draw(st.integers(0, 3)) == 0:
-        jobs = at_epoch(jobs, lambda: draw(st.floats(0, 1, exclude_max=True)))
+        jobs, machine = at_epoch(jobs, lambda: draw(st.floats(0, 1, exclude_max=True))), later(machine, EPOCH)
     scenario = Scenario(machine, jobs, replace(chosen, **fixed))
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         late, ended = draw(st.sampled_from(range(len(jobs)))), draw(st.sampled_from(range(len(jobs))))
@@ -333,8 +377,10 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
         jobs = waiting_for_each_other(jobs, grain, beside.choice)
     if beside.random() < 0.3:
         machine, jobs = in_partitions(machine, jobs, placement, beside.choice)
+    if beside.random() < 0.4:
+        machine = replace(machine, closures=closures(machine, grain, beside.choice))
     if seed % 5 == 4 if epoch is None else epoch:
-        jobs = at_epoch(jobs, rng.random)
+        jobs, machine = at_epoch(jobs, rng.random), later(machine, EPOCH)
 
     def order() -> str | tuple[int, ...]:
         return rng.choice((*naive.ORDERS, tuple(rng.sample(range(len(jobs)), len(jobs)))))
@@ -365,6 +411,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     """Return the package's workload and federation for naive jobs, and the caps as an int64 array [n, G]."""
     import numpy as np
 
+    from fedsched.model.calendar import Window
     from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
     from fedsched.model.partition import Partition
     from fedsched.model.workload import Workload
@@ -402,8 +449,16 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     )
     pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))
     partitions = tuple(Partition(f"Q{q}", nodes_of(machine, q)) for q in range(len(machine.partitions)))
+    calendar = []
+    for one in machine.closures:
+        inside = machine.inside(machine.groups[one.group].cluster)
+        first = sum(counts[g] for g in inside if g < one.group)
+        times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
+        nodes = f"{one.nodes} of {first}-{first + counts[one.group] - 1}"
+        calendar.append(Window(names[machine.groups[one.group].cluster], nodes=nodes, **times))
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)
-    return workload, Federation(tuple(clusters), name="naive", pools=pools, partitions=partitions), caps
+    federation = Federation(tuple(clusters), name="naive", pools=pools, partitions=partitions, calendar=tuple(calendar))
+    return workload, federation, caps
 
 
 def nodes_of(machine: naive.Machine, partition: int) -> dict[str, str]:

@@ -251,6 +251,11 @@ def _task(
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)
     unknown = [field for field in ("pools", "after", "begin") if getattr(workload, field) is not None]
+    if federation.calendar:
+        raise InfeasibleError(
+            "exact: the federation has windows, which the exact model does not know; leave them out: "
+            "dataclasses.replace(federation, calendar=())."
+        )
     if problem.extras is not None or problem.arrival.size < len(workload):
         raise InfeasibleError(
             f"exact: jobs have {' and '.join(unknown)}, which the exact model does not know; leave that out: "

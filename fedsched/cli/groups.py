@@ -86,12 +86,12 @@ class OneMachine(Group):
         words = self.given()
         federations = words.get("federation", ())
         named = federations if isinstance(federations, tuple) else (federations,)
-        return [*named, *([words["partitions"]] if "partitions" in words else [])]
+        return [*named, *(words[name] for name in ("partitions", "calendar") if name in words)]
 
     def over(self, before: parts.Machine) -> parts.Machine:
         """Return a scenario's machine, with what was given in place of its own."""
         words = self.given()
-        words |= {field: str(words[field]) for field in ("federation", "partitions") if field in words}
+        words |= {field: str(words[field]) for field in ("federation", "partitions", "calendar") if field in words}
         if {"federation", "nodes"} & words.keys():  # each takes the place of both
             words = {"federation": None, "nodes": None, **words}
         return replace(before, **words)
@@ -107,6 +107,7 @@ class Machine(OneMachine):
     uplink: options.Uplink = ()
     pool: options.Pool = ()
     partitions: options.Partitions = None
+    calendar: options.Calendar = None
 
 
 @Parameter(name="*")
@@ -122,14 +123,12 @@ class Machines(OneMachine):
     uplink: options.Uplink = ()
     pool: options.Pool = ()
     partitions: options.Partitions = None
+    calendar: options.Calendar = None
 
     def each(self) -> list[Machine]:
         """Return the machines one by one: one of them where no federation is named."""
-        federations = self.federation or (None,)
-        return [
-            Machine(federation=one, nodes=self.nodes, uplink=self.uplink, pool=self.pool, partitions=self.partitions)
-            for one in federations
-        ]
+        same = {field.name: getattr(self, field.name) for field in fields(Machine) if field.name != "federation"}
+        return [Machine(federation=one, **same) for one in self.federation or (None,)]
 
 
 @Parameter(name="*")

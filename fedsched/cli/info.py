@@ -20,6 +20,7 @@ from fedsched.cli.shared import (
 )
 
 if TYPE_CHECKING:
+    from fedsched.model.calendar import Window
     from fedsched.model.federation import Federation
     from fedsched.model.partition import Partition
     from fedsched.scenario import Log
@@ -100,6 +101,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         said["partitions"] = [
             asdict(partition) | {"nodes": dict(partition.nodes)} for partition in federation.partitions
         ]
+        said["calendar"] = [asdict(window) for window in federation.calendar]
         print_json(said | {"assumed": list(facts)})
         return
     say(federation)
@@ -114,6 +116,9 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
         limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]
         print_table("partitions", ("name", "nodes", "longest s", "fewest", "most", "accounts"), limits, align="l")
+    if federation.calendar:
+        lines = [_times(one) for one in federation.calendar]
+        print_table("windows", ("cluster", "nodes", "begin s", "end s", "kind", "known from s"), lines, align="l")
     if any(are_assumed(*row.values()) for row in figures):
         say("* = assumed: nobody gave it")
     if facts:
@@ -125,6 +130,14 @@ def _limits(partition: Partition, nodes: int) -> list[str]:
     limits = (partition.max_time, partition.min_nodes, partition.max_nodes or inf)
     cells = ["—" if value == inf else f"{value:g}" for value in limits]
     return [partition.name, f"{nodes:,}", *cells, ", ".join(partition.accounts) or "all"]
+
+
+def _times(window: Window) -> list[str]:
+    """Return a window's line: where, when, and who knows of it when."""
+    times = (window.begin, window.end if window.end_known or window.end == inf else f"{window.end:g} (not known)")
+    cells = [one if isinstance(one, str) else "—" if one == inf else f"{one:g}" for one in times]
+    known = "the outset" if window.known_from == -inf else f"{window.known_from:g}"
+    return [window.cluster, window.nodes, *cells, f"{window.kind} {window.name}".strip(), known]
 
 
 def _workload(log: Log, *, as_json: bool) -> None:

@@ -51,6 +51,10 @@ Partitions = Annotated[
     Path | None,
     Parameter(help="A TOML file of [[partition]] tables: which nodes jobs may have by the partition that they name."),
 ]
+Calendar = Annotated[
+    Path | None,
+    Parameter(help="A CSV file of windows, or a TOML file of [[window]] tables: when which nodes are closed to jobs."),
+]
 Communication = Annotated[
     str | None,
     Parameter(help="Draw what jobs send, which logs do not tell: a task's median bytes a second, e.g. 10M."),

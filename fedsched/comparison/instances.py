@@ -114,8 +114,8 @@ class Instance(Read):
     def fingerprint(self) -> str:
         """Return a short name of jobs, machine and objectives; the reading is told beside it."""
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
-        if self.federation.partitions:  # of which its repr says nothing
-            digest.update(repr(self.federation.partitions).encode())
+        for part in filter(None, (self.federation.partitions, self.federation.calendar)):  # its repr says nothing of
+            digest.update(repr(part).encode())
         w = self.workload
         for column in (w.submit, w.tasks, w.runtime, w.estimate, w.compute_fraction, w.task_bandwidth, w.origin):
             digest.update(column.tobytes())

@@ -49,11 +49,28 @@ class Precedence(NamedTuple):
     lag: Floats
 
 
+class Calendar(NamedTuple):
+    """Closures: nodes of groups that no job may start on for a while; without any the arrays are of no size."""
+
+    group: Ints
+    nodes: Ints
+    begin: Floats
+    end: Floats
+    known_from: Floats
+    planned_end: Floats  # as planners see it
+    change: Ints  # closures by the time of their begins and ends, ends first: 2·closure, and 1 more where it is an end
+    learned: Ints  # closures in the order in which they become known
+    lookout: Floats  # the distinct begins: when what is free may become less
+    left: Ints  # lookout x group: what those leave that are known at t0
+    known: Ints  # [0]: how many these are
+
+
 class Extras(NamedTuple):
     """What machines and jobs may have beyond the plain model; a part that is not in use has arrays of no size."""
 
     pools: Pools
     precedence: Precedence
+    calendar: Calendar
 
 
 class Problem(NamedTuple):
@@ -193,11 +210,23 @@ class Waiting(NamedTuple):
     joined: Ints  # the jobs that have joined the queue, in their order
 
 
+class Closed(NamedTuple):
+    """What closures leave, now and at the lookouts to come, as planners see it."""
+
+    number: Ints  # indexed by ClosedNumber
+    owed: Ints  # group: nodes that belong to a closure as soon as whoever holds them ends
+    left: Ints  # lookout x group: what is free then of what runs now, below 0 where more is held
+    low: Ints  # group: scratch
+    head: Ints  # group: what EASY's head holds in its reservation
+    head_until: Floats  # [0]: its planned end
+
+
 class ExtraState(NamedTuple):
     """What the loop knows of the extras."""
 
     pools: PoolsLeft
     waiting: Waiting
+    closed: Closed
 
 
 class State(NamedTuple):
@@ -281,6 +310,14 @@ class WaitingNumber(IntEnum):
 
     TIMERS = 0  # entries of the heap
     JOINED = 1
+
+
+class ClosedNumber(IntEnum):
+    """Whole numbers of the calendar."""
+
+    CHANGED = 0  # changes that have happened
+    LEARNED = 1  # closures that are known
+    PAST = 2  # lookouts that are not after now
 
 
 class CandidateRow(IntEnum):

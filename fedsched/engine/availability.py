@@ -12,12 +12,13 @@ import numpy as np
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import pools
 from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.calendar import fill_beside_closures
+from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import fill_demand, place, planned_duration
-from fedsched.engine.running import end_after
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, Floats, Ints, Plan, Problem, Profile, State
+    from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, Profile, State
 
 NOW = constant(0)  # the breakpoint of now
 ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
@@ -37,7 +38,29 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
 
 @part
 def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
-    """Fill the profile with what is free at the planned ends of the running jobs."""
+    """Fill the profile with what is free at the planned ends of the running jobs, and as nodes close and open."""
+    now = state.clock[Clock.NOW]
+    rows = _fill_times(problem.extras, state.extras, problem, state)
+    state.counter[Counter.BREAKPOINTS] = rows
+    if plan.placement == Placement.LINK_AWARE:
+        # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
+        planned_load(problem, state, np.nextafter(now, np.inf), state.profile.load[0])
+        for b in range(1, rows):
+            planned_load(problem, state, state.profile.time[b], state.profile.load[b])
+
+
+@inlined
+def _fill_times(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State) -> int:
+    # Returns how many breakpoints there are.
+    if extras is None or extra_state is None:
+        return _fill_at_ends(problem, state)
+    if extras.calendar.lookout.size == 0:
+        return _fill_at_ends(problem, state)
+    return fill_beside_closures(extras, extra_state, state)
+
+
+@inlined
+def _fill_at_ends(problem: Problem, state: State) -> int:
     profile = state.profile
     groups = profile.free.shape[0]
     now = state.clock[Clock.NOW]
@@ -61,12 +84,7 @@ def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
         for g in range(groups):
             profile.free[g, row] += state.counts[j, g]
         pools.end_at(problem.extras, state.extras, row, j)
-    state.counter[Counter.BREAKPOINTS] = row + 1
-    if plan.placement == Placement.LINK_AWARE:
-        # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
-        planned_load(problem, state, np.nextafter(now, np.inf), profile.load[0])
-        for b in range(1, row + 1):
-            planned_load(problem, state, profile.time[b], profile.load[b])
+    return row + 1
 
 
 @inlined

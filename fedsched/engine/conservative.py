@@ -24,11 +24,11 @@ from fedsched.engine.availability import (
     forget_the_past,
     reserve_window,
 )
+from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import start_job
 from fedsched.engine.placement import planned_duration
 from fedsched.engine.queue import ANY, FIRST, next_candidate, next_small
-from fedsched.engine.running import end_after
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
@@ -113,7 +113,9 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
             begin = first_fit(problem, plan, state, j)
             if several and not promises.promise(state, j, begin):
                 promised_to = FIRST
-        if begin >= 0:  # else it waits only for the load of jobs whose finish is pending: the next pass sees it
+        if begin < 0:  # it waits only for the load of jobs whose finish is pending, or for nodes to open: a later pass
+            profile.reserved[j] = np.inf
+        else:
             time = profile.time[begin]
             profile.reserved[j] = time
             end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import inlined, part
 from fedsched.engine import pools, precedence
 from fedsched.engine.arrays import ClassNumber, Clock, Counter
+from fedsched.engine.calendar import place_from
 from fedsched.engine.classes import group, next_of_classes
+from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
-from fedsched.engine.placement import place, slowest
+from fedsched.engine.placement import slowest
 from fedsched.engine.queue import ANY, FIRST, NEVER, dequeue, next_small
-from fedsched.engine.running import end_after, enter, sum_loads
+from fedsched.engine.running import enter, sum_loads
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
@@ -48,7 +50,9 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 @inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
-    return pools.suffice(problem.extras, state.extras, j) and place(problem, plan, j, state.free, state.load, state)
+    return pools.suffice(problem.extras, state.extras, j) and place_from(
+        problem.extras, state.extras, problem, plan, state, j, state.free, state.load, state.clock[Clock.NOW]
+    )
 
 
 @inlined

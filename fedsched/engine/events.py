@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import precedence
+from fedsched.engine import calendar, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 @inlined
 def next_time(problem: Problem, state: State) -> float:
-    """Return when a job next ends, is submitted or becomes eligible; never before now, infinite where none does."""
-    time = precedence.next_moment(state.extras)
+    """Return when a job next ends, is submitted or becomes eligible, or nodes close or open; infinite where none does.
+
+    It is never before now.
+    """
+    time = min(precedence.next_moment(state.extras), calendar.next_change(problem.extras, state.extras))
     if state.counter[Counter.RUNNING] > 0:
         time = min(time, state.heap.time[0])
     arrived = state.counter[Counter.ARRIVED]
@@ -92,13 +95,14 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
     """Let happen what happens at an instant before its pass."""
     counter = state.counter
     go_on(state, time)
+    changed = calendar.go_on(problem.extras, state.extras, state)
     if problem.same_time == SameTime.BATCH:
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
             _finish_first(problem, state)
         update_rates(problem, state)
         arrive_all(problem, plan, state)
         _join_all_that_are_due(problem, plan, state)
-    else:
+    elif not changed:
         arrived = counter[Counter.ARRIVED]
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
             _arrive(problem, plan, state, queues.AT_ONCE)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import pools, precedence
+from fedsched.engine import calendar, pools, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.backfill import backfill_around_head
@@ -38,13 +38,14 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
         state.free[g] = problem.groups.nodes[g]
     counter[Counter.FREE] = problem.nodes
     pools.open_all(problem.extras, state.extras)
+    calendar.open_all(problem.extras, state.extras, problem.t0)
     state.load[:] = 0.0
     if needs_ends(plan.dispatch) or problem.same_time == SameTime.SEQUENTIAL:
         counter[Counter.TRACK_ENDS] = 1
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
-    if needs_ends(plan.dispatch):
+    if needs_ends(plan.dispatch) or calendar.any_closes(problem.extras):
         for j in problem.arrival:
             state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
     begin_ungrouped(plan, state)
@@ -55,6 +56,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
         state.rates.processing[j] = slowest(problem.groups, state.counts[j])
         enter(problem, state, j)
     precedence.open_conditions(problem.extras, state.extras, problem, state.start)
+    calendar.go_on(problem.extras, state.extras, state)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays import (
+    Calendar,
     CandidateRow,
     Classes,
     ClassNumber,
     Clock,
+    Closed,
+    ClosedNumber,
     Counter,
     Ends,
     Extras,
@@ -36,6 +39,7 @@ from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
 from fedsched.engine.rules import Needs
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import open_groups
+from fedsched.model.calendar import closures_of
 from fedsched.model.dependencies import NO_EDGES, Edges, Kind, edges_of, in_order, never_start
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.metrics import Measured
@@ -156,16 +160,16 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=_extras(workload, federation, edges),
+        extras=_extras(workload, federation, edges, float(workload.submit.min() if t0 is None else t0)),
     )
 
 
-def _extras(workload: Workload, federation: Federation, edges: Edges | None) -> Extras | None:
+def _extras(workload: Workload, federation: Federation, edges: Edges | None, t0: float) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
-    if not need.any() and not waits and workload.begin is None:
+    if not need.any() and not waits and workload.begin is None and not federation.calendar:
         return None
-    return Extras(_pools(workload, federation, need), _precedence(workload, edges))
+    return Extras(_pools(workload, federation, need), _precedence(workload, edges), _calendar(federation, t0))
 
 
 def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
@@ -200,12 +204,43 @@ def _nobody_waits() -> Precedence:
     return Precedence(never, nobody, nobody, nobody, nobody, never)
 
 
+def _calendar(federation: Federation, t0: float) -> Calendar:
+    every = closures_of(federation)
+    closures = every.take(every.end > t0)
+    begins, ends = closures.begin, closures.end
+    number = np.arange(begins.size)
+    ending = number[np.isfinite(ends)]
+    changes = np.concatenate([2 * ending + 1, 2 * number])  # nodes are opened before others are closed
+    times = np.concatenate([ends[ending], begins])
+    learned = np.argsort(closures.known_from, kind="stable")
+    lookout = np.unique(begins)
+    known = closures.known_from <= t0
+    left = np.zeros((lookout.size + 1, len(federation.groups)), dtype=np.int64)
+    for times_of, sign in ((begins, -1), (closures.planned_end, 1)):
+        rows = np.searchsorted(lookout, times_of[known])
+        np.add.at(left, (rows, closures.group[known]), sign * closures.nodes[known])
+    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
+    return Calendar(
+        group=_ints(closures.group),
+        nodes=_ints(closures.nodes),
+        begin=_floats(begins),
+        end=_floats(ends),
+        known_from=_floats(closures.known_from),
+        planned_end=_floats(closures.planned_end),
+        change=_ints(changes[np.argsort(times, kind="stable")]),
+        learned=_ints(learned),
+        lookout=_floats(lookout),
+        left=_ints(nodes + np.cumsum(left, axis=0)[:-1]),
+        known=_ints([known.sum()]),
+    )
+
+
 def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
     """Return the extras of some of a problem's jobs, all of which are eligible."""
     if problem.extras is None:
         return None
     pools = problem.extras.pools
-    return Extras(pools._replace(need=_ints(pools.need[jobs])), _nobody_waits())
+    return Extras(pools._replace(need=_ints(pools.need[jobs])), _nobody_waits(), problem.extras.calendar)
 
 
 def measured_of(problem: Problem) -> Measured:
@@ -224,7 +259,7 @@ def measured_of(problem: Problem) -> Measured:
 
 def parts_of(problem: Problem) -> tuple[object, ...]:
     """Return all that a problem is made of, arrays and numbers, whatever they lie in."""
-    extras = () if problem.extras is None else (*problem.extras.pools, *problem.extras.precedence)
+    extras = () if problem.extras is None else (array for part in problem.extras for array in part)
     return (*problem, *problem.groups, *extras)
 
 
@@ -289,7 +324,8 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
     jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
     planning, with_durations = Needs.PROFILE in needs, Needs.ENDS in needs
     # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
-    breakpoints = 2 * jobs + min(jobs, problem.nodes) + 2 if planning else 0
+    changes = 0 if problem.extras is None else problem.extras.calendar.change.size
+    breakpoints = 2 * jobs + min(jobs, problem.nodes) + changes + 2 if planning else 0
     queue = _new_queue(jobs, with_durations=with_durations)
     candidates, sums = (LOOKAHEAD, problem.nodes + 1) if Needs.PACKING in needs else (0, 0)
     return State(
@@ -354,6 +390,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
 
 def _extra_state(extras: Extras, breakpoints: int) -> ExtraState:
     pools, jobs = extras.pools.amount.size, extras.precedence.conditions.size
+    lookouts, groups = extras.calendar.left.shape
     return ExtraState(
         pools=PoolsLeft(
             free=np.zeros(pools, dtype=np.int64),
@@ -367,5 +404,13 @@ def _extra_state(extras: Extras, breakpoints: int) -> ExtraState:
             number=np.zeros(len(WaitingNumber), dtype=np.int64),
             timer=np.zeros(jobs, dtype=np.int64),
             joined=np.zeros(jobs, dtype=np.int64),
+        ),
+        closed=Closed(
+            number=np.zeros(len(ClosedNumber), dtype=np.int64),
+            owed=np.zeros(groups, dtype=np.int64),
+            left=np.zeros((lookouts, groups), dtype=np.int64),
+            low=np.zeros(groups, dtype=np.int64),
+            head=np.zeros(groups, dtype=np.int64),
+            head_until=np.zeros(1),
         ),
     )

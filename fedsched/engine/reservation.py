@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import pools
+from fedsched.engine import calendar, pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import planned_load
+from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.dispatch import start_apart
 from fedsched.engine.placement import place, planned_duration
-from fedsched.engine.running import end_after
+from fedsched.engine.shadow import shadow_beside_closures
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, Plan, Problem, State
+    from fedsched.engine.arrays import Extras, ExtraState, Ints, Plan, Problem, State
 
 REFUSED, BRIEF, LASTING = constant(0), constant(1), constant(2)
 
@@ -34,6 +35,22 @@ def reserve_for_head(problem: Problem, plan: Plan, state: State, head: int) -> f
 
     A head that waits only for the load of jobs whose finish is pending has its reservation now.
     """
+    return _reserve_for_head(problem.extras, state.extras, problem, plan, state, head)
+
+
+@inlined
+def _reserve_for_head(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, head: int
+) -> float:
+    if extras is None or extra_state is None:
+        return _first_end_that_fits(problem, plan, state, head)
+    if extras.calendar.lookout.size == 0:
+        return _first_end_that_fits(problem, plan, state, head)
+    return shadow_beside_closures(extras, extra_state, problem, plan, state, head)
+
+
+@inlined
+def _first_end_that_fits(problem: Problem, plan: Plan, state: State, head: int) -> float:
     now = state.clock[Clock.NOW]
     extra = state.scratch.extra
     total = state.counter[Counter.FREE]
@@ -87,14 +104,17 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     extra, limited = state.scratch.extra, state.scratch.limited
     if not pools.suffice(problem.extras, state.extras, j):
         return REFUSED
-    fits = place(problem, plan, j, state.free, state.load, state)
-    if fits and end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
+    extras, extra_state = problem.extras, state.extras
+    fits = calendar.place_from(extras, extra_state, problem, plan, state, j, state.free, state.load, now)
+    end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) if fits else now
+    if fits and end <= shadow:
         return BRIEF
-    lasting = pools.suffice_then(problem.extras, state.extras, j)
-    if not fits or not lasting or not _within(state.scratch.chosen, extra):
+    lasting = pools.suffice_then(extras, extra_state, j)
+    beside = fits and lasting and _within(state.scratch.chosen, extra)
+    if not beside or not calendar.spares_head(extras, extra_state, state.scratch.chosen, shadow, end):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
-        if not place(problem, plan, j, limited, state.load, state):
+        if not calendar.place_beside_head(extras, extra_state, problem, plan, state, j, limited, shadow):
             return REFUSED
         if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
             return BRIEF

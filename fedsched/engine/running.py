@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import pools
+from fedsched.engine import calendar, pools
 from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Saturation
 from fedsched.engine.placement import fill_demand
 
@@ -103,12 +102,6 @@ def _remove_end(ends: Ends, size: int, time: float, j: int) -> None:
 
 
 @inlined
-def end_after(time: float, now: float) -> float:
-    """Return an end as it is seen at `now`: one too near for the clock, or outrun, lies right after now [0, 8]."""
-    return time if time > now else np.nextafter(now, np.inf)
-
-
-@inlined
 def sum_loads(uplink: Floats, spanning: Ints, count: int, demand: Floats, load: Floats) -> int:
     """Sum every uplink's load anew over the co-allocated jobs, in start order (eq. 1.3); return how many saturate."""
     clusters = load.size
@@ -176,6 +169,7 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
         if counter[Counter.TRACK_ENDS] == 1 and state.ends.released[j] == 0:
             _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
             _add_end(state.ends, counter[Counter.ENDS] - 1, planned_end, j)
+        calendar.move_end(problem.extras, state.extras, state.counts[j], state.planned_end[j], planned_end)
         state.planned_end[j] = planned_end
         counter[Counter.PLAN_HOLDS] = 0
         place = state.heap.place[j]
@@ -193,6 +187,7 @@ def release(extras: Extras | None, state: State, j: int) -> None:
         state.free[g] += used
         state.counter[Counter.FREE] += used
     pools.give_back(extras, state.extras, j)
+    calendar.end_with(extras, state.extras, state, j)
 
 
 @inlined
@@ -204,6 +199,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
         state.free[g] -= used
         counter[Counter.FREE] -= used
     pools.take(problem.extras, state.extras, j)
+    calendar.start_with(problem.extras, state.extras, state.counts[j], state.planned_end[j])
     state.heap.sequence[j] = counter[Counter.STARTED]
     counter[Counter.STARTED] += 1
     _rise(state.heap, counter[Counter.RUNNING], state.finish[j], j)

@@ -111,6 +111,7 @@ class Simulation:
         self._own_row = self.plan.cap_row  # of each job, the row of caps that no plan narrows
         self._planned_rows = len(self.plan.caps)  # rows of caps from here on are the planner's
         self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
+        self._over = False  # where closures keep jobs from ever starting, all else has happened
         self._all_started = 0  # so many of the first to arrive have started
         self._slice = 64
 
@@ -126,8 +127,8 @@ class Simulation:
 
     @property
     def done(self) -> bool:
-        """Return whether every job has finished."""
-        return self.finished == self._jobs
+        """Return whether every job has finished, or has nothing more to wait for."""
+        return self.finished == self._jobs or self._over
 
     def advance(self, *, until: float = np.inf, progress: Callable[[int, int], None] | None = None) -> Simulation:
         """Return itself, run to the end or to the last instant that is not after `until`.
@@ -150,6 +151,9 @@ class Simulation:
             if status == Status.STUCK:
                 if (endless := running_without_end(self.problem, self.state)) >= 0:
                     raise InfeasibleError(f"Job {self.workload.id[endless]}: {without_end(self.problem, endless)}")
+                if self.federation.calendar:
+                    self._over = True
+                    return self
                 raise ScheduleError(
                     f"At {self.time:g} s no queued job can ever start although the machine is idle: "
                     "please report this workload, it should have been refused."
@@ -223,7 +227,10 @@ class Simulation:
         state = self.state
         over = state.finish <= self.time
         jobs = counted(self._jobs, "job")
-        notes = () if self.done else (f"interrupted at {self.time:g} s: {self.finished} of {jobs} finished",)
+        notes: tuple[str, ...] = ()
+        if self.finished < self._jobs:
+            end = "nodes that stay closed leave the others no room" if self._over else f"interrupted at {self.time:g} s"
+            notes = (f"{end}: {self.finished} of {jobs} finished",)
         return Schedule(
             workload=self.workload,
             federation=self.federation,

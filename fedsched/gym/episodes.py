@@ -78,6 +78,11 @@ class Episodes:
                 f"{noun}: jobs wait for others or for a time of their own, which an environment does not know; leave "
                 "that out: dataclasses.replace(workload, after=None, begin=None)."
             )
+        if federation.calendar:
+            raise ValueError(
+                f"{noun}: the federation has windows, which an environment does not know; leave them out: "
+                "dataclasses.replace(federation, calendar=())."
+            )
         objectives = _objectives(objective, weights)
         # Room for planned ends: they are seen.
         rules = Rules(order=order, dispatch="easy", placement=placement)

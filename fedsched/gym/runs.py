@@ -13,6 +13,7 @@ import numpy as np
 from fedsched.compiled import inlined
 from fedsched.engine.arrays import (
     Classes,
+    Closed,
     Ends,
     Extras,
     ExtraState,
@@ -84,7 +85,7 @@ class Runs(NamedTuple):
 def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
     if extras is None:
         return extras  # not the literal, with which the engine would be compiled for what may have extras or none
-    return Extras(Pools(extras.pools.amount, extras.pools.need[first:last]), extras.precedence)
+    return Extras(Pools(extras.pools.amount, extras.pools.need[first:last]), extras.precedence, extras.calendar)
 
 
 @inlined
@@ -148,10 +149,11 @@ def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
 def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -> ExtraState | None:
     if extras is None:
         return one  # for the same reason, and it has the type of what is returned else
-    left, waiting = extras.pools, extras.waiting
+    left, waiting, closed = extras.pools, extras.waiting, extras.closed
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
         Waiting(waiting.open[b], waiting.moment[b], waiting.number[b], waiting.timer[b], waiting.joined[b]),
+        Closed(closed.number[b], closed.owed[b], closed.left[b], closed.low[b], closed.head[b], closed.head_until[b]),
     )
 
 

@@ -6,7 +6,7 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,8 @@ def guarded(name: str) -> str:
     return f"'{name}" if name.lstrip("'").startswith(FORMULAS) else name
 
 
-def _unguarded(cell: str) -> str:
+def unguarded(cell: str) -> str:
+    """Return what a guarded cell held."""
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULAS) else cell
 
 
@@ -67,42 +68,14 @@ def read_csv(path: str | PathLike[str]) -> Workload:
     """
     text = read_text(path)
     about = _about(text, path)
-    # Comments become empty lines, which the reader counts and skips; above the names also quoted ones.
-    lines = ["\n" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
-    top = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith('"#')), len(lines))
-    lines[:top] = ["\n"] * top
-    mark = next((mark for mark in ",;\t" if mark in next((line for line in lines if line.strip()), "")), ",")
-    reader = csv.reader(lines, strict=True, delimiter=mark)
-    header: list[str] | None = None
-    rows: list[list[str]] = []
-    at: list[int] = []
-    try:
-        for row in reader:
-            if not any(row):  # spreadsheets fill lines without content up with separators
-                continue
-            if header is None:
-                header = [name.strip() for name in row]
-                continue
-            if len(row) != len(header):
-                raise TraceError(
-                    f"{path}, line {reader.line_num}: {len(row)} fields where the {len(header)} columns need as many."
-                )
-            rows.append(row)
-            at.append(reader.line_num)
-    except csv.Error as error:
-        what = "a quote is opened and never closed" if "unexpected end" in str(error) else str(error)
-        raise TraceError(f"{path}, line {reader.line_num}: {what}.") from None
-    if header is None or not rows:
+    header, rows, at, decimal = table_of(text, path)
+    if not rows:
         raise TraceError(f"{path}: there is no job in it; a workload needs a line of column names and a line a job.")
     try:
         check_names(header)
-        if len(set(header)) != len(header):
-            twice = next(name for name in header if header.count(name) > 1)
-            raise ValueError(f"Column {shortened(twice)!r} stands there twice.")
         columns = zip(*rows, strict=True)
         table = {
-            name: _column(name, texts, at, path, decimal="," if mark == ";" else ".")
-            for name, texts in zip(header, columns, strict=True)
+            name: _column(name, texts, at, path, decimal=decimal) for name, texts in zip(header, columns, strict=True)
         }
         workload = workload_of_columns(
             table,
@@ -114,6 +87,47 @@ def read_csv(path: str | PathLike[str]) -> Workload:
     except (ValueError, TypeError) as error:
         raise TraceError(f"{path}: {shortened(str(error), 1000)}") from error
     return _with_header(workload, about.get("header", ()))
+
+
+class Table(NamedTuple):
+    """What a CSV file holds: the names of its columns, its rows, the line of each, and its decimal mark."""
+
+    names: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+    decimal: str
+
+
+def table_of(text: str, path: str | PathLike[str]) -> Table:
+    """Return the table in a text with a line of column names; lines without content and comments are passed over."""
+    # Comments become empty lines, which the reader counts and skips; above the names also quoted ones.
+    lines = ["\n" if line.startswith("#") else line for line in text.splitlines(keepends=True)]
+    top = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith('"#')), len(lines))
+    lines[:top] = ["\n"] * top
+    mark = next((mark for mark in ",;\t" if mark in next((line for line in lines if line.strip()), "")), ",")
+    reader = csv.reader(lines, strict=True, delimiter=mark)
+    table = Table([], [], [], "," if mark == ";" else ".")
+    try:
+        for row in reader:
+            if not any(row):  # spreadsheets fill lines without content up with separators
+                continue
+            if not table.names:
+                table.names.extend(name.strip() for name in row)
+                continue
+            if len(row) != len(table.names):
+                raise TraceError(
+                    f"{path}, line {reader.line_num}: {len(row)} fields where the {len(table.names)} columns need as "
+                    "many."
+                )
+            table.rows.append(row)
+            table.lines.append(reader.line_num)
+    except csv.Error as error:
+        what = "a quote is opened and never closed" if "unexpected end" in str(error) else str(error)
+        raise TraceError(f"{path}, line {reader.line_num}: {what}.") from None
+    if len(set(table.names)) != len(table.names):
+        twice = next(name for name in table.names if table.names.count(name) > 1)
+        raise TraceError(f"{path}: Column {shortened(twice)!r} stands there twice.")
+    return table
 
 
 def _with_header(workload: Workload, header: Any) -> Workload:
@@ -174,7 +188,7 @@ def _column(
     name: str, texts: tuple[str, ...], at: list[int], path: str | PathLike[str], *, decimal: str
 ) -> NDArray[Any]:
     if (kind := cell_of(name)) is str:
-        return np.array([_unguarded(text) for text in texts], dtype=object)
+        return np.array([unguarded(text) for text in texts], dtype=object)
     values: list[Any] = []
     for text, line in zip(texts, at, strict=True):
         try:

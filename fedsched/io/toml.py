@@ -1,5 +1,5 @@
-"""Federations as TOML: a `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, a `[[pool]]` for each pool, and
-a `[[partition]]` for each partition.
+"""Federations as TOML: a `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, a `[[pool]]` for each pool, a
+`[[partition]]` for each partition and a `[[window]]` for each window of its calendar.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN, read_text
 from fedsched.model.assumed import Assumed, are_assumed
+from fedsched.model.calendar import Window
 from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.model.partition import Partition
 from fedsched.values import fits, told
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Federation)
+Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Window, Federation)
 # What of a table may be given and yet be assumed: its key `assumed` names them.
 _ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
 _ASSUMED = "assumed"
@@ -33,18 +34,21 @@ _NEEDED: dict[type, tuple[str, ...]] = {
     **{Federation: ("cluster",), Cluster: ("name", "group"), NodeGroup: ("count",)},
     Pool: ("name", "amount"),
     Partition: ("name", "nodes"),
+    Window: ("cluster", "begin"),
 }
 # A list is named in the singular in the file: each [[cluster]] is one of them.
-_KEYS = {"clusters": "cluster", "groups": "group", "pools": "pool", "partitions": "partition"}
+_KEYS = dict(clusters="cluster", groups="group", pools="pool", partitions="partition", calendar="window")
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
-    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`; of a cluster: `name`, `uplink`
+    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[window]]`; of a cluster:
+    `name`, `uplink`
     (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`; of a pool: `name`,
     `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds),
-    `min_nodes`, `max_nodes`, `accounts`, `default`.
+    `min_nodes`, `max_nodes`, `accounts`, `default`; of a window: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`,
+    `known_from`, `end_known`, `name`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -85,8 +89,12 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
     for p, pool in enumerate(data.get("pool", ()), 1):
         _check_table(pool, Pool, f"{source}, pool {p}")
         pools.append(_made(Pool, pool, f"{source}, pool {p}"))
-    partitions = _partitions(data.get("partition", ()), source)
-    made = {"cluster": tuple(clusters), "pool": tuple(pools), "partition": partitions}
+    made = {
+        "cluster": tuple(clusters),
+        "pool": tuple(pools),
+        "partition": _partitions(data.get("partition", ()), source),
+        "window": _windows(data.get("window", ()), source),
+    }
     return _made(Federation, {"name": name, **data, **made}, source)
 
 
@@ -96,6 +104,22 @@ def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
     if set(data) != {"partition"} or not isinstance(data["partition"], list):
         raise FederationError(f"{path}: a file of partitions holds tables [[partition]], and nothing else.")
     return _partitions(data["partition"], str(path))
+
+
+def read_windows(path: str | PathLike[str]) -> tuple[Window, ...]:
+    """Return the windows in a TOML file that has nothing else, for a machine that is known otherwise."""
+    data = _parsed(path)
+    if set(data) != {"window"} or not isinstance(data["window"], list):
+        raise FederationError(f"{path}: a calendar holds tables [[window]], and nothing else.")
+    return _windows(data["window"], str(path))
+
+
+def _windows(tables: Sequence[Any], source: str) -> tuple[Window, ...]:
+    found = []
+    for w, table in enumerate(tables, 1):
+        _check_table(table, Window, f"{source}, window {w}")
+        found.append(_made(Window, table, f"{source}, window {w}"))
+    return tuple(found)
 
 
 def _partitions(tables: Sequence[Any], source: str) -> tuple[Partition, ...]:
@@ -128,7 +152,7 @@ def _check_table(data: object, noun: type, where: str) -> None:
     for key in needed:
         if key not in data:
             raise FederationError(f"{where}: the key {key!r} is missing.")
-    for key in set(data) & set(_KEYS.values()):
+    for key in set(data) & {_KEYS[field.name] for field in fields(noun) if field.name in _KEYS}:
         if not isinstance(data[key], list):
             raise FederationError(f"{where}: {key!r} must be a list of tables: write [[...]] in place of [...].")
     if _ASSUMED in known:
@@ -163,8 +187,8 @@ def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
 
 def federation_text(federation: Federation, *, table: str = "") -> str:
     """Return a federation as TOML, its clusters' tables below the one that is named."""
-    kinds = ("cluster", "pool", "partition")
-    cluster_table, pool_table, partition_table = (f"{table}.{kind}".lstrip(".") for kind in kinds)
+    kinds = ("cluster", "pool", "partition", "window")
+    cluster_table, pool_table, partition_table, window_table = (f"{table}.{kind}".lstrip(".") for kind in kinds)
     lines = [f"name = {quoted(federation.name)}"]
     if federation.description:
         lines.append(f"description = {_paragraph(federation.description)}")
@@ -181,6 +205,8 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
         lines += ["", f"[[{pool_table}]]", f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]
     for partition in federation.partitions:
         lines += ["", f"[[{partition_table}]]", *_lines_of(partition)]
+    for window in federation.calendar:
+        lines += ["", f"[[{window_table}]]", *_lines_of_window(window)]
     return "\n".join(lines) + "\n"
 
 
@@ -192,6 +218,15 @@ def _lines_of(partition: Partition) -> list[str]:
     lines += [] if partition.max_nodes is None else [f"max_nodes = {int(partition.max_nodes)}"]
     lines += [f"accounts = [{', '.join(map(quoted, partition.accounts))}]"] if partition.accounts else []
     return lines + ["default = true"] * partition.default
+
+
+def _lines_of_window(window: Window) -> list[str]:
+    lines = [f"cluster = {quoted(window.cluster)}", f"begin = {window.begin!r}"]
+    lines += [f"end = {window.end!r}"] if math.isfinite(window.end) else []
+    lines += [f"{key} = {quoted(getattr(window, key))}" for key in ("nodes", "kind")]
+    if not window.usual:
+        lines += [f"known_from = {window.known_from!r}", f"end_known = {str(window.end_known).lower()}"]
+    return lines + ([f"name = {quoted(window.name)}"] if window.name else [])
 
 
 def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.calendar import closures_of
 from fedsched.model.integrals import Integrals
 
 if TYPE_CHECKING:
@@ -126,25 +127,32 @@ def _loss_of_capacity(schedule: Schedule) -> float:
     workload, nodes = schedule.workload, schedule.federation.nodes
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
     last = float(finish.max())
+    free, held = [nodes], [[count] for count in tasks]  # where nothing closes all groups are one
+    closures = closures_of(schedule.federation)
+    if closures.begin.size:
+        free, held = [group.count for group in schedule.federation.groups], schedule.counts.tolist()
     events = [(time, 0, row) for row, time in enumerate(finish.tolist())]
     events += [(time, 1, row) for row, time in enumerate(np.maximum(schedule.eligible, schedule.t0).tolist())]
     events += [(time, 2, row) for row, time in enumerate(start.tolist())]
+    events += [(time, 3, c) for c, time in enumerate(closures.begin.tolist())]
+    events += [(time, 4, c) for c, time in enumerate(closures.end.tolist())]
     events.sort()
     waiting: list[tuple[int, int]] = []
     gone = np.zeros(len(workload), dtype=bool).tolist()
-    idle, lost, now = nodes, 0.0, schedule.t0
+    lost, now = 0.0, schedule.t0
     for time, kind, row in events:
-        if time > now:
+        if now < time <= last:
             while waiting and gone[waiting[0][1]]:
                 heapq.heappop(waiting)
+            idle = sum(max(0, left) for left in free)
             if waiting and waiting[0][0] <= idle:
                 lost += idle * (time - now)
             now = time
-        if kind == 0:
-            idle += tasks[row]
-        elif kind == 1:
+        if kind == 1:
             heapq.heappush(waiting, (tasks[row], row))
+        elif kind > 2:
+            free[closures.group[row]] += int(closures.nodes[row]) * (1 if kind == 4 else -1)
         else:
-            gone[row] = True
-            idle -= tasks[row]
+            gone[row] = gone[row] or kind == 2
+            free = [left + (n if kind == 0 else -n) for left, n in zip(free, held[row], strict=True)]
     return lost / (nodes * (last - schedule.t0)) if last > schedule.t0 else 0.0

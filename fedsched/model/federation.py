@@ -11,6 +11,7 @@ import numpy as np
 
 from fedsched.errors import FederationError, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
+from fedsched.model.calendar import Window, closures_of
 from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
@@ -110,10 +111,12 @@ class Federation:
     name: str = "federation"
     description: str = ""
     pools: tuple[Pool, ...] = ()
-    partitions: tuple[Partition, ...] = field(default=(), repr=False)  # what is saved of a comparison goes by repr
+    # What is saved of a comparison goes by repr, which knows nothing of these.
+    partitions: tuple[Partition, ...] = field(default=(), repr=False)
+    calendar: tuple[Window, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        for several in ("clusters", "pools", "partitions"):
+        for several in ("clusters", "pools", "partitions", "calendar"):
             object.__setattr__(self, several, tuple(getattr(self, several)))
         if not self.clusters:
             raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
@@ -130,11 +133,13 @@ class Federation:
             raise FederationError(f"Federation {self.name!r}: two pools are named {twice!r}; names must differ.")
         if self.partitions:
             check_partitions(self.name, self.partitions)
+        if self.partitions or self.calendar:
             object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
+            closures_of(self)  # refuses windows of no nodes of these
 
     def _split(self, cluster: Cluster) -> Cluster:
-        # A group of which a partition has some nodes becomes several, of nodes that are in the same partitions.
-        members = self._members(cluster.name)
+        # A group of which a partition or a window has some nodes becomes several, of nodes that are in the same ones.
+        members = np.concatenate([self._members(cluster.name), self._closed(cluster.name)])
         changes = 1 + np.flatnonzero((members[:, 1:] != members[:, :-1]).any(axis=0))
         groups: list[NodeGroup] = []
         first = 0
@@ -151,7 +156,15 @@ class Federation:
     def _members(self, cluster: str) -> NDArray[np.bool_]:
         # Partitions × nodes of a cluster: who is where.
         sizes = {one.name: one.nodes for one in self.clusters}
-        return np.stack([partition.members(sizes)[cluster] for partition in self.partitions])
+        rows = [partition.members(sizes)[cluster] for partition in self.partitions]
+        return np.array(rows, dtype=np.bool_).reshape(len(rows), sizes[cluster])
+
+    def _closed(self, cluster: str) -> NDArray[np.bool_]:
+        # Windows × nodes of their cluster, this one.
+        sizes = {one.name: one.nodes for one in self.clusters}
+        rows = {window.members(sizes).tobytes() for window in self.calendar if window.cluster == cluster}
+        parts = [np.frombuffer(row, dtype=np.bool_) for row in sorted(rows)]
+        return np.array(parts, dtype=np.bool_).reshape(len(parts), sizes[cluster])
 
     def groups_of_partitions(self) -> NDArray[np.bool_]:
         """Return partitions × groups: whether a partition has the nodes of a group."""
@@ -272,9 +285,11 @@ class Federation:
         parts = _sizes(self.clusters)
         pools = "".join(f", {pool.amount:,} of {one_line(pool.name)}" for pool in self.pools)
         names = ", ".join(one_line(partition.name) for partition in self.partitions)
+        windows = f", {counted(len(self.calendar), 'window')}" if self.calendar else ""
         return (
             f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
             f"{pools}{f', partitions {names}' if names else ''}"
+            f"{windows}"
         )
 
 

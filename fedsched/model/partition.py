@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import FederationError
+from fedsched.model.node_ranges import named_nodes, ranges_of
 from fedsched.model.validation import check_labels
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-
-ALL = "all"
-_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +77,8 @@ class Partition:
         """Return which nodes of each cluster are here, of the clusters by name with their numbers of nodes."""
         found = {cluster: np.zeros(nodes, dtype=np.bool_) for cluster, nodes in clusters.items()}
         for cluster, text in self.nodes:
-            where = f"Partition {self.name!r}: nodes of {cluster!r}"
-            if cluster not in found:
-                known = ", ".join(clusters)
-                raise FederationError(f"{where}: there is no such cluster; known: {known}.")
-            for first, last in ranges_of(text, where):
-                last = clusters[cluster] - 1 if last < 0 else last
-                if last >= clusters[cluster]:
-                    raise FederationError(f"{where}: node {last} is none of its {clusters[cluster]}, 0 to "
-                                          f"{clusters[cluster] - 1}.")  # fmt: skip
-                found[cluster][first : last + 1] = True
+            there = named_nodes(cluster, text, clusters, f"Partition {self.name!r}: nodes of {cluster!r}")
+            found[cluster] |= there
         return found
 
     def refusals(
@@ -114,19 +103,6 @@ class Partition:
             for i in np.flatnonzero(broken).tolist():
                 found.setdefault(i, reason(i))
         return found
-
-
-def ranges_of(text: str, where: str) -> Iterator[tuple[int, int]]:
-    """Give the first and last node of each range of a text; of all nodes 0 and -1."""
-    if text.lower() == ALL:
-        yield 0, -1
-        return
-    for part in text.split(","):
-        match = _RANGE.fullmatch(part.strip())
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if last < first:
-            raise FederationError(f"{where}: {part!r} must be 'all', or node numbers like 0-15,20.")
-        yield first, last
 
 
 def check_partitions(federation: str, partitions: Sequence[Partition]) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.claims import broken_claims
+from fedsched.model.closed_nodes import broken_closures
 from fedsched.model.dependencies import Kind, conditions_of
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def violations(
     if hopeless.any():
         ran = ~hopeless
         schedule, nodes = _of_those(schedule, ran), None if nodes is None else list(compress(nodes, ran))
-    found += [*_capacity(schedule), *_pools(schedule)]
+    found += [*_capacity(schedule), *_pools(schedule), *_calendar(schedule)]
     if nodes is not None:
         found += _node_numbers(schedule, nodes)
     found += _rates(schedule, tolerance)
@@ -229,6 +230,16 @@ def _pools(schedule: Schedule) -> Iterator[str]:
                 f"{_name(schedule, int(event % len(start)))}: at {times[event]:g} {int(held[over[0]])} of pool "
                 f"{pool.name!r} are in use, but there are only {pool.amount}."
             )
+
+
+def _calendar(schedule: Schedule) -> Iterator[str]:
+    # Uplinks may move the planned ends of jobs that communicate (reading 5): of those nothing is concluded.
+    if not schedule.federation.calendar:
+        return
+    sigma = schedule.workload.compute_fraction
+    planned = schedule.reading.planned(schedule.workload) * (sigma * _processing(schedule) + (1.0 - sigma))
+    steady = ~_demand(schedule).any(axis=1) & (schedule.start >= schedule.t0)
+    yield from broken_closures(schedule, steady, _ends(schedule.start + planned, schedule.start))
 
 
 def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[str]:

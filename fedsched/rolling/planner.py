@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.engine.evaluate import unpacked
+from fedsched.model.calendar import refuse_surprises
 from fedsched.random_numbers import begin_stream
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
@@ -35,6 +36,7 @@ class RollingPlanner:
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         if run.problem.same_time != SameTime.BATCH:
             raise ValueError("Rolling plans whole instants: it needs same_time='batch', not 'sequential'.")
+        refuse_surprises("Rolling", run.federation, run.problem.t0)
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0
@@ -67,7 +69,8 @@ class RollingPlanner:
         if run.time < self._due:
             return
         queued = run.queued()
-        if self._one_group and run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]:
+        all_fit = run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]
+        if self._one_group and all_fit and not run.federation.calendar:
             return  # all of them start, whatever the plan
         planned, behind = queued[: self.policy.window], queued[self.policy.window :]
         try:

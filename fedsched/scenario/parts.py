@@ -179,6 +179,8 @@ class Machine:
         Beside its own pools, or in place of one of that name: "matlab=40".
     partitions
         In place of its own partitions: those of a TOML file of [[partition]] tables.
+    calendar
+        In place of its own windows: those of a CSV file, or of a TOML file of [[window]] tables.
     """
 
     federation: Federation | str | None = None
@@ -186,6 +188,7 @@ class Machine:
     uplink: tuple[str, ...] = ()
     pool: tuple[str, ...] = ()
     partitions: str | None = None
+    calendar: str | None = None
 
     def __post_init__(self) -> None:
         from fedsched.model.federation import MOST_NODES
@@ -203,14 +206,17 @@ class Machine:
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
         own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
-        return (str(self.federation),) * own + (() if self.partitions is None else (self.partitions,))
+        return (str(self.federation),) * own + tuple(filter(None, (self.partitions, self.calendar)))
 
     def cluster(self, workload: Workload | None = None) -> Federation:
         """Return the federation; where nothing is said of it, that of the workload's log."""
+        from fedsched.io.calendar import read_calendar
         from fedsched.io.toml import read_partitions
 
         whole = with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
-        return whole if self.partitions is None else replace(whole, partitions=read_partitions(self.partitions))
+        if self.partitions is not None:
+            whole = replace(whole, partitions=read_partitions(self.partitions))
+        return whole if self.calendar is None else replace(whole, calendar=read_calendar(self.calendar))
 
     def _nodes(self, workload: Workload | None) -> Federation:
         from fedsched.model.federation import Federation

@@ -13,6 +13,7 @@ from fedsched.engine.pack import caps_table, pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
+from fedsched.model.calendar import refuse_surprises
 from fedsched.model.dependencies import settled
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.policies import Rules, policy_named
@@ -87,6 +88,7 @@ class SearchProblem(PackedProblem, Read):
         self.running = running
         rows = () if running is None else tuple(running.rows.tolist())
         problem = pack(workload, federation, reading=self.reading, t0=t0, running=rows)
+        refuse_surprises("optimize", federation, problem.t0)
         table, row_of = caps_table(workload, federation)
         limits = np.ascontiguousarray(np.minimum(table[row_of], problem.tasks[:, None]))
         placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))

@@ -15,8 +15,8 @@ if typing.TYPE_CHECKING:
     from collections.abc import Callable
 
 # Of each command, the parameters that name files: those that it reads, and those that it writes with the suffix.
-READ = {"scenario", "trace", "traces", "more", "source", "result", "initial", "federation", "partitions", "file"}
-READ |= {"arrivals", "what"}
+READ = {"scenario", "trace", "traces", "more", "source", "result", "initial", "federation", "partitions", "calendar"}
+READ |= {"file", "arrivals", "what"}
 WRITTEN = {"out", "gantt", "save", "checkpoint", "report", "target"}
 # How a command is called with a file to read and one to write; what else it then needs.
 CALLS = {
@@ -25,6 +25,7 @@ CALLS = {
         "simulate sample --federation F --out F",
         "simulate --scenario F --out F",
         "simulate sample --nodes 8 --partitions F --out F",
+        "simulate sample --nodes 8 --calendar F --out F",
         "simulate F --from swf --gantt F",
         "simulate F --from swf --policy rolling --checkpoint F",
     ],
@@ -34,6 +35,7 @@ CALLS = {
         "optimize sample --initial F --save F",
         "optimize --scenario F --out F",
         "optimize sample --nodes 8 --partitions F --out F",
+        "optimize sample --nodes 8 --calendar F --out F",
         "optimize F --from swf --checkpoint F",
     ],
     "compare": [
@@ -41,6 +43,7 @@ CALLS = {
         "compare sample F --from swf --method easy --report F",
         "compare --scenario F --method easy --report F",
         "compare sample --nodes 8 --partitions F --method easy --out F",
+        "compare sample --nodes 8 --calendar F --method easy --out F",
         "compare sample --federation example --federation F --method easy --out F",
     ],
     "plot": ["plot F --out F"],
@@ -49,6 +52,7 @@ CALLS = {
         "report --scenario F --out F",
         "report sample --federation F --out F",
         "report sample --nodes 8 --partitions F --out F",
+        "report sample --nodes 8 --calendar F --out F",
     ],
     "market": ["market --file F --gantt F", "market --trace F --out F", "market --trace sample --federation F --out F"],
     "gang": ["gang F --from swf --gantt F", "gang --arrivals F --replications 2 --gantt F"],

@@ -6,7 +6,7 @@ import inspect
 
 import numpy as np
 import pytest
-from plain import begun, jobs, plain
+from plain import NO_CALENDAR, NOTHING_CLOSED, begun, jobs, plain
 
 import fedsched as fs
 from fedsched.engine.arrays import Extras, ExtraState, Pools, PoolsLeft, Precedence, Waiting
@@ -18,9 +18,10 @@ BREAKPOINTS = 4
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
     nobody, never = np.zeros(0, dtype=np.int64), np.zeros(0)
-    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), Precedence(never, nobody, nobody, nobody, nobody, never))
+    waits = Precedence(never, nobody, nobody, nobody, nobody, never)
+    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), waits, NO_CALENDAR)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
-    state = ExtraState(left, Waiting(nobody, never, nobody, nobody, nobody))
+    state = ExtraState(left, Waiting(nobody, never, nobody, nobody, nobody), NOTHING_CLOSED)
     pools.open_all(extras, state)
     return extras, state
 

@@ -21,7 +21,7 @@ SOUGHT = [name for name in NAMES if name != "user_spread"]
 def test_rewards_add_up_to_the_metric(objective: str) -> None:
     """Whatever the system and the answers, an episode's rewards sum to the negative of the metric, or a share to it."""
     for seed in range(tries(24)):
-        scenario = deciding.without_permutations(strategies.random_scenario(seed)).without_conditions()
+        scenario = deciding.without_permutations(strategies.random_scenario(seed)).for_environments()
         rng = random.Random(seed)
         episodes = deciding.episodes_of(scenario, objective=objective)
         schedule, _, rewards = deciding.by_engine(episodes, lambda waiting, fits, rng=rng: rng.randrange(len(waiting)))

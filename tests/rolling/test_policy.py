@@ -70,7 +70,7 @@ def test_a_package_is_planned_as_optimize_would() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_schedules_are_true(seed: int) -> None:
     """Tests that what comes out on any federation, under contention too, is accepted by the independent judge."""
-    scenario = strategies.random_scenario(seed, placement="fastest", same_time="batch")
+    scenario = strategies.random_scenario(seed, placement="fastest", same_time="batch").foreseen()
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     schedule = fs.simulate(
         workload,

@@ -64,7 +64,7 @@ def test_binding_is_the_plain_rule() -> None:
     """Tests order and caps on random federations, where some jobs fit on no single cluster."""
     spanning = 0
     for seed in range(tries(60)):
-        scenario = strategies.random_scenario(seed, placement="fastest", kill_at_estimate=False)
+        scenario = strategies.random_scenario(seed, placement="fastest", kill_at_estimate=False).foreseen()
         workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
         for submits in ("now", "keep"):
             problem = SearchProblem(workload, federation, Objectives.of("makespan"), submits=submits)

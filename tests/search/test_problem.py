@@ -24,7 +24,7 @@ BOTH = Objectives.of(("makespan", "energy"))
 
 def of_scenario(seed: int) -> tuple[SearchProblem, fs.Workload, fs.Federation, object]:
     """Return a random small problem, everything waiting."""
-    scenario = strategies.random_scenario(seed, placement="fastest", kill_at_estimate=False)
+    scenario = strategies.random_scenario(seed, placement="fastest", kill_at_estimate=False).foreseen()
     workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
     return (
         SearchProblem(workload, federation, BOTH, saturation=scenario.settings.saturation),

@@ -1,0 +1,342 @@
+"""The calendar: nodes that are closed for a while, and what is free over the whole of a run that starts now [38 to 40].
+
+Between two begins of closures what is free can only grow, for jobs end and closures end: the least over a stretch of
+time is that of its own begin and of the lookouts in it. What is left at every lookout of what runs now is kept up to
+date with each start and end; so a question costs as many looks as there are lookouts in the run that is asked about.
+
+Every function takes the extras first. Where a problem has none it is compiled to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
+from fedsched.engine.arrays import Clock, ClosedNumber, Counter
+from fedsched.engine.clock import end_after
+from fedsched.engine.placement import place, planned_duration
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, State
+
+GAINED, LOST = constant(1), constant(-1)  # a job that holds nodes
+NOBODY_BESIDE = np.inf
+
+
+@inlined
+def any_closes(extras: Extras | None) -> bool:
+    """Return whether there are closures at all."""
+    if extras is None:
+        return False
+    return extras.calendar.lookout.size > 0
+
+
+# ---- as the clock goes on
+
+
+@inlined
+def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None:
+    """Let nothing be closed yet, as it is before the first job, and known what is known at t0."""
+    if extras is None or state is None:
+        return
+    closed, calendar = state.closed, extras.calendar
+    closed.number[ClosedNumber.CHANGED] = 0
+    closed.number[ClosedNumber.LEARNED] = calendar.known[0]
+    closed.number[ClosedNumber.PAST] = _first_after(calendar.lookout, t0)
+    for g in range(closed.owed.size):
+        closed.owed[g] = 0
+        for i in range(calendar.lookout.size):
+            closed.left[i, g] = calendar.left[i, g]
+
+
+@inlined
+def _first_after(lookout: Floats, time: float) -> int:
+    low, high = 0, lookout.size
+    while low < high:
+        middle = (low + high) >> 1
+        if lookout[middle] <= time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def next_change(extras: Extras | None, state: ExtraState | None) -> float:
+    """Return when nodes are next closed or opened; infinite where none are."""
+    if extras is None or state is None:
+        return np.inf
+    changed = state.closed.number[ClosedNumber.CHANGED]
+    return time_of(extras.calendar, changed) if changed < extras.calendar.change.size else np.inf
+
+
+@inlined
+def time_of(calendar: Calendar, i: int) -> float:
+    """Return when the i-th change happens."""
+    c = calendar.change[i] >> 1
+    return calendar.end[c] if calendar.change[i] & 1 else calendar.begin[c]
+
+
+@inlined
+def go_on(extras: Extras | None, extra_state: ExtraState | None, state: State) -> bool:
+    """Let become known, open and close whatever does so until now; return whether nodes were opened or closed."""
+    if extras is None or extra_state is None:
+        return False
+    return _turn_pages(extras.calendar, extra_state.closed, state) if extras.calendar.lookout.size > 0 else False
+
+
+@part
+def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> bool:
+    number, now = closed.number, state.clock[Clock.NOW]
+    while number[ClosedNumber.PAST] < calendar.lookout.size and calendar.lookout[number[ClosedNumber.PAST]] <= now:
+        number[ClosedNumber.PAST] += 1
+    while number[ClosedNumber.LEARNED] < calendar.learned.size:
+        c = calendar.learned[number[ClosedNumber.LEARNED]]
+        if calendar.known_from[c] > now:
+            break
+        number[ClosedNumber.LEARNED] += 1
+        _expect(calendar, closed, c, calendar.nodes[c])
+        state.counter[Counter.PLAN_HOLDS] = 0
+    before = number[ClosedNumber.CHANGED]
+    while number[ClosedNumber.CHANGED] < calendar.change.size:
+        i = number[ClosedNumber.CHANGED]
+        if time_of(calendar, i) > now:
+            break
+        number[ClosedNumber.CHANGED] += 1
+        c = calendar.change[i] >> 1
+        if calendar.change[i] & 1 == 0:
+            _close(closed, state, calendar.group[c], calendar.nodes[c])
+        else:
+            _open(closed, state, calendar.group[c], calendar.nodes[c])
+            if calendar.planned_end[c] != calendar.end[c]:
+                _expect(calendar, closed, c, -calendar.nodes[c])
+                state.counter[Counter.PLAN_HOLDS] = 0
+    return number[ClosedNumber.CHANGED] > before
+
+
+@inlined
+def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
+    # So many nodes fewer at the lookouts that closure c is planned to cover.
+    for i in range(closed.number[ClosedNumber.PAST], calendar.lookout.size):
+        time = calendar.lookout[i]
+        if calendar.begin[c] <= time and time < calendar.planned_end[c]:
+            closed.left[i, calendar.group[c]] -= nodes
+
+
+@inlined
+def _close(closed: Closed, state: State, g: int, nodes: int) -> None:
+    taken = min(nodes, state.free[g])
+    state.free[g] -= taken
+    state.counter[Counter.FREE] -= taken
+    closed.owed[g] += nodes - taken
+
+
+@inlined
+def _open(closed: Closed, state: State, g: int, nodes: int) -> None:
+    paid = min(nodes, closed.owed[g])
+    closed.owed[g] -= paid
+    state.free[g] += nodes - paid
+    state.counter[Counter.FREE] += nodes - paid
+
+
+@inlined
+def start_with(extras: Extras | None, state: ExtraState | None, counts: Ints, planned_end: float) -> None:
+    """Note that a job holds these nodes until its planned end."""
+    if extras is None or state is None:
+        return
+    _hold(extras.calendar.lookout, state.closed, counts, planned_end, GAINED)
+
+
+@inlined
+def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
+    """Note that a job, whose nodes have just been counted free, does not hold them any more; pay what is owed."""
+    if extras is None or extra_state is None:
+        return
+    closed = extra_state.closed
+    _hold(extras.calendar.lookout, closed, state.counts[j], state.planned_end[j], LOST)
+    for g in range(closed.owed.size):
+        paid = min(closed.owed[g], state.counts[j, g])
+        closed.owed[g] -= paid
+        state.free[g] -= paid
+        state.counter[Counter.FREE] -= paid
+
+
+@inlined
+def move_end(extras: Extras | None, state: ExtraState | None, counts: Ints, before: float, after: float) -> None:
+    """Note that the planned end of a job that holds these nodes has moved."""
+    if extras is None or state is None:
+        return
+    _hold(extras.calendar.lookout, state.closed, counts, before, LOST)
+    _hold(extras.calendar.lookout, state.closed, counts, after, GAINED)
+
+
+@inlined
+def _hold(lookout: Floats, closed: Closed, counts: Ints, planned_end: float, times: int) -> None:
+    i = closed.number[ClosedNumber.PAST]
+    while i < lookout.size and lookout[i] < planned_end:
+        for g in range(counts.size):
+            closed.left[i, g] -= times * counts[g]
+        i += 1
+
+
+# ---- what is free over a whole run
+
+
+@inlined
+def place_from(
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    j: int,
+    free: Ints,
+    load: Floats,
+    begin: float,
+) -> bool:
+    """Fill `state.scratch.chosen` with nodes that a job may have from `begin` to its planned end; return whether any.
+
+    `free` is what is free at `begin`, `load` what the uplinks bear then.
+    """
+    if extras is None or extra_state is None:
+        return place(problem, plan, j, free, load, state)
+    if extras.calendar.lookout.size == 0:
+        return place(problem, plan, j, free, load, state)
+    return _place_over_run(
+        extras.calendar.lookout, extra_state.closed, problem, plan, state, j, free, load, begin, NOBODY_BESIDE
+    )
+
+
+@inlined
+def place_beside_head(
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    j: int,
+    free: Ints,
+    shadow: float,
+) -> bool:
+    """Do the same from now on, and leave EASY's head its own wherever a closure begins after its shadow time."""
+    if extras is None or extra_state is None:
+        return place(problem, plan, j, free, state.load, state)
+    lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
+    return _place_over_run(lookout, closed, problem, plan, state, j, free, state.load, now, shadow)
+
+
+@part
+def _place_over_run(
+    lookout: Floats,
+    closed: Closed,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    j: int,
+    free: Ints,
+    load: Floats,
+    begin: float,
+    shadow: float,
+) -> bool:
+    # The job is first taken to be as short as it can be [12].
+    low = closed.low
+    for g in range(low.size):
+        low[g] = free[g]
+    i = _first_after(lookout, begin)
+    end = end_after(begin + state.shortest[j], begin)
+    while True:
+        while i < lookout.size and lookout[i] < end:
+            beside = shadow < lookout[i] and lookout[i] < closed.head_until[0]
+            for g in range(low.size):
+                left = closed.left[i, g] - closed.head[g] if beside else closed.left[i, g]
+                low[g] = max(0, min(low[g], left))
+            i += 1
+        if not place(problem, plan, j, low, load, state):
+            return False
+        end = end_after(begin + planned_duration(problem, j, state.scratch.chosen), begin)
+        if i == lookout.size or lookout[i] >= end:
+            return True
+
+
+@inlined
+def spares_head(extras: Extras | None, extra_state: ExtraState | None, chosen: Ints, shadow: float, end: float) -> bool:
+    """Return whether a job on these nodes until `end` leaves the head its own wherever a closure begins in its run."""
+    if extras is None or extra_state is None:
+        return True
+    return _spares_head(extras.calendar.lookout, extra_state.closed, chosen, shadow, end)
+
+
+@part
+def _spares_head(lookout: Floats, closed: Closed, chosen: Ints, shadow: float, end: float) -> bool:
+    until = min(end, closed.head_until[0])
+    i = _first_after(lookout, shadow)
+    while i < lookout.size and lookout[i] < until:
+        for g in range(chosen.size):
+            if chosen[g] > max(0, closed.left[i, g] - closed.head[g]):
+                return False
+        i += 1
+    return True
+
+
+# ---- the closures to come, as planners know them
+
+
+@inlined
+def next_known(calendar: Calendar, now: float, i: int) -> int:
+    """Return the first change from the i-th on that planners know of, or how many changes there are."""
+    while i < calendar.change.size:
+        c = calendar.change[i] >> 1
+        its_end = calendar.change[i] & 1 == 1
+        if calendar.known_from[c] <= now and not (its_end and calendar.planned_end[c] != calendar.end[c]):
+            break
+        i += 1
+    return i
+
+
+@inlined
+def change(calendar: Calendar, i: int, left: Ints) -> bool:
+    """Let the i-th change happen to what is left; return whether nodes were opened."""
+    c = calendar.change[i] >> 1
+    opens = calendar.change[i] & 1 == 1
+    left[calendar.group[c]] += calendar.nodes[c] if opens else -calendar.nodes[c]
+    return opens
+
+
+@part
+def fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State) -> int:
+    """Fill the profile with what is free as running jobs end and nodes close and open; return how many breakpoints."""
+    calendar, closed, profile = extras.calendar, extra_state.closed, state.profile
+    now, left = state.clock[Clock.NOW], closed.low
+    for g in range(left.size):
+        left[g] = state.free[g] - closed.owed[g]
+    pools.begin_profile(extras, extra_state)
+    row, time = 0, now
+    place_in_list = state.counter[Counter.ENDS] - 1
+    i = next_known(calendar, now, closed.number[ClosedNumber.CHANGED])
+    while time < np.inf:
+        profile.time[row] = time
+        profile.total[row] = 0
+        for g in range(left.size):
+            free = max(0, left[g])
+            profile.total[row] += free
+            if profile.free.shape[0] > 0:
+                profile.free[g, row] = free
+        row += 1
+        time = time_of(calendar, i) if i < calendar.change.size else np.inf
+        if place_in_list >= 0:
+            time = min(time, end_after(state.ends.time[place_in_list], now))
+        if time < np.inf:
+            pools.repeat_breakpoint(extras, extra_state, row)
+        while place_in_list >= 0 and end_after(state.ends.time[place_in_list], now) == time:
+            j = state.ends.job[place_in_list]
+            for g in range(left.size):
+                left[g] += state.counts[j, g]
+            pools.end_at(extras, extra_state, row, j)
+            place_in_list -= 1
+        while i < calendar.change.size and time_of(calendar, i) == time:
+            change(calendar, i, left)
+            i = next_known(calendar, now, i + 1)
+    return row

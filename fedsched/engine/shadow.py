@@ -1,0 +1,83 @@
+"""The shadow time of EASY's head where nodes close for a while [39]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import part
+from fedsched.engine import pools
+from fedsched.engine.arrays import Clock, ClosedNumber, Counter
+from fedsched.engine.availability import planned_load
+from fedsched.engine.calendar import change, next_known, place_from, time_of
+from fedsched.engine.clock import end_after
+from fedsched.engine.codes import Placement
+from fedsched.engine.placement import planned_duration
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Extras, ExtraState, Ints, Plan, Problem, State
+
+
+@part
+def shadow_beside_closures(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, head: int
+) -> float:
+    """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
+
+    Of a head that closures keep from ever starting it is infinite: then nothing is reserved.
+    """
+    calendar, closed = extras.calendar, extra_state.closed
+    now, left, free = state.clock[Clock.NOW], state.scratch.extra, state.scratch.limited
+    for g in range(left.size):
+        left[g] = state.free[g] - closed.owed[g]
+    pools.look_ahead(extras, extra_state)
+    place_in_list = state.counter[Counter.ENDS] - 1
+    i = next_known(calendar, now, closed.number[ClosedNumber.CHANGED])
+    while place_in_list >= 0 or i < calendar.change.size:
+        time = time_of(calendar, i) if i < calendar.change.size else np.inf
+        if place_in_list >= 0:
+            time = min(time, end_after(state.ends.time[place_in_list], now))
+        more = False
+        while place_in_list >= 0 and end_after(state.ends.time[place_in_list], now) == time:
+            j = state.ends.job[place_in_list]
+            for g in range(left.size):
+                left[g] += state.counts[j, g]
+            pools.look_past(extras, extra_state, j)
+            place_in_list -= 1
+            more = True
+        while i < calendar.change.size and time_of(calendar, i) == time:
+            if change(calendar, i, left):
+                more = True
+            i = next_known(calendar, now, i + 1)
+        if more and pools.suffice_then(extras, extra_state, head):
+            for g in range(left.size):
+                free[g] = max(0, left[g])
+            if plan.placement == Placement.LINK_AWARE:
+                planned_load(problem, state, time, state.profile.peak)
+            if place_from(extras, extra_state, problem, plan, state, head, free, state.profile.peak, time):
+                return _reserve(extras, extra_state, problem, state, head, time, free)
+    # It may wait for the load of jobs whose finish is pending.
+    planned_load(problem, state, np.nextafter(now, np.inf), state.profile.peak)
+    pools.look_ahead(extras, extra_state)
+    if pools.suffice(extras, extra_state, head) and place_from(
+        extras, extra_state, problem, plan, state, head, state.free, state.profile.peak, now
+    ):
+        return _reserve(extras, extra_state, problem, state, head, now, state.free)
+    left[:] = 0
+    closed.head[:] = 0
+    closed.head_until[0] = np.inf
+    return np.inf
+
+
+@part
+def _reserve(
+    extras: Extras, extra_state: ExtraState, problem: Problem, state: State, head: int, time: float, free: Ints
+) -> float:
+    closed, chosen = extra_state.closed, state.scratch.chosen
+    for g in range(chosen.size):
+        closed.head[g] = chosen[g]
+        state.scratch.extra[g] = free[g] - chosen[g]
+    closed.head_until[0] = end_after(time + planned_duration(problem, head, chosen), time)
+    pools.reserve(extras, extra_state, head)
+    return time

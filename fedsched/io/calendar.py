@@ -1,0 +1,96 @@
+"""Calendars as CSV files, a row a window, and as TOML files of [[window]] tables."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from fedsched.errors import FederationError, OutputError, TraceError, shortened, unknown_name
+from fedsched.io.atomic import atomic_text
+from fedsched.io.csv import guarded, table_of, unguarded
+from fedsched.io.files import read_text
+from fedsched.model.calendar import Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+COLUMNS = tuple(field.name for field in fields(Window))
+_NEEDED = ("cluster", "begin")
+_YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+def read_calendar(path: str | PathLike[str]) -> tuple[Window, ...]:
+    """Return the windows in a file: one of [[window]] tables where it ends in .toml, else a CSV file.
+
+    The columns of a CSV file are the parameters of `Window`, of which `cluster` and `begin` are needed; an empty cell
+    is what is usual.
+    """
+    if str(path).lower().endswith(".toml"):
+        from fedsched.io.toml import read_windows
+
+        return read_windows(path)
+    try:
+        table = table_of(read_text(path), path)
+    except TraceError as error:
+        raise FederationError(str(error)) from error
+    for name in table.names:
+        if name not in COLUMNS:
+            raise FederationError(f"{path}: {unknown_name('column', name, COLUMNS)}")
+    for name in _NEEDED:
+        if name not in table.names:
+            raise FederationError(f"{path}: the column {name!r} is missing.")
+    return tuple(
+        _window(dict(zip(table.names, row, strict=True)), f"{path}, line {line}", decimal=table.decimal)
+        for row, line in zip(table.rows, table.lines, strict=True)
+    )
+
+
+def _window(cells: dict[str, str], where: str, *, decimal: str) -> Window:
+    values: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if cell.strip():
+            values[name] = _value(name, unguarded(cell.strip()), where, decimal)
+    for name in _NEEDED:
+        if name not in values:
+            raise FederationError(f"{where}: {name} is empty.")
+    try:
+        return Window(**values)
+    except FederationError as error:
+        raise FederationError(f"{where}: {error}") from None
+
+
+def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool:
+    if name in ("begin", "end", "known_from"):
+        try:
+            return float(text.replace(decimal, "."))
+        except ValueError:
+            raise FederationError(f"{where}: {name}={shortened(repr(text))} must be seconds.") from None
+    if name == "end_known":
+        if text.lower() not in _YES_NO:
+            raise FederationError(f"{where}: end_known={shortened(repr(text))} must be yes or no.")
+        return _YES_NO[text.lower()]
+    return text
+
+
+def write_calendar(windows: Iterable[Window], path: str | PathLike[str]) -> None:
+    """Write windows to a CSV file that `read_calendar` gives back unchanged."""
+    if str(path).lower().endswith(".toml"):
+        raise OutputError(f"Cannot write {path}: a calendar is written as .csv; a federation's .toml has its windows.")
+    with atomic_text(path) as out:
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        rows.writerows([_cell(window, name) for name in COLUMNS] for window in windows)
+
+
+def _cell(window: Window, name: str) -> str:
+    value = getattr(window, name)
+    if name in ("known_from", "end_known") and window.usual:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "" if name == "end" and math.isinf(value) else repr(value)
+    return guarded(value)

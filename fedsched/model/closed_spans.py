@@ -1,0 +1,70 @@
+"""Closed spans: how many nodes of which group each window really has, and when, beside a schedule's jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.model.calendar import closures_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.calendar import Closures
+    from fedsched.model.schedule import Schedule
+
+JOB_ENDS, OPENS, CLOSES, JOB_STARTS = range(4)  # in this order at one instant
+
+
+class Spans(NamedTuple):
+    """Nodes that are closed, as columns like those of jobs."""
+
+    start: NDArray[np.float64]
+    finish: NDArray[np.float64]  # infinite where they never come back
+    counts: NDArray[np.int64]  # span × group
+
+
+def closed_spans(schedule: Schedule) -> Spans:
+    """Return which nodes are closed when: those that jobs still held as a window began, from their ends on [40]."""
+    closures = closures_of(schedule.federation)
+    groups = len(schedule.federation.groups)
+    found = [
+        (begin, end, g, nodes)
+        for g in np.unique(closures.group).tolist()
+        for begin, end, nodes in _spans_of(schedule, closures.take(closures.group == g), g)
+    ]
+    counts = np.zeros((len(found), groups), dtype=np.int64)
+    for span, (_, _, g, nodes) in enumerate(found):
+        counts[span, g] = nodes
+    times = np.array([(begin, end) for begin, end, _, _ in found], dtype=np.float64).reshape(-1, 2)
+    return Spans(times[:, 0], times[:, 1], counts)
+
+
+def _spans_of(schedule: Schedule, here: Closures, g: int) -> Iterator[tuple[float, float, int]]:
+    rows = np.flatnonzero((schedule.counts[:, g] > 0) & ~np.isnan(schedule.start))
+    held = schedule.counts[rows, g].tolist()
+    events = [(time, JOB_ENDS, i) for i, time in enumerate(schedule.finish[rows].tolist()) if time == time]
+    events += [(time, JOB_STARTS, i) for i, time in enumerate(schedule.start[rows].tolist())]
+    events += [(time, OPENS, c) for c, time in enumerate(here.end.tolist())]
+    events += [(time, CLOSES, c) for c, time in enumerate(here.begin.tolist())]
+    free = int(schedule.federation.groups[g].count)
+    owed: dict[int, int] = {}  # of closures that are in force, the oldest first
+    has = dict.fromkeys(range(here.begin.size), 0)
+    for time, kind, which in sorted(events):
+        if kind == JOB_STARTS:
+            free -= held[which]
+        elif kind == CLOSES:
+            owed[which] = int(here.nodes[which])
+        elif kind == OPENS:
+            owed.pop(which, None)
+            free += has[which]
+        else:
+            free += held[which]
+        for c in [c for c, nodes in owed.items() if nodes > 0]:
+            taken = max(0, min(free, owed[c]))
+            if taken:
+                free, owed[c], has[c] = free - taken, owed[c] - taken, has[c] + taken
+                yield time, float(here.end[c]), taken
