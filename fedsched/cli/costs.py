@@ -76,7 +76,7 @@ def print_costs(run: Run) -> None:
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align="lrrll" if log else "lrll")
     if partly := of_some(schedule):
         say(partly)
-    for line in schedule.waited:
+    for line in schedule.remarks:
         say(line)
     say(run.ending)
 
@@ -92,7 +92,7 @@ def print_side_by_side(runs: Sequence[Run]) -> None:
         for line in facts_of(run.schedule.workload, run.schedule.federation):
             say(line)
         say(f"machine of {run.label}: {run.schedule.federation}")
-        for line in run.schedule.waited:
+        for line in run.schedule.remarks:
             say(f"{run.label}: {line}")
     found = [(run.values, run.recorded) for run in runs]
     heads = [

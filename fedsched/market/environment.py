@@ -9,7 +9,8 @@ import numpy as np
 
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.tariff import paid
-from fedsched.model.nodes import node_runs
+from fedsched.model.closed_spans import numbered
+from fedsched.model.nodes import NodeRuns
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -201,14 +202,15 @@ def check_interval(begin: float, end: float) -> None:
 
 
 def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
-    """Return what a schedule leaves free of its nodes between two times.
+    """Return what a schedule and its federation's windows leave free of the nodes between two times.
 
     Neighbours that all jobs take together are looked at as one: a node for itself stands only in what is free.
     """
-    runs = node_runs(schedule.federation, schedule.start, schedule.finish, schedule.counts)
-    of_run = np.repeat(np.arange(len(schedule)), runs.pieces)
-    start = np.maximum(schedule.start, begin)[of_run]
-    stop = np.fmin(schedule.finish, end)[of_run]  # what has no finish runs on
+    of_jobs, spans, closed = numbered(schedule)
+    runs = NodeRuns(*map(np.concatenate, zip(of_jobs, closed, strict=True)))
+    of_run = np.repeat(np.arange(runs.pieces.size), runs.pieces)
+    start = np.maximum(np.concatenate([schedule.start, spans.start]), begin)[of_run]
+    stop = np.fmin(np.concatenate([schedule.finish, spans.finish]), end)[of_run]  # what has no finish runs on
     within = stop > start
     edges = np.unique(np.concatenate([[0, nodes], runs.first[within], runs.last[within] + 1]))
     part = np.searchsorted(edges, runs.first[within])

@@ -42,7 +42,7 @@ class Window:
         In seconds of the workload's clock, the end not included; without an end the nodes never come back.
     nodes
         "all", node numbers counted from 0 through the cluster's groups ("0-15,20"), or how many, whichever they are
-        ("2 of all", "2 of 0-15"), of nodes that are alike.
+        ("2 of all", "2 of 0-15"); where those are nodes of several groups or partitions, of the last of them first.
     kind
         "maintenance" (known from the outset, with its end), "outage" or "drain" (known from their begin, without an
         end until it comes).
@@ -154,17 +154,16 @@ def closures_of(federation: Federation) -> Closures:
         begins = np.cumsum([0, *(group.count for group in groups)])[:-1]
         closed = np.flatnonzero(window.members(sizes)[begins]).tolist()
         some, among = window.among
-        if some is not None:
-            if len(closed) > 1:
-                raise FederationError(
-                    f"{window.where}: {window.nodes!r} are nodes of {len(closed)} groups or partitions; name which."
-                )
-            if not 1 <= some <= groups[closed[0]].count:
-                raise FederationError(f"{window.where}: {among!r} are {groups[closed[0]].count} nodes, not {some}.")
-        for g in closed:
-            nodes = groups[g].count if some is None else some
+        there = sum(groups[g].count for g in closed)
+        left = there if some is None else some
+        if not 1 <= left <= there:
+            raise FederationError(f"{window.where}: {among!r} are {there} nodes, not {left}.")
+        for g in reversed(closed):
+            nodes = min(left, groups[g].count)
+            left -= nodes
             planned_end = window.end if window.end_known else math.inf
-            rows.append((first + g, nodes, window.begin, window.end, window.known_from, planned_end))
+            if nodes:
+                rows.append((first + g, nodes, window.begin, window.end, window.known_from, planned_end))
     columns = list(zip(*rows, strict=True)) or [()] * len(Closures._fields)
     whole = [np.array(column, dtype=np.int64) for column in columns[:2]]
     return Closures(whole[0], whole[1], *(np.array(column, dtype=np.float64) for column in columns[2:]))

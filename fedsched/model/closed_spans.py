@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.model.calendar import closures_of
+from fedsched.model.nodes import NodeRuns, node_runs
+from fedsched.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -25,6 +27,37 @@ class Spans(NamedTuple):
     start: NDArray[np.float64]
     finish: NDArray[np.float64]  # infinite where they never come back
     counts: NDArray[np.int64]  # span × group
+
+
+def numbered(
+    schedule: Schedule, progress: Callable[[int, int], None] | None = None
+) -> tuple[NodeRuns, Spans, NodeRuns]:
+    """Return the nodes of every job, which nodes are closed when, and their numbers: none is given out twice."""
+    if not schedule.federation.calendar:
+        runs = node_runs(schedule.federation, schedule.start, schedule.finish, schedule.counts, progress=progress)
+        spans = Spans(np.zeros(0), np.zeros(0), np.zeros((0, schedule.counts.shape[1]), dtype=np.int64))
+        return runs, spans, NodeRuns(*(np.zeros(0, dtype=np.int64) for _ in NodeRuns._fields))
+    spans = closed_spans(schedule)
+    columns = (np.concatenate([getattr(schedule, name), getattr(spans, name)]) for name in Spans._fields)
+    pieces, first, last = node_runs(schedule.federation, *columns, progress=progress)
+    jobs = len(schedule)
+    of_jobs = int(pieces[:jobs].sum())
+    return (
+        NodeRuns(pieces[:jobs], first[:of_jobs], last[:of_jobs]),
+        spans,
+        NodeRuns(pieces[jobs:], first[of_jobs:], last[of_jobs:]),
+    )
+
+
+def in_words(schedule: Schedule) -> list[str]:
+    """Return how much of the nodes' time was closed until the last job ended, where anything was."""
+    windows, makespan = len(schedule.federation.calendar), schedule.makespan
+    if not windows or not makespan > 0:
+        return []
+    spans = closed_spans(schedule)
+    seconds = np.minimum(spans.finish - schedule.t0, makespan) - np.maximum(spans.start - schedule.t0, 0.0)
+    share = float(np.maximum(seconds, 0.0) @ spans.counts.sum(axis=1)) / (makespan * schedule.federation.nodes)
+    return [f"closed by {counted(windows, 'window')}: {share:.2%} of the nodes' time until the last job ends"]
 
 
 def closed_spans(schedule: Schedule) -> Spans:

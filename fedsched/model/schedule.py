@@ -169,8 +169,10 @@ class Schedule(Read):
         return np.asarray(used.sum(axis=0) > 1)
 
     @property
-    def waited(self) -> tuple[str, ...]:
-        """Return who never starts, and how long jobs waited from when they might start, where some wait for others."""
+    def remarks(self) -> tuple[str, ...]:
+        """Return who never starts, how long jobs waited from when they might start, and how much was closed."""
+        from fedsched.model.closed_spans import in_words
+
         said = []
         if (hopeless := np.flatnonzero(self.hopeless)).size:
             names = ", ".join(map(str, self.workload.id[hopeless[:5]])) + ", …" * (hopeless.size > 5)
@@ -179,7 +181,7 @@ class Schedule(Read):
         if self.workload.after is not None or self.workload.begin is not None:
             waits = (self.start - self.eligible)[~np.isnan(self.finish)]
             said += [f"mean wait from when jobs might start: {waits.mean():,.6g} s"] * bool(waits.size)
-        return tuple(said)
+        return (*said, *in_words(self))
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
@@ -249,9 +251,9 @@ class Schedule(Read):
 
     def node_numbers(self) -> list[Intervals]:
         """Return the nodes of every job as intervals of numbers, lowest free first."""
-        from fedsched.model.nodes import number_nodes
+        from fedsched.model.closed_spans import numbered
 
-        return number_nodes(self.federation, self.start, self.finish, self.counts)
+        return numbered(self)[0].intervals()
 
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
@@ -403,7 +405,7 @@ def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     ]
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
-    said = [*schedule.notes, *schedule.waited]
+    said = [*schedule.notes, *schedule.remarks]
     said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != USUAL else []
     said += [partly] if (partly := of_some(schedule)) else []
     said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.model import assumed
-from fedsched.model.nodes import node_runs
+from fedsched.model.closed_spans import numbered
 from fedsched.model.units import scaled
 from fedsched.plot import saving, shading
 from fedsched.text import counted, drawn
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates light and dark.
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
-CROSSING = "#000000"
+CROSSING, CLOSED = "#000000", "#b8b8b8"
 LABELLED_JOBS = 60
 LABEL_POINTS = 8
 MOST_BARS = 20_000  # of a picture; of more the largest are drawn, and the others are shading
@@ -56,7 +56,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     unit, name = time_unit(schedule.makespan)
     offsets = _lane_offsets(schedule)
     lanes = offsets[-1][1] + schedule.federation.clusters[-1].nodes
-    bars = _bars(schedule, offsets, unit)
+    bars, closed = _bars(schedule, offsets, unit)
     shown = shading.largest((bars.end - bars.begin) * bars.parts.nodes, MOST_BARS)
     if not shown.all():
         _shade(ax, schedule, bars.only(~shown), offsets, unit)
@@ -66,7 +66,12 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     )
     crossing = schedule.coallocated[bars.job]
     thin = len(schedule) > 2000
-    marks = False
+    marks = bool(closed.job.size)
+    if marks:
+        ax.add_collection(
+            PolyCollection(closed.corners(), facecolors=CLOSED, edgecolors="white", linewidths=0.0, hatch="\\\\\\",
+                           zorder=0.7, label="closed")
+        )  # fmt: skip
     for marked, large in ((False, False), (False, True), (True, False), (True, True)):
         some = bars.only((crossing == marked) & (edged == large))
         if not some.job.size:
@@ -109,16 +114,24 @@ class _Bars(NamedTuple):
         return np.stack([across, np.stack([self.low, high, high, self.low], axis=1)], axis=2)
 
 
-def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> _Bars:
-    runs = node_runs(schedule.federation, schedule.start, schedule.finish, schedule.counts)
-    job = np.repeat(np.arange(len(schedule)), runs.pieces)
-    done = ~np.isnan(schedule.finish[job])
-    job = job[done]
-    blocks = [cluster.nodes for cluster in schedule.federation.clusters]
-    parts = shading.split(runs.first[done], runs.last[done], blocks)
-    job = job[parts.run]
-    begin, end = ((times[job] - schedule.t0) / unit for times in (schedule.start, schedule.finish))
-    return _Bars(job, begin, end, parts, np.array([lane for _, lane in offsets])[parts.block] + parts.low)
+def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> tuple[_Bars, _Bars]:
+    """Return the bars of the jobs, and of what is closed until the last job ends."""
+    runs, spans, closed = numbered(schedule)
+    last = schedule.t0 + schedule.makespan
+    found = []
+    for columns, start, finish in (
+        (runs, schedule.start, schedule.finish),
+        (closed, np.where(spans.start < last, spans.start, np.nan), np.minimum(spans.finish, last)),
+    ):
+        job = np.repeat(np.arange(start.size), columns.pieces)
+        done = ~np.isnan(start[job]) & ~np.isnan(finish[job])
+        job = job[done]
+        blocks = [cluster.nodes for cluster in schedule.federation.clusters]
+        parts = shading.split(columns.first[done], columns.last[done], blocks)
+        job = job[parts.run]
+        begin, end = ((times[job] - schedule.t0) / unit for times in (start, finish))
+        found.append(_Bars(job, begin, end, parts, np.array([lane for _, lane in offsets])[parts.block] + parts.low))
+    return found[0], found[1]
 
 
 def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, int]], unit: float) -> None:

@@ -16,27 +16,40 @@ const rows = (() => {
   return top;
 })();
 
+// A run of neighbouring nodes, group by group.
+function* inGroups(first, count) {
+  const last = first + count;
+  for (let g = 0; g < groups.length && first < last; g += 1) {
+    const until = Math.min(last, groups[g].first + groups[g].count);
+    if (first >= until) continue;
+    yield [g, groups[g].top + first - groups[g].first, until - first];
+    first = until;
+  }
+}
+
 function barsOf(plan) {
   const begin = [], end = [], row = [], height = [], job = [], group = [];
   let piece = 0;
   for (let j = 0; j < plan.pieces.length; j += 1) {
     for (let k = 0; k < plan.pieces[j]; k += 1, piece += 1) {
-      let first = plan.first[piece];
-      const last = first + plan.nodes[piece];
-      for (let g = 0; g < groups.length && first < last; g += 1) {
-        const until = Math.min(last, groups[g].first + groups[g].count);
-        if (first >= until) continue;
+      for (const [g, top, nodes] of inGroups(plan.first[piece], plan.nodes[piece])) {
         begin.push(plan.start[j] * data.tick);
         end.push(plan.finish[j] * data.tick);
-        row.push(groups[g].top + first - groups[g].first);
-        height.push(until - first);
+        row.push(top);
+        height.push(nodes);
         job.push(j);
         group.push(g);
-        first = until;
       }
     }
   }
   return { begin, end, row, height, job, group, count: job.length };
+}
+
+// Where nodes are closed: rectangles on the rows.
+function closedOf(plan) {
+  return Array.from(plan.closedFirst ?? [], (first, i) => [...inGroups(first, plan.closedNodes[i])].map(([, row, height]) => ({
+    begin: plan.closedStart[i] * data.tick, end: plan.closedFinish[i] * data.tick, row, height,
+  }))).flat();
 }
 
 // A step function: value[i] holds from at[i] to at[i + 1]; area[i] is its integral up to at[i].
@@ -169,7 +182,7 @@ async function shownPlan(entry, jobs) {
   started.sort((a, b) => plan.start[a] - plan.start[b] || a - b);
   const shading = thinned ? shadingOf(plan, thinned) : null;
   const clusters = clustersOf(plan, bars, jobs, sums);
-  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters };
+  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan) };
 }
 
 const startOf = (shown, j) => shown.plan.start[j] * data.tick;

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedsched.model.nodes import node_runs
+from fedsched.model.closed_spans import numbered
 from fedsched.plot import shading
 from fedsched.report.packing import packed, ticks
 from fedsched.report.sums import strips_of, sums_of
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.model.closed_spans import Spans
     from fedsched.model.nodes import NodeRuns
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
@@ -67,7 +68,7 @@ def plan_of(
     progress
         Told how many of how many jobs have their nodes.
     """
-    runs = node_runs(schedule.federation, schedule.start, schedule.finish, schedule.counts, progress=progress)
+    runs, spans, closed = numbered(schedule, progress)
     done = ~np.isnan(schedule.finish)
     columns: dict[str, NDArray[Any]] = {
         "start": ticks(np.where(done, schedule.start - schedule.t0, np.nan), tick),
@@ -83,10 +84,26 @@ def plan_of(
         strips = strips_of(schedule, min(STRIPS, max(64, STRIPS_TOGETHER // len(schedule.federation.clusters))))
         columns |= {"shade": shade.pop("shade"), **strips}
         about |= {"thinned": shade | {"jobs": int(done.sum())}}
+    columns |= _closed(schedule, spans, closed, tick)
     columns["pieces"] = np.bincount(job[drawn], minlength=len(schedule))[slice(None) if kept is None else kept]
     columns["first"] = runs.first[drawn]
     columns["nodes"] = runs.last[drawn] - runs.first[drawn] + 1
     return packed(columns) | about
+
+
+def _closed(schedule: Schedule, spans: Spans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
+    """Return where nodes are closed until the last job ends, and when: a run of neighbouring nodes each."""
+    last = schedule.makespan
+    begin, end = (np.repeat(times - schedule.t0, runs.pieces) for times in (spans.start, spans.finish))
+    within = (begin < last) & (end > 0.0)
+    if not within.any():
+        return {}
+    return {
+        "closedStart": ticks(np.maximum(begin[within], 0.0), tick),
+        "closedFinish": ticks(np.minimum(end[within], last), tick),
+        "closedFirst": runs.first[within],
+        "closedNodes": (runs.last - runs.first + 1)[within],
+    }
 
 
 def _thinned(

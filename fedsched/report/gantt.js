@@ -53,6 +53,8 @@ function drawGantt() {
   context.beginPath();
   context.rect(left, 0, width - left, bottom);
   context.clip();
+  context.fillStyle = hatching(context, colours.soft);
+  for (const one of shown.closed) context.fillRect(x(one.begin), y(one.row), (one.end - one.begin) * across, one.height * down);
   if (shown.shading) drawShading(context, colours, { left, width, bottom, x, y });
   const { begin, end, row, height: size, job } = shown.bars;
   const gap = down >= 5 ? 1 : 0;
@@ -268,6 +270,7 @@ function drawLegend() {
   }
   if (gantt.by === "cluster") for (const [k, word] of ["on one cluster", "on several clusters"].entries()) entries.push([swatch(k, "c"), word]);
   if (gantt.shown.thinned) entries.push([swatch(2, "c"), "pale: jobs too small to be drawn one by one"]);
+  if (gantt.shown.closed.length) entries.push(["", "hatched ground: closed"]);
   if (gantt.shown.clustersPerJob.some((count) => count > 1)) entries.push(["", "hatched: a job on several clusters"]);
   byId("gantt-legend").replaceChildren(...entries.map(([mark, text]) => make("li", {}, mark, text)));
 }

@@ -169,6 +169,8 @@ def facts(material: Material) -> str:
         rows.append(("not modelled", "; ".join(facts)))
     if facts := assumptions(material.federation, workload):
         rows.append(("assumed", "; ".join(facts)))
+    if remarks := dict.fromkeys(remark for schedule in material.schedules for remark in schedule.remarks):
+        rows.append(("to know", "; ".join(remarks)))
     if result is not None:
         islands = f", {result.islands} islands" if result.islands > 1 else ""
         rows += [

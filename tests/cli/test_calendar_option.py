@@ -1,0 +1,60 @@
+"""Windows on the command line and in scenarios, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import fedsched as fs
+from fedsched.scenario.files import read_scenario, write_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CALENDAR = "cluster,begin,end,nodes,name\ncluster,10,50,2 of all,switches\ncluster,900,,1 of 0-3,\n"
+
+
+def test_the_command_line_takes_a_calendar(call: Callable[..., Any], tmp_path: Path) -> None:
+    """--calendar closes nodes; how much was closed stands with the metrics."""
+    log, works = tmp_path / "jobs.csv", tmp_path / "works.csv"
+    log.write_text("submit,tasks,runtime\n0,4,20\n0,2,5\n", encoding="utf-8")
+    works.write_text(CALENDAR, encoding="utf-8")
+    plain = json.loads(call("simulate", log, "--nodes", "4", "--json")[1])
+    closed = json.loads(call("simulate", log, "--nodes", "4", "--calendar", works, "--json")[1])
+    assert (plain["metrics"]["makespan"], closed["metrics"]["makespan"]) == (25.0, 70.0)
+    said = call("simulate", log, "--nodes", "4", "--calendar", works)[1]
+    assert "closed by 2 windows: 28.57% of the nodes' time until the last job ends" in said
+    status, _, refused = call("optimize", log, "--nodes", "4", "--calendar", works, "--evaluations", "50")
+    assert status != 0
+    assert "Window 'maintenance' of 'cluster' at 900.0 never ends" in refused
+
+
+def test_info_shows_windows(call: Callable[..., Any], tmp_path: Path) -> None:
+    """A federation's windows are a table of its page, and a list of its JSON."""
+    machine = fs.Federation(
+        fs.Federation.homogeneous(4).clusters,
+        calendar=(
+            fs.Window("cluster", 10.0, 50.0, nodes="2 of all", name="switches"),
+            fs.Window("cluster", 60.0, 80.0, kind="outage"),
+            fs.Window("cluster", 900.0, kind="drain", known_from=800.0),
+        ),
+    )
+    machine.write(tmp_path / "machine.toml")
+    said = call("info", tmp_path / "machine.toml")[1]
+    for line in ("2 of all", "maintenance switches", "the outset", "80 (not known)", "drain", "800"):
+        assert line in said
+    told = json.loads(call("info", tmp_path / "machine.toml", "--json")[1])
+    assert [one["kind"] for one in told["calendar"]] == ["maintenance", "outage", "drain"]
+
+
+def test_scenarios_name_a_calendar(tmp_path: Path) -> None:
+    """A scenario's calendar is a file of its folder, and comes back as it was written."""
+    (tmp_path / "works.csv").write_text(CALENDAR, encoding="utf-8")
+    (tmp_path / "s.toml").write_text(
+        '[log]\nfile = "sample"\n[machine]\nnodes = 128\ncalendar = "works.csv"\n', encoding="utf-8"
+    )
+    scenario = read_scenario(tmp_path / "s.toml")
+    assert len(scenario.machine.cluster().calendar) == 2
+    write_scenario(scenario, tmp_path / "again.toml")
+    assert read_scenario(tmp_path / "again.toml") == scenario
