@@ -219,6 +219,7 @@ class Closed(NamedTuple):
     low: Ints  # group: scratch
     head: Ints  # group: what EASY's head holds in its reservation
     head_until: Floats  # [0]: its planned end
+    beyond: Ints  # group: what is left, below 0 where closures overlap, where the profile ends
 
 
 class ExtraState(NamedTuple):
@@ -318,6 +319,7 @@ class ClosedNumber(IntEnum):
     CHANGED = 0  # changes that have happened
     LEARNED = 1  # closures that are known
     PAST = 2  # lookouts that are not after now
+    PLANNED = 3  # changes before this one are in the profile, or unknown to planners
 
 
 class CandidateRow(IntEnum):

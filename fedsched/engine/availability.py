@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import pools
+from fedsched.engine import calendar, pools
 from fedsched.engine.arrays import Clock, Counter
-from fedsched.engine.calendar import fill_beside_closures
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import fill_demand, place, planned_duration
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, Profile, State
 
 NOW = constant(0)  # the breakpoint of now
+MOST_AT_ONCE = constant(64)  # breakpoints that are added before a search goes on
 ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
 
 
@@ -40,13 +40,11 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
 def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
     """Fill the profile with what is free at the planned ends of the running jobs, and as nodes close and open."""
     now = state.clock[Clock.NOW]
-    rows = _fill_times(problem.extras, state.extras, problem, state)
-    state.counter[Counter.BREAKPOINTS] = rows
+    state.counter[Counter.BREAKPOINTS] = _fill_times(problem.extras, state.extras, problem, state)
     if plan.placement == Placement.LINK_AWARE:
         # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
         planned_load(problem, state, np.nextafter(now, np.inf), state.profile.load[0])
-        for b in range(1, rows):
-            planned_load(problem, state, state.profile.time[b], state.profile.load[b])
+        _load_from(problem, state, NOW + 1)
 
 
 @inlined
@@ -56,7 +54,55 @@ def _fill_times(extras: Extras | None, extra_state: ExtraState | None, problem: 
         return _fill_at_ends(problem, state)
     if extras.calendar.lookout.size == 0:
         return _fill_at_ends(problem, state)
-    return fill_beside_closures(extras, extra_state, state)
+    return _fill_beside_closures(extras, extra_state, state)
+
+
+@inlined
+def _load_from(problem: Problem, state: State, first: int) -> None:
+    for b in range(first, state.counter[Counter.BREAKPOINTS]):
+        planned_load(problem, state, state.profile.time[b], state.profile.load[b])
+
+
+@part
+def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State) -> int:
+    # At the planned ends, and as nodes close and open until the last of them: see `cover`.
+    profile, beyond, now = state.profile, extra_state.closed.beyond, state.clock[Clock.NOW]
+    calendar.begin_profile(extras, extra_state, state.free, now)
+    calendar.note_what_is_left(extras, extra_state, profile, NOW, now)
+    pools.begin_profile(extras, extra_state)
+    row, i = NOW, state.counter[Counter.ENDS] - 1
+    while i >= 0:
+        end = end_after(state.ends.time[i], now)
+        time = min(end, calendar.covered_until(extras, extra_state))
+        row += 1
+        pools.repeat_breakpoint(extras, extra_state, row)
+        while i >= 0 and end_after(state.ends.time[i], now) == time:
+            j = state.ends.job[i]
+            for g in range(beyond.size):
+                beyond[g] += state.counts[j, g]
+            pools.end_at(extras, extra_state, row, j)
+            i -= 1
+        calendar.change_until(extras, extra_state, now, time)
+        calendar.note_what_is_left(extras, extra_state, profile, row, time)
+    return row + 1
+
+
+@part
+def cover(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, time: float) -> None:
+    """Let the profile know what closes and opens until this time, and as much again as it knows already."""
+    now, rows = state.clock[Clock.NOW], state.counter[Counter.BREAKPOINTS]
+    row = rows
+    while calendar.covered_until(extras, extra_state) <= time or row < min(2 * rows, rows + MOST_AT_ONCE):
+        change = calendar.covered_until(extras, extra_state)
+        if change == np.inf:
+            break
+        pools.repeat_breakpoint(extras, extra_state, row)
+        calendar.change_until(extras, extra_state, now, change)
+        calendar.note_what_is_left(extras, extra_state, state.profile, row, change)
+        row += 1
+    state.counter[Counter.BREAKPOINTS] = row
+    if plan.placement == Placement.LINK_AWARE:
+        _load_from(problem, state, rows)
 
 
 @inlined
@@ -227,8 +273,44 @@ def first_without(profile: Profile, first: int, rows: int, tasks: int, end: floa
 
 
 @inlined
+def _cover_now(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
+) -> None:
+    if extras is None or extra_state is None:
+        return
+    if calendar.covered_until(extras, extra_state) <= state.clock[Clock.NOW]:
+        cover(extras, extra_state, problem, plan, state, state.clock[Clock.NOW])
+
+
+@inlined
 def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     """Return the breakpoint from which the job can run, its nodes in `state.scratch.chosen`, or -1."""
+    return _first_fit(problem.extras, state.extras, problem, plan, state, j)
+
+
+@inlined
+def _first_fit(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
+) -> int:
+    begin = _first_in_profile(problem, plan, state, j)
+    if extras is None or extra_state is None:
+        return begin
+    while calendar.covered_until(extras, extra_state) < np.inf:
+        # Whatever was refused was refused by what is known; what was found may run into what is not yet.
+        end = np.inf
+        if begin >= 0:
+            time = state.profile.time[begin]
+            end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+        known = calendar.covered_until(extras, extra_state)
+        if end < known:
+            break
+        cover(extras, extra_state, problem, plan, state, end if begin >= 0 else known)
+        begin = _first_in_profile(problem, plan, state, j)
+    return begin
+
+
+@inlined
+def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int:
     # A breakpoint with too few free nodes rules out every window that holds it; on one group nothing else does, but a
     # pool. On several, the first window that nothing rules out is noted.
     profile = state.profile
@@ -266,8 +348,9 @@ def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
 
 
 @inlined
-def forget_the_past(extras: Extras | None, state: State) -> None:
+def forget_the_past(problem: Problem, plan: Plan, state: State) -> None:
     """Make `now` the first breakpoint of a plan that stands."""
+    _cover_now(problem.extras, state.extras, problem, plan, state)
     profile = state.profile
     now = state.clock[Clock.NOW]
     rows = state.counter[Counter.BREAKPOINTS]
@@ -278,6 +361,6 @@ def forget_the_past(extras: Extras | None, state: State) -> None:
         for b in range(past, rows):
             profile.time[b - past] = profile.time[b]
             profile.total[b - past] = profile.total[b]
-        pools.drop_breakpoints(extras, state.extras, past, rows)
+        pools.drop_breakpoints(problem.extras, state.extras, past, rows)
         state.counter[Counter.BREAKPOINTS] = rows - past
     profile.time[0] = now

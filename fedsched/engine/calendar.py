@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import pools
 from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.clock import end_after
 from fedsched.engine.placement import place, planned_duration
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, State
+    from fedsched.engine.arrays import Calendar, Closed, Extras, ExtraState, Floats, Ints, Plan, Problem, Profile, State
 
 GAINED, LOST = constant(1), constant(-1)  # a job that holds nodes
 NOBODY_BESIDE = np.inf
@@ -186,28 +185,22 @@ def _hold(lookout: Floats, closed: Closed, counts: Ints, planned_end: float, tim
 
 
 @inlined
-def place_from(
-    extras: Extras | None,
-    extra_state: ExtraState | None,
-    problem: Problem,
-    plan: Plan,
-    state: State,
-    j: int,
-    free: Ints,
-    load: Floats,
-    begin: float,
+def place_from_now(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, j: int
 ) -> bool:
-    """Fill `state.scratch.chosen` with nodes that a job may have from `begin` to its planned end; return whether any.
-
-    `free` is what is free at `begin`, `load` what the uplinks bear then.
-    """
+    """Fill `state.scratch.chosen` with nodes that a job may have from now to its planned end; return whether any."""
     if extras is None or extra_state is None:
-        return place(problem, plan, j, free, load, state)
-    if extras.calendar.lookout.size == 0:
-        return place(problem, plan, j, free, load, state)
-    return _place_over_run(
-        extras.calendar.lookout, extra_state.closed, problem, plan, state, j, free, load, begin, NOBODY_BESIDE
-    )
+        return place(problem, plan, j, state.free, state.load, state)
+    # Mostly nothing closes soon: then what is free now is free all the time.
+    lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
+    past = closed.number[ClosedNumber.PAST]
+    closing = lookout[past] if past < lookout.size else np.inf
+    if end_after(now + state.shortest[j], now) <= closing:
+        if not place(problem, plan, j, state.free, state.load, state):
+            return False
+        if closing == np.inf or end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= closing:
+            return True
+    return place_over_run(lookout, closed, problem, plan, state, j, state.free, state.load, now, NOBODY_BESIDE)
 
 
 @inlined
@@ -225,11 +218,11 @@ def place_beside_head(
     if extras is None or extra_state is None:
         return place(problem, plan, j, free, state.load, state)
     lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
-    return _place_over_run(lookout, closed, problem, plan, state, j, free, state.load, now, shadow)
+    return place_over_run(lookout, closed, problem, plan, state, j, free, state.load, now, shadow)
 
 
 @part
-def _place_over_run(
+def place_over_run(
     lookout: Floats,
     closed: Closed,
     problem: Problem,
@@ -241,6 +234,10 @@ def _place_over_run(
     begin: float,
     shadow: float,
 ) -> bool:
+    """Fill `state.scratch.chosen` with nodes that a job may have from `begin` to its planned end; return whether any.
+
+    `free` is what is free at `begin`, `load` what the uplinks bear then. After the shadow time EASY's head has its own.
+    """
     # The job is first taken to be as short as it can be [12].
     low = closed.low
     for g in range(low.size):
@@ -305,38 +302,43 @@ def change(calendar: Calendar, i: int, left: Ints) -> bool:
     return opens
 
 
-@part
-def fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State) -> int:
-    """Fill the profile with what is free as running jobs end and nodes close and open; return how many breakpoints."""
-    calendar, closed, profile = extras.calendar, extra_state.closed, state.profile
-    now, left = state.clock[Clock.NOW], closed.low
-    for g in range(left.size):
-        left[g] = state.free[g] - closed.owed[g]
-    pools.begin_profile(extras, extra_state)
-    row, time = 0, now
-    place_in_list = state.counter[Counter.ENDS] - 1
-    i = next_known(calendar, now, closed.number[ClosedNumber.CHANGED])
-    while time < np.inf:
-        profile.time[row] = time
-        profile.total[row] = 0
-        for g in range(left.size):
-            free = max(0, left[g])
-            profile.total[row] += free
-            if profile.free.shape[0] > 0:
-                profile.free[g, row] = free
-        row += 1
-        time = time_of(calendar, i) if i < calendar.change.size else np.inf
-        if place_in_list >= 0:
-            time = min(time, end_after(state.ends.time[place_in_list], now))
-        if time < np.inf:
-            pools.repeat_breakpoint(extras, extra_state, row)
-        while place_in_list >= 0 and end_after(state.ends.time[place_in_list], now) == time:
-            j = state.ends.job[place_in_list]
-            for g in range(left.size):
-                left[g] += state.counts[j, g]
-            pools.end_at(extras, extra_state, row, j)
-            place_in_list -= 1
-        while i < calendar.change.size and time_of(calendar, i) == time:
-            change(calendar, i, left)
-            i = next_known(calendar, now, i + 1)
-    return row
+@inlined
+def covered_until(extras: Extras | None, state: ExtraState | None) -> float:
+    """Return before when the profile knows all that closes and opens."""
+    if extras is None or state is None:
+        return np.inf
+    i = state.closed.number[ClosedNumber.PLANNED]
+    return time_of(extras.calendar, i) if i < extras.calendar.change.size else np.inf
+
+
+@inlined
+def begin_profile(extras: Extras, state: ExtraState, free: Ints, now: float) -> None:
+    """Begin with what is free now; changes are then added as the profile grows."""
+    closed = state.closed
+    for g in range(free.size):
+        closed.beyond[g] = free[g] - closed.owed[g]
+    closed.number[ClosedNumber.PLANNED] = next_known(extras.calendar, now, closed.number[ClosedNumber.CHANGED])
+
+
+@inlined
+def change_until(extras: Extras, state: ExtraState, now: float, time: float) -> None:
+    """Let the known changes until this time happen to what is left beyond the profile."""
+    calendar, closed = extras.calendar, state.closed
+    i = closed.number[ClosedNumber.PLANNED]
+    while i < calendar.change.size and time_of(calendar, i) <= time:
+        change(calendar, i, closed.beyond)
+        i = next_known(calendar, now, i + 1)
+    closed.number[ClosedNumber.PLANNED] = i
+
+
+@inlined
+def note_what_is_left(extras: Extras, state: ExtraState, profile: Profile, row: int, time: float) -> None:
+    """Let a breakpoint hold what is left from then on."""
+    beyond = state.closed.beyond
+    profile.time[row] = time
+    profile.total[row] = 0
+    for g in range(beyond.size):
+        free = max(0, beyond[g])
+        profile.total[row] += free
+        if profile.free.shape[0] > 0:
+            profile.free[g, row] = free

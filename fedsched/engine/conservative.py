@@ -98,7 +98,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
     as_planned = _all_went_as_planned(plan, state)
     promised_to = state.counter[Counter.PLANNED_TO] if as_planned and several else FIRST
     if as_planned and not several:
-        forget_the_past(problem.extras, state)
+        forget_the_past(problem, plan, state)
         _start_what_is_due(problem, plan, state)
     else:
         fill_profile(problem, plan, state)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import inlined, part
 from fedsched.engine import pools, precedence
 from fedsched.engine.arrays import ClassNumber, Clock, Counter
-from fedsched.engine.calendar import place_from
+from fedsched.engine.calendar import place_from_now
 from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
@@ -50,8 +50,8 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 @inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
-    return pools.suffice(problem.extras, state.extras, j) and place_from(
-        problem.extras, state.extras, problem, plan, state, j, state.free, state.load, state.clock[Clock.NOW]
+    return pools.suffice(problem.extras, state.extras, j) and place_from_now(
+        problem.extras, state.extras, problem, plan, state, j
     )
 
 

@@ -412,5 +412,6 @@ def _extra_state(extras: Extras, breakpoints: int) -> ExtraState:
             low=np.zeros(groups, dtype=np.int64),
             head=np.zeros(groups, dtype=np.int64),
             head_until=np.zeros(1),
+            beyond=np.zeros(groups, dtype=np.int64),
         ),
     )

@@ -105,7 +105,7 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     if not pools.suffice(problem.extras, state.extras, j):
         return REFUSED
     extras, extra_state = problem.extras, state.extras
-    fits = calendar.place_from(extras, extra_state, problem, plan, state, j, state.free, state.load, now)
+    fits = calendar.place_from_now(extras, extra_state, problem, plan, state, j)
     end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) if fits else now
     if fits and end <= shadow:
         return BRIEF

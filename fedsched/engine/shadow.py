@@ -10,7 +10,7 @@ from fedsched.compiled import part
 from fedsched.engine import pools
 from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.availability import planned_load
-from fedsched.engine.calendar import change, next_known, place_from, time_of
+from fedsched.engine.calendar import NOBODY_BESIDE, change, next_known, place_over_run, time_of
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import planned_duration
@@ -27,7 +27,7 @@ def shadow_beside_closures(
 
     Of a head that closures keep from ever starting it is infinite: then nothing is reserved.
     """
-    calendar, closed = extras.calendar, extra_state.closed
+    calendar, lookout, closed, peak = extras.calendar, extras.calendar.lookout, extra_state.closed, state.profile.peak
     now, left, free = state.clock[Clock.NOW], state.scratch.extra, state.scratch.limited
     for g in range(left.size):
         left[g] = state.free[g] - closed.owed[g]
@@ -50,18 +50,20 @@ def shadow_beside_closures(
             if change(calendar, i, left):
                 more = True
             i = next_known(calendar, now, i + 1)
-        if more and pools.suffice_then(extras, extra_state, head):
-            for g in range(left.size):
-                free[g] = max(0, left[g])
+        total = 0
+        for g in range(left.size):
+            free[g] = max(0, left[g])
+            total += free[g]
+        if more and total >= problem.tasks[head] and pools.suffice_then(extras, extra_state, head):
             if plan.placement == Placement.LINK_AWARE:
-                planned_load(problem, state, time, state.profile.peak)
-            if place_from(extras, extra_state, problem, plan, state, head, free, state.profile.peak, time):
+                planned_load(problem, state, time, peak)
+            if place_over_run(lookout, closed, problem, plan, state, head, free, peak, time, NOBODY_BESIDE):
                 return _reserve(extras, extra_state, problem, state, head, time, free)
     # It may wait for the load of jobs whose finish is pending.
-    planned_load(problem, state, np.nextafter(now, np.inf), state.profile.peak)
+    planned_load(problem, state, np.nextafter(now, np.inf), peak)
     pools.look_ahead(extras, extra_state)
-    if pools.suffice(extras, extra_state, head) and place_from(
-        extras, extra_state, problem, plan, state, head, state.free, state.profile.peak, now
+    if pools.suffice(extras, extra_state, head) and place_over_run(
+        lookout, closed, problem, plan, state, head, state.free, peak, now, NOBODY_BESIDE
     ):
         return _reserve(extras, extra_state, problem, state, head, now, state.free)
     left[:] = 0

@@ -153,7 +153,15 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
         Waiting(waiting.open[b], waiting.moment[b], waiting.number[b], waiting.timer[b], waiting.joined[b]),
-        Closed(closed.number[b], closed.owed[b], closed.left[b], closed.low[b], closed.head[b], closed.head_until[b]),
+        Closed(
+            closed.number[b],
+            closed.owed[b],
+            closed.left[b],
+            closed.low[b],
+            closed.head[b],
+            closed.head_until[b],
+            closed.beyond[b],
+        ),
     )
 
 

@@ -98,10 +98,10 @@ def test_a_reservation_takes_its_nodes_for_its_time() -> None:
 
 def test_the_past_of_a_profile_is_forgotten() -> None:
     """What is free now is what the last breakpoint that is not after now says."""
-    _, _, state = busy((3, 20.0), (2, 10.0))
+    problem, plan, state = busy((3, 20.0), (2, 10.0))
     for now, expected in ((4.0, [5, 7, 10]), (10.0, [7, 10]), (25.0, [10])):
         state.clock[Clock.NOW] = now
-        availability.forget_the_past(None, state)
+        availability.forget_the_past(problem, plan, state)
         assert profile_of(state)[0][0] == now
         assert [free for _, (free,) in profile_of(state)] == expected
 
