@@ -65,7 +65,7 @@ def _load_from(problem: Problem, state: State, first: int) -> None:
 
 @part
 def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State) -> int:
-    # At the planned ends, and as nodes close and open until the last of them: see `cover`.
+    # At the planned ends, and as nodes close and open until the last of them: see `_cover`.
     profile, beyond, now = state.profile, extra_state.closed.beyond, state.clock[Clock.NOW]
     calendar.begin_profile(extras, extra_state, state.free, now)
     calendar.note_what_is_left(extras, extra_state, profile, NOW, now)
@@ -88,8 +88,8 @@ def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State)
 
 
 @part
-def cover(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, time: float) -> None:
-    """Let the profile know what closes and opens until this time, and as much again as it knows already."""
+def _cover(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, time: float) -> None:
+    # Lets the profile know what closes and opens until this time, and as much again as it knows already.
     now, rows = state.clock[Clock.NOW], state.counter[Counter.BREAKPOINTS]
     row = rows
     while calendar.covered_until(extras, extra_state) <= time or row < min(2 * rows, rows + MOST_AT_ONCE):
@@ -131,6 +131,16 @@ def _fill_at_ends(problem: Problem, state: State) -> int:
             profile.free[g, row] += state.counts[j, g]
         pools.end_at(problem.extras, state.extras, row, j)
     return row + 1
+
+
+@inlined
+def _cover_until(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State, time: float
+) -> None:
+    if extras is None or extra_state is None:
+        return
+    if calendar.covered_until(extras, extra_state) <= time:
+        _cover(extras, extra_state, problem, plan, state, time)
 
 
 @inlined
@@ -202,6 +212,7 @@ def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: in
     """Take the nodes in `state.scratch.chosen`, and the job's pools, from breakpoint `begin` up to `end_time`."""
     profile, chosen = state.profile, state.scratch.chosen
     link_aware = plan.placement == Placement.LINK_AWARE
+    _cover_until(problem.extras, state.extras, problem, plan, state, end_time)
     end = _break_at(problem.extras, state, end_time, begin, link_aware)
     _take(profile.total, begin, end, problem.tasks[j])
     for g in range(profile.free.shape[0]):
@@ -273,16 +284,6 @@ def first_without(profile: Profile, first: int, rows: int, tasks: int, end: floa
 
 
 @inlined
-def _cover_now(
-    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
-) -> None:
-    if extras is None or extra_state is None:
-        return
-    if calendar.covered_until(extras, extra_state) <= state.clock[Clock.NOW]:
-        cover(extras, extra_state, problem, plan, state, state.clock[Clock.NOW])
-
-
-@inlined
 def first_fit(problem: Problem, plan: Plan, state: State, j: int) -> int:
     """Return the breakpoint from which the job can run, its nodes in `state.scratch.chosen`, or -1."""
     return _first_fit(problem.extras, state.extras, problem, plan, state, j)
@@ -304,7 +305,7 @@ def _first_fit(
         known = calendar.covered_until(extras, extra_state)
         if end < known:
             break
-        cover(extras, extra_state, problem, plan, state, end if begin >= 0 else known)
+        _cover(extras, extra_state, problem, plan, state, end if begin >= 0 else known)
         begin = _first_in_profile(problem, plan, state, j)
     return begin
 
@@ -350,7 +351,7 @@ def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
 @inlined
 def forget_the_past(problem: Problem, plan: Plan, state: State) -> None:
     """Make `now` the first breakpoint of a plan that stands."""
-    _cover_now(problem.extras, state.extras, problem, plan, state)
+    _cover_until(problem.extras, state.extras, problem, plan, state, state.clock[Clock.NOW])
     profile = state.profile
     now = state.clock[Clock.NOW]
     rows = state.counter[Counter.BREAKPOINTS]
