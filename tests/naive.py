@@ -32,6 +32,7 @@ class Group:
     speed: float = 1.0
     busy: float = 0.0
     idle: float = 0.0
+    features: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Job:
     name: str = ""
     ends: str = "well"  # or "badly", or "cancelled" (reading 35)
     partition: int | None = None
+    features: tuple[frozenset[str], ...] = ()  # a node must have all of one of these (reading 41)
 
 
 @dataclass
@@ -251,6 +253,8 @@ def effective_caps(job: Job, machine: Machine) -> Counts:
     for g, group in enumerate(machine.groups):
         cap = group.count if job.caps is None else min(job.caps[g], group.count)
         if job.partition is not None and g not in machine.partitions[job.partition]:
+            cap = 0
+        if job.features and not any(asked <= group.features for asked in job.features):
             cap = 0
         caps.append(cap if job.allowed is None or group.cluster in job.allowed else 0)
     return caps

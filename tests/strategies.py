@@ -235,6 +235,25 @@ def in_partitions(
     return split, placed
 
 
+FEATURES = ((), ("x",), ("y",), ("x", "y"))  # of nodes
+ASKED = ("", "", "x", "y", "x&y", "x|y", "x&y|y")  # by jobs
+
+
+def with_features(
+    machine: naive.Machine, jobs: list[naive.Job], placement: str, choose: Callable[[Sequence[Any]], Any]
+) -> tuple[naive.Machine, list[naive.Job]]:
+    """Return the machine with features, and the jobs, some of which ask for nodes that have them."""
+    groups = [replace(group, features=frozenset(choose(FEATURES))) for group in machine.groups]
+    equipped, asking = replace(machine, groups=groups), []
+    for job in jobs:
+        text = choose(ASKED)
+        asked = replace(job, features=tuple(frozenset(part.split("&")) for part in text.split("|")) if text else ())
+        asking.append(asked if naive.feasible(asked, equipped, placement) else job)
+    if not any(group.features for group in groups):
+        asking = jobs  # then they bind nobody
+    return equipped, asking
+
+
 def closures(machine: naive.Machine, grain: float, choose: Callable[[Sequence[Any]], Any]) -> tuple[naive.Closure, ...]:
     """Return some stretches of time without some nodes, all of which end, known before or only when they begin."""
     found = []
@@ -377,6 +396,8 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
         jobs = waiting_for_each_other(jobs, grain, beside.choice)
     if beside.random() < 0.3:
         machine, jobs = in_partitions(machine, jobs, placement, beside.choice)
+    if beside.random() < 0.2:
+        machine, jobs = with_features(machine, jobs, placement, beside.choice)
     if beside.random() < 0.4:
         machine = replace(machine, closures=closures(machine, grain, beside.choice))
     if seed % 5 == 4 if epoch is None else epoch:
@@ -420,7 +441,10 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     clusters = []
     for k, name in enumerate(names):
         groups = [machine.groups[g] for g in machine.inside(k)]
-        nodes = tuple(NodeGroup(group.count, group.speed, group.busy, group.idle) for group in groups)
+        nodes = tuple(
+            NodeGroup(group.count, group.speed, group.busy, group.idle, features=tuple(sorted(group.features)))
+            for group in groups
+        )
         clusters.append(Cluster(name, nodes, machine.uplinks[k]))
     counts = [group.count for group in machine.groups]
     allowed = None
@@ -443,6 +467,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         begin=[job.begin for job in jobs],
         labels={
             "name": [job.name for job in jobs],
+            "features": ["|".join("&".join(sorted(part)) for part in job.features) for job in jobs],
             "partition": ["" if job.partition is None else f"Q{job.partition}" for job in jobs],
         },
         log={"status": [STATUS[job.ends] for job in jobs]},

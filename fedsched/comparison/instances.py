@@ -114,8 +114,10 @@ class Instance(Read):
     def fingerprint(self) -> str:
         """Return a short name of jobs, machine and objectives; the reading is told beside it."""
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
-        for part in filter(None, (self.federation.partitions, self.federation.calendar)):  # its repr says nothing of
-            digest.update(repr(part).encode())
+        features = [group.features for group in self.federation.groups]
+        for part in (self.federation.partitions, self.federation.calendar, any(features) and features):
+            if part:  # its repr says nothing of them
+                digest.update(repr(part).encode())
         w = self.workload
         for column in (w.submit, w.tasks, w.runtime, w.estimate, w.compute_fraction, w.task_bandwidth, w.origin):
             digest.update(column.tobytes())

@@ -292,7 +292,7 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
     if workload.allowed is not None:
         allowed = federation.groups_allowed(workload.sites, workload.allowed)
         limits = np.where(allowed, nodes if limits is None else limits, 0)
-    if federation.partitions:
+    if federation.binds_by_labels:
         limits = np.where(open_groups(workload, federation), nodes if limits is None else limits, 0)
     if limits is None:
         return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)

@@ -45,7 +45,8 @@ def read_federation(path: str | PathLike[str]) -> Federation:
 
     Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[window]]`; of a cluster:
     `name`, `uplink`
-    (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`; of a pool: `name`,
+    (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`,
+    `features`; of a pool: `name`,
     `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds),
     `min_nodes`, `max_nodes`, `accounts`, `default`; of a window: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`,
     `known_from`, `end_known`, `name`.
@@ -200,6 +201,7 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             lines += [f"name = {quoted(group.name)}"] if group.name else []
             lines += [f"count = {int(group.count)}"]
             lines += [f"{key} = {float(getattr(group, key))!r}" for key in ("speed", "busy_watts", "idle_watts")]
+            lines += [f"features = [{', '.join(map(quoted, group.features))}]"] if group.features else []
             lines += _assumed_line(group)
     for pool in federation.pools:
         lines += ["", f"[[{pool_table}]]", f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]

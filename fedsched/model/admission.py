@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.model.features import have_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,7 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
 
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
-    """Return the rows of the jobs that their partition does not take, with the reasons."""
+    """Return the rows of the jobs that their partition does not take, or that find too few nodes, with the reasons."""
     account, of_jobs = workload.label("account"), partition_of_jobs(workload, federation)
     room = federation.groups_of_partitions() @ np.array([group.count for group in federation.groups])
     found: dict[int, str] = {}
@@ -39,16 +40,36 @@ def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
         rows = np.flatnonzero(of_jobs == p)
         refused = partition.refusals(workload.tasks[rows], workload.estimate[rows], account[rows], int(room[p]))
         found |= {int(rows[i]): reason for i, reason in refused.items()}
+    asked = workload.label("features")
+    with_them = _open(workload, federation) @ np.array([group.count for group in federation.groups])
+    for row in np.flatnonzero(
+        (asked != "") & any(group.features for group in federation.groups) & (with_them < workload.tasks)
+    ).tolist():
+        reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with features {str(asked[row])!r}"
+        found.setdefault(row, reason)
     return found
 
 
 def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether the job's partition has the group's nodes; a job that it refuses is an error."""
+    """Return jobs × groups: whether the group is in the job's partition and has the features; refusals are errors."""
     refused = refusals(workload, federation)
     if refused:
         row = min(refused)
         cure = "leave out such jobs: workload.filter(federation.admits(workload))"
         raise InfeasibleError(f"Job {workload.id[row]}: {refused[row]}; {cure}.")
+    return _open(workload, federation)
+
+
+def _open(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    with_features = _with_features(workload, federation)
+    if not federation.partitions:
+        return with_features
     everywhere = np.ones((1, len(federation.groups)), dtype=np.bool_)
     of_partition = np.concatenate([federation.groups_of_partitions(), everywhere])
-    return np.asarray(of_partition[partition_of_jobs(workload, federation)])
+    return np.asarray(with_features & of_partition[partition_of_jobs(workload, federation)])
+
+
+def _with_features(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    if not any(group.features for group in federation.groups):  # then they bind nobody
+        return np.ones((len(workload), len(federation.groups)), dtype=np.bool_)
+    return have_features(workload.label("features"), workload.id, [group.features for group in federation.groups])

@@ -12,6 +12,7 @@ import numpy as np
 from fedsched.errors import FederationError, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
 from fedsched.model.calendar import Window, closures_of
+from fedsched.model.features import FEATURE
 from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
@@ -36,15 +37,25 @@ MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks s
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """Identical nodes of one cluster; a node runs one task at a time. What is left out is assumed, and said to be."""
+    """Identical nodes of one cluster; a node runs one task at a time. What is left out is assumed, and said to be.
+
+    Jobs may ask for nodes with some of the `features`, by their label of that name.
+    """
 
     count: int
     speed: float = DEFAULT_SPEED
     busy_watts: float = DEFAULT_BUSY_WATTS
     idle_watts: float = DEFAULT_IDLE_WATTS
     name: str = ""
+    features: tuple[str, ...] = field(default=(), repr=False)  # as a federation's partitions
 
     def __post_init__(self) -> None:
+        if isinstance(self.features, str):
+            raise FederationError(f"NodeGroup: features={self.features!r} is one text; give a sequence of names.")
+        object.__setattr__(self, "features", tuple(self.features))
+        for name in self.features:
+            if not isinstance(name, str) or not FEATURE.fullmatch(name):
+                raise FederationError(f"NodeGroup: feature {name!r} must be a name, without spaces and &|,;[]()*.")
         if not is_number(self.count) or int(self.count) != self.count or not 1 <= self.count <= MOST_NODES:
             raise FederationError(
                 f"NodeGroup: count={self.count!r} must be a whole number of at least 1 and at most {MOST_NODES}."
@@ -182,6 +193,11 @@ class Federation:
         return np.asarray(self.groups_of_partitions().sum(axis=0))
 
     @property
+    def binds_by_labels(self) -> bool:
+        """Return whether jobs may use some nodes only by what they ask for: partitions or features."""
+        return bool(self.partitions) or any(group.features for group in self.groups)
+
+    @property
     def groups(self) -> tuple[NodeGroup, ...]:
         """Return every node group, cluster by cluster: the model's index g."""
         return tuple(group for cluster in self.clusters for group in cluster.groups)
@@ -234,7 +250,7 @@ class Federation:
         return of_cluster[:, np.array(self.group_cluster)]
 
     def admits(self, workload: Workload) -> NDArray[np.bool_]:
-        """Return which jobs the partitions take that they ask for."""
+        """Return which jobs the partitions take that they ask for, and find nodes with the features there."""
         from fedsched.model.admission import refusals
 
         admitted = np.ones(len(workload), dtype=np.bool_)

@@ -48,9 +48,13 @@ class Labels(JobColumns):
         return dict(self.texts)
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return how many partitions of the jobs became one, where the federation has none."""
+        """Return how many partitions of the jobs became one, and which features bind nobody: the machine has none."""
         names = np.unique(self.texts["partition"]) if "partition" in self.texts else ()
-        return [f"{len(names):,} partitions pooled"] if len(names) > 1 and not federation.partitions else []
+        said = [f"{len(names):,} partitions pooled"] if len(names) > 1 and not federation.partitions else []
+        asking = int((self.texts["features"] != "").sum()) if "features" in self.texts else 0
+        if asking and not any(group.features for group in federation.groups):
+            said.append(f"{counted(asking, 'job')} with features (the machine's nodes have none)")
+        return said
 
     def __str__(self) -> str:
         known = [(name, int((texts != "").sum())) for name, texts in self.texts.items()]

@@ -84,6 +84,7 @@ def _nodes_per_job(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterat
         for row, g in np.argwhere(counts > caps):
             yield f"{_name(schedule, row)}: {counts[row, g]} nodes of group {g} exceed its cap of {caps[row, g]}."
     yield from _partitions(schedule)
+    yield from _features(schedule)
     if schedule.workload.allowed is not None:
         cluster_of = _cluster_of_site(schedule)
         group_cluster = np.array(schedule.federation.group_cluster)
@@ -115,6 +116,18 @@ def _partitions(schedule: Schedule) -> Iterator[str]:
         )
         for i, reason in refused.items():
             yield f"{_name(schedule, rows[i])}: {reason}."
+
+
+def _features(schedule: Schedule) -> Iterator[str]:
+    # Every node has all of one of the sets of features that its job asks for (reading 41).
+    groups = schedule.federation.groups
+    if not any(group.features for group in groups):
+        return
+    asked = schedule.workload.label("features")
+    for row, g in np.argwhere((schedule.counts > 0) & (asked != "")[:, None]):
+        sets = [set(one.replace(" ", "").split("&")) for one in asked[row].split("|")]
+        if not any(one <= set(groups[g].features) for one in sets):
+            yield f"{_name(schedule, row)}: it has nodes of group {g} without the features {str(asked[row])!r}."
 
 
 def _cluster_of_site(schedule: Schedule) -> list[int]:

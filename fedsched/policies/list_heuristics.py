@@ -222,7 +222,7 @@ class _Mapper:
         limit = np.tile(self.nodes, (len(self.workload), 1))
         if caps is not None:
             limit = np.minimum(limit, caps)
-        if federation.partitions:
+        if federation.binds_by_labels:
             limit = np.where(open_groups(self.workload, federation), limit, 0)
         if self.workload.allowed is not None:
             limit = np.where(federation.groups_allowed(self.workload.sites, self.workload.allowed), limit, 0)
