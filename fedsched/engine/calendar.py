@@ -155,12 +155,13 @@ def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State
     if extras is None or extra_state is None:
         return
     closed = extra_state.closed
-    _hold(extras.calendar.lookout, closed, state.counts[j], state.planned_end[j], LOST)
-    for g in range(closed.owed.size):
-        paid = min(closed.owed[g], state.counts[j, g])
-        closed.owed[g] -= paid
-        state.free[g] -= paid
-        state.counter[Counter.FREE] -= paid
+    if extras.calendar.lookout.size > 0:
+        _hold(extras.calendar.lookout, closed, state.counts[j], state.planned_end[j], LOST)
+        for g in range(closed.owed.size):
+            paid = min(closed.owed[g], state.counts[j, g])
+            closed.owed[g] -= paid
+            state.free[g] -= paid
+            state.counter[Counter.FREE] -= paid
 
 
 @inlined

@@ -32,6 +32,8 @@ WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's 
 SCRATCH = ("backfill", "packing", "scratch", "classes")  # no planner's run has another order to backfill by; room
 UNKNOWN = ("state.start", "state.finish")  # NaN until they are known
 OF_JOBS = ("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position")
+OF_JOBS += ("extras.waiting.timer", "extras.waiting.joined")
+BELOW_NOTHING = tuple(f"state.extras.closed.{name}" for name in ("left", "low", "beyond"))  # what is owed, too
 
 
 class RunFile:
@@ -94,7 +96,8 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
 
 def _read(arrays: Saved, name: str, like: NDArray[np.generic], run: Simulation) -> NDArray[np.generic]:
     if like.dtype == np.int64:
-        return arrays.ints(name, like.shape, -1, _most(name, run))
+        below = name in BELOW_NOTHING
+        return arrays.ints(name, like.shape, np.iinfo(np.int64).min if below else -1, _most(name, run))
     return arrays.floats(name, like.shape, unknown=name in UNKNOWN)
 
 
@@ -108,6 +111,11 @@ def _most(name: str, run: Simulation) -> int | Ints:
         most[Counter.FREE], most[Counter.SATURATED_LINKS] = nodes, run.problem.groups.uplink.size
         most[Counter.BREAKPOINTS] = run.state.profile.time.size
         return most
+    if name == "state.extras.waiting.number":
+        return jobs
+    if name == "state.extras.closed.number" and run.problem.extras is not None:
+        calendar = run.problem.extras.calendar
+        return np.array([calendar.change.size, calendar.learned.size, calendar.lookout.size, calendar.change.size])
     if name.removeprefix("state.") in OF_JOBS:
         return jobs - 1
     return np.iinfo(np.int64).max

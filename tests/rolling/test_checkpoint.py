@@ -99,6 +99,49 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
         assert fs.simulate(WORKLOAD, MACHINE, policy) == whole
 
 
+GAPS = tuple(
+    fs.Window(MACHINE.clusters[0].name, 40.0 * i, 40.0 * i + 25.0, nodes=f"{1 + i % 2} of all") for i in range(1, 9)
+)
+CLOSING = replace(MACHINE, calendar=GAPS)
+CHAINED = {int(job): f"afterany:{job - 3}" for job in WORKLOAD.id[3::4]}
+
+
+@pytest.mark.compiled
+def test_an_interrupted_run_among_windows_and_chains_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    """Tests that what is closed, owed and waited for is in the file too."""
+    chained = replace(WORKLOAD, after=CHAINED)
+    whole = fs.simulate(chained, CLOSING, POLICY)
+    whole.verify()
+    for strike in (10, 30):
+        path = tmp_path / f"{strike}.ckpt"
+        calls = [0]
+
+        def stop(done: int, total: int, calls: list[int] = calls, strike: int = strike) -> None:
+            calls[0] += 1
+            if calls[0] == strike:
+                raise KeyboardInterrupt
+
+        policy = replace(POLICY, checkpoint=path)
+        assert not fs.simulate(chained, CLOSING, policy, progress=stop).complete
+        assert fs.simulate(chained, CLOSING, policy) == whole
+
+
+@pytest.mark.parametrize("name", ["closed.number", "waiting.number", "waiting.timer", "waiting.joined"])
+def test_a_forged_place_in_the_calendar_or_among_those_who_wait_is_refused(tmp_path: Path, name: str) -> None:
+    """Tests that no place beyond the arrays is taken from a file whose digest holds."""
+    path = tmp_path / "run.ckpt"
+    policy = replace(POLICY, checkpoint=path)
+    few = replace(FEW, after={int(FEW.id[-1]): f"afterany:{FEW.id[0]}"})
+    fs.simulate(few, CLOSING, policy)
+    head = len(checkpoint.MARK) + DIGEST
+    tree = unpack(path.read_bytes()[head:])
+    tree["arrays"][f"state.extras.{name}"].fill(10**6)
+    content = pack(tree)
+    path.write_bytes(checkpoint.MARK + hashlib.sha256(content).digest() + content)
+    with pytest.raises(FedschedError, match=r"run\.ckpt: not a checkpoint as a rolling run leaves it.*delete it"):
+        fs.simulate(few, CLOSING, policy)
+
+
 def strike_the_twelfth(monkeypatch: pytest.MonkeyPatch, name: str, strike: Callable[[], object]) -> list[int]:
     """Let the planner's twelfth call of a function do something else, and return the count of its calls."""
     usual, calls = getattr(planner, name), [0]
