@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Precedence, Problem
 
 
-def behind_their_conditions(relaxation: Relaxation, problem: Problem) -> Relaxation:
-    """Return the relaxation of the jobs that can start, each released no sooner than what it waits for allows."""
-    if problem.extras is not None and problem.extras.precedence.conditions.size:
-        relaxation = _released(relaxation, problem.extras.precedence)
+def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Relaxation:
+    """Return the relaxation with each job released no sooner than what it waits for allows."""
+    if problem.extras is None or not problem.extras.precedence.conditions.size:
+        return relaxation
+    return _released(relaxation, problem.extras.precedence)
+
+
+def of_those_who_start(relaxation: Relaxation, problem: Problem) -> Relaxation:
+    """Return the relaxation of the jobs that can start at all."""
     able = np.sort(np.concatenate([problem.arrival, problem.running]))
     return relaxation if able.size == relaxation.tasks.size else relaxation.take(able)
 

@@ -75,7 +75,9 @@ def lower_bounds(
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
     problem = pack(workload, federation, reading=reading, t0=t0)
-    relaxation = relax(problem, caps_table(workload, federation, caps), workload.id, runtime=reading.planned(workload))
+    planned = np.minimum(workload.estimate, reading.runtime(workload))  # by whatever schedules may be planned
+    limits = caps_table(workload, federation, caps)
+    relaxation = relax(problem, limits, workload.id, runtime=reading.planned(workload), planned=planned)
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
     return replace(found, watts_assumed=federation.watts_assumed)
 

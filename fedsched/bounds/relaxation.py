@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.heads import behind_their_conditions
+from fedsched.bounds.gaps import between_windows
+from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
 from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:
@@ -110,12 +111,13 @@ def relax(
     runtime: Floats,
     apart: bool = False,
     running: RunningJobs | None = None,
+    planned: Floats | None = None,
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
     `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely are
     classes of their own: nodes of a class can then be given out group by group in any way. Of jobs that run at t0 the
-    rest is scheduled, on the nodes that they have.
+    rest is scheduled, on the nodes that they have. `planned` is the least that any plan takes the jobs to run.
     """
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
     if running is not None:
@@ -169,7 +171,11 @@ def relax(
         single=per_cluster.max(axis=1)[row_of] >= problem.tasks,
         uncontended=bool((stretch <= 1.0).all()),
     )
-    return behind_their_conditions(relaxation, problem)
+    # Those who wait for others may be kept from a gap, and their followers with them.
+    for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):
+        relaxation = between_windows(relaxation, problem, planned)
+        relaxation = released_behind_conditions(relaxation, problem)
+    return of_those_who_start(relaxation, problem)
 
 
 def _greatest_stretch(problem: Problem) -> Floats:

@@ -1,0 +1,76 @@
+"""Bounds among windows: no job is released before it finds room, and no schedule is below the bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import strategies
+from interpreted import tries
+
+import fedsched as fs
+from fedsched import bounds
+
+FOUR = fs.Federation.homogeneous(4)
+
+
+def least(tasks: list[int], runtime: list[float], *windows: fs.Window, **columns: Any) -> bounds.LowerBounds:
+    """Return the bounds of jobs on four nodes among windows."""
+    submit = columns.pop("submit", [0.0] * len(tasks))
+    jobs = fs.Workload(submit=submit, tasks=tasks, runtime=runtime, **columns)
+    return bounds.lower_bounds(jobs, replace(FOUR, calendar=windows), t0=0.0)
+
+
+def window(begin: float, end: float, **words: Any) -> fs.Window:
+    """Return a window of the one cluster."""
+    return fs.Window("cluster", begin, end, **words)
+
+
+def test_a_job_that_fits_into_no_gap_before_ends_after_it() -> None:
+    """One job, worked out by hand: into the first gap that is long enough, where it must be known to be."""
+    gaps = window(5.0, 10.0), window(12.0, 20.0)
+    assert least([4], [6.0], *gaps).makespan == pytest.approx(26.0)
+    assert least([4], [2.0], *gaps).makespan == pytest.approx(2.0)
+    assert least([4], [2.0], *gaps, submit=[4.0]).makespan == pytest.approx(12.0)
+    assert least([1], [6.0], window(5.0, 10.0, nodes="3 of all")).makespan == pytest.approx(6.0)
+    assert least([2], [6.0], window(5.0, 10.0, nodes="3 of all")).makespan == pytest.approx(16.0)
+    assert least([2], [6.0], window(5.0, 10.0, nodes="3 of all", kind="outage")).makespan == pytest.approx(6.0)
+    assert least([2], [6.0], window(0.0, 10.0, nodes="3 of all", kind="outage")).makespan == pytest.approx(16.0)
+    assert least([2], [6.0], window(0.0, np.inf, nodes="3 of all", kind="drain")).makespan == pytest.approx(6.0)
+
+
+def test_estimates_may_let_a_job_run_into_a_window() -> None:
+    """Who is estimated shorter than it runs may start before a window; the bound takes the shorter of both."""
+    assert least([4], [6.0], window(5.0, 10.0), estimate=[5.0]).makespan == pytest.approx(6.0)
+    assert least([4], [6.0], window(5.0, 10.0), estimate=[9.0]).makespan == pytest.approx(16.0)
+
+
+def test_followers_wait_for_the_gap_too() -> None:
+    """A chain: the second starts when the first is done, and then finds a gap of its own."""
+    chain = least([4, 4], [4.0, 4.0], window(5.0, 10.0), window(13.0, 30.0), after={2: "afterany:1"})
+    assert chain.makespan == pytest.approx(34.0)
+    assert chain.of("flow") == pytest.approx(4.0 + 34.0)
+
+
+def test_no_schedule_is_below_its_bounds() -> None:
+    """Random systems under all rules: every metric of the reference's schedule is at least its bound."""
+    seen = 0
+    for seed in range(50_000, 50_000 + tries(300)):
+        scenario = strategies.random_scenario(seed, max_jobs=8)
+        if not scenario.machine.closures:
+            continue
+        workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
+        chosen = scenario.settings
+        result = scenario.simulate()
+        found = bounds.lower_bounds(workload, federation, caps=caps, kill_at_estimate=chosen.kill_at_estimate)
+        measured = fs.Schedule(
+            workload=workload, federation=federation, start=result.start, finish=result.finish, counts=result.counts,
+            t0=result.t0,
+        ).metrics()  # fmt: skip
+        for name in ("makespan", "flow", "mean_wait", "max_wait", "energy", "mean_response"):
+            value = measured.as_dict()[name]
+            assert found.of(name) <= value * (1 + 1e-9) + 1e-6, f"seed {seed}: {name}"
+        seen += 1
+    assert seen > 3
