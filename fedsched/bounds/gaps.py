@@ -1,4 +1,4 @@
-"""How early windows leave a job room: no start on closed nodes, nor into what is known from the outset to close [39]."""
+"""How early windows leave a job room: no start on closed nodes, nor into what is known to close [39]."""
 
 from __future__ import annotations
 
@@ -71,6 +71,5 @@ def _blocked(
     )
     short = np.minimum(of_class, caps).sum(axis=1) < tasks
     stretches = zip(times.tolist(), times[1:].tolist(), short.tolist(), strict=False)
-    return [
-        (a, b) for a, b, too_few in stretches if too_few and b < np.inf
-    ]  # who never can start is no matter of bounds
+    # Who never can start is no matter of bounds.
+    return [(a, b) for a, b, too_few in stretches if too_few and b < np.inf]

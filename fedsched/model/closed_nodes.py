@@ -24,14 +24,36 @@ def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: 
     """Give the starts that break the calendar; of `steady` jobs the planned end is what it was at their start."""
     closures = closures_of(schedule.federation)
     for g in np.unique(closures.group).tolist():
-        here = closures.take(closures.group == g)
+        here, count = closures.take(closures.group == g), schedule.federation.groups[g].count
         rows = np.flatnonzero(schedule.counts[:, g] > 0)
-        yield from _starts_on_closed(schedule, here, rows, g)
-        if schedule.knowledge is not None:  # else nobody knows what plans were made on
-            rows = rows[steady[rows]]
-            for begin in np.unique(here.begin).tolist():
-                over = rows[(schedule.start[rows] < begin) & (planned_end[rows] > begin)]
-                yield from _starts_into_closed(schedule, here, over, g, begin)
+        for job, time, used, closed in _beyond_what_is_left(schedule, rows, here, here.begin, g):
+            yield f"{job}: at {time:g} group {g} has {used} nodes in use, but {closed} of its {count} are closed."
+        if schedule.knowledge is None:
+            continue  # nobody knows what plans were made on
+        rows = rows[steady[rows]]
+        for begin in np.unique(here.begin).tolist():
+            over = rows[(schedule.start[rows] < begin) & (planned_end[rows] > begin)]
+            covering = here.take((here.begin <= begin) & (begin < here.planned_end))
+            for job, time, used, closed in _beyond_what_is_left(schedule, over, covering, covering.known_from, g):
+                yield (
+                    f"{job}: it starts at {time:g} and is planned to run beyond {begin:g}, where {used} nodes of group "
+                    f"{g} would be in use, and {closed} of its {count} closed."
+                )
+
+
+def _beyond_what_is_left(
+    schedule: Schedule, rows: NDArray[np.int64], here: Closures, since: NDArray[np.float64], g: int
+) -> Iterator[tuple[str, float, int, int]]:
+    # The first of these jobs at whose start they hold more nodes of a group than the closures leave that count then.
+    mine = rows[schedule.start[rows] >= schedule.t0]
+    times = schedule.start[mine]
+    closed = np.zeros(mine.size, dtype=np.int64)
+    for nodes, begin, end in zip(here.nodes, since, here.end, strict=True):
+        closed += nodes * ((begin <= times) & (times < end))
+    count = schedule.federation.groups[g].count
+    used = _used(schedule, rows, g, times)
+    for i in np.flatnonzero((closed > 0) & (used > count - closed))[:1]:
+        yield f"Job {schedule.workload.id[mine[i]]}", float(times[i]), int(used[i]), int(min(closed[i], count))
 
 
 def _used(schedule: Schedule, rows: NDArray[np.int64], g: int, times: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -43,37 +65,3 @@ def _used(schedule: Schedule, rows: NDArray[np.int64], g: int, times: NDArray[np
     before = np.searchsorted(schedule.start[rows][begun], times, side="right")
     over = np.searchsorted(schedule.finish[rows][ended], times, side="right")
     return np.asarray(taken[before] - given[over])
-
-
-def _starts_on_closed(schedule: Schedule, here: Closures, rows: NDArray[np.int64], g: int) -> Iterator[str]:
-    mine = rows[schedule.start[rows] >= schedule.t0]
-    times = schedule.start[mine]
-    closed = np.zeros(mine.size, dtype=np.int64)
-    for nodes, begin, end in zip(here.nodes, here.begin, here.end, strict=True):
-        closed += nodes * ((begin <= times) & (times < end))
-    count = schedule.federation.groups[g].count
-    used = _used(schedule, rows, g, times)
-    for i in np.flatnonzero((closed > 0) & (used > count - closed))[:1]:
-        yield (
-            f"Job {schedule.workload.id[mine[i]]}: at {times[i]:g} group {g} has {used[i]} nodes in use, but "
-            f"{min(closed[i], count)} of its {count} are closed."
-        )
-
-
-def _starts_into_closed(
-    schedule: Schedule, here: Closures, over: NDArray[np.int64], g: int, begin: float
-) -> Iterator[str]:
-    # Of the jobs that are planned to run over this begin, those that start although it is known that too few are left.
-    mine = over[schedule.start[over] >= schedule.t0]
-    times = schedule.start[mine]
-    closed = np.zeros(mine.size, dtype=np.int64)
-    covering = (here.begin <= begin) & (begin < here.planned_end)
-    for nodes, known_from, end in zip(here.nodes[covering], here.known_from[covering], here.end[covering], strict=True):
-        closed += nodes * ((known_from <= times) & (times < end))
-    count = schedule.federation.groups[g].count
-    used = _used(schedule, over, g, times)
-    for i in np.flatnonzero((closed > 0) & (used > count - closed))[:1]:
-        yield (
-            f"Job {schedule.workload.id[mine[i]]}: it starts at {times[i]:g} and is planned to run beyond {begin:g}, "
-            f"where {used[i]} nodes of group {g} would be in use, and {min(closed[i], count)} of its {count} closed."
-        )

@@ -122,8 +122,8 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
     """Return what no schedule of the problem can be below; solvers may take so many seconds."""
     packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
     # By how long the jobs really run, whatever plans know.
-    known = {"runtime": packed.runtime, "planned": packed.estimate}
-    relaxation = relax(packed, limits, problem.ids, running=problem.running, **known)
+    runtime, planned = packed.runtime, packed.estimate
+    relaxation = relax(packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned)
     found = replace(bounds_of_relaxation(relaxation, seconds=seconds), watts_assumed=problem.federation.watts_assumed)
     for objective in problem.objectives.names:
         bound_on(found, objective)  # within the time that is given to bounds

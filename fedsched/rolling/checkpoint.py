@@ -31,8 +31,10 @@ MARK = b"fedsched rolling checkpoint 4\n"
 WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
 SCRATCH = ("backfill", "packing", "scratch", "classes")  # no planner's run has another order to backfill by; room
 UNKNOWN = ("state.start", "state.finish")  # NaN until they are known
-OF_JOBS = ("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position")
-OF_JOBS += ("extras.waiting.timer", "extras.waiting.joined")
+OF_JOBS = (
+    *("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position"),
+    *("extras.waiting.timer", "extras.waiting.joined"),
+)
 BELOW_NOTHING = tuple(f"state.extras.closed.{name}" for name in ("left", "low", "beyond"))  # what is owed, too
 
 

@@ -81,10 +81,21 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert table == f"{whole.metrics().as_dict()} {whole.start_hash()}"
 
 
+GAPS = tuple(
+    fs.Window(MACHINE.clusters[0].name, 40.0 * i, 40.0 * i + 25.0, nodes=f"{1 + i % 2} of all") for i in range(1, 9)
+)
+CLOSING = replace(MACHINE, calendar=GAPS)
+CHAINED = replace(WORKLOAD, after={int(job): f"afterany:{job - 3}" for job in WORKLOAD.id[3::4]})
+
+
 @pytest.mark.compiled
-def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("workload", "machine"), [(WORKLOAD, MACHINE), (CHAINED, CLOSING)], ids=["plain", "extras"])
+def test_an_interrupted_run_goes_on_to_the_same_end(
+    tmp_path: Path, workload: fs.Workload, machine: fs.Federation
+) -> None:
     """Tests that after Ctrl-C, wherever it strikes, a second call gives the schedule of an undisturbed run."""
-    whole = fs.simulate(WORKLOAD, MACHINE, POLICY)
+    whole = fs.simulate(workload, machine, POLICY)
+    whole.verify()
     for strike in (1, 20, 45):
         path = tmp_path / f"{strike}.ckpt"
         calls = [0]
@@ -95,35 +106,8 @@ def test_an_interrupted_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
                 raise KeyboardInterrupt
 
         policy = replace(POLICY, checkpoint=path)
-        assert not fs.simulate(WORKLOAD, MACHINE, policy, progress=stop).complete
-        assert fs.simulate(WORKLOAD, MACHINE, policy) == whole
-
-
-GAPS = tuple(
-    fs.Window(MACHINE.clusters[0].name, 40.0 * i, 40.0 * i + 25.0, nodes=f"{1 + i % 2} of all") for i in range(1, 9)
-)
-CLOSING = replace(MACHINE, calendar=GAPS)
-CHAINED = {int(job): f"afterany:{job - 3}" for job in WORKLOAD.id[3::4]}
-
-
-@pytest.mark.compiled
-def test_an_interrupted_run_among_windows_and_chains_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    """Tests that what is closed, owed and waited for is in the file too."""
-    chained = replace(WORKLOAD, after=CHAINED)
-    whole = fs.simulate(chained, CLOSING, POLICY)
-    whole.verify()
-    for strike in (10, 30):
-        path = tmp_path / f"{strike}.ckpt"
-        calls = [0]
-
-        def stop(done: int, total: int, calls: list[int] = calls, strike: int = strike) -> None:
-            calls[0] += 1
-            if calls[0] == strike:
-                raise KeyboardInterrupt
-
-        policy = replace(POLICY, checkpoint=path)
-        assert not fs.simulate(chained, CLOSING, policy, progress=stop).complete
-        assert fs.simulate(chained, CLOSING, policy) == whole
+        assert not fs.simulate(workload, machine, policy, progress=stop).complete
+        assert fs.simulate(workload, machine, policy) == whole
 
 
 @pytest.mark.parametrize("name", ["closed.number", "waiting.number", "waiting.timer", "waiting.joined"])
