@@ -69,6 +69,12 @@ ROWS = (
         "{bench_exact.most_ahead:2} % ahead",
     ),
     Row(
+        "`optimize`, 1 s on one core, beside stock pymoo and DEAP, and CP-SAT and PyJobShop on two cores, five "
+        "objectives, {bench_rivals.instances:whole} instances: mean distance above the best of all",
+        "{bench_rivals.memetic:range} %; pymoo, DEAP {bench_rivals.frameworks:range} %, CP-SAT, PyJobShop "
+        "{bench_rivals.solvers:range} %",
+    ),
+    Row(
         "{heuristics.policies:whole} policies and {heuristics.searches:whole} searches, {heuristics.packages:whole} "
         "packages on 8 federations, all jobs waiting, run times known, {heuristics.evaluations:whole} evaluations: "
         "memetic below EASY, medians; below the best policy of each package",
