@@ -45,7 +45,6 @@ def promise(state: State, j: int, begin: int) -> bool:
     """Promise a job what its search has found; return whether that is what it was promised before."""
     profile, chosen = state.profile, state.scratch.chosen
     if begin < NOW:
-        profile.untouched[j] = IN_DOUBT
         return False
     same = profile.reserved[j] == profile.time[begin]
     for g in range(chosen.size):

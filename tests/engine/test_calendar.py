@@ -140,6 +140,47 @@ def test_who_never_can_start_does_not_keep_the_run_from_ending() -> None:
         assert any("was never started" in line for line in schedule.violations())
 
 
+def test_a_job_without_a_place_in_the_plan_starts_with_nobody_else() -> None:
+    """[12] Conservative, one group: what is due is due for those who have a reservation; the others wait on."""
+    queue = jobs([1, 4, 2, 1], [5.0, 5.0, 5.0, 2.0])
+    half = window(0.0, 10.0, nodes="2 of all", kind="outage")  # whose end nobody knows: no place for the second job
+    assert starts(queue, half, rule="conservative") == [0.0, 10.0, 5.0, 0.0]
+
+
+def test_a_promise_is_looked_at_beside_what_closes_later() -> None:
+    """[12] Conservative, two clusters: who is promised nodes beyond the next window leaves that window in the plan."""
+    two = replace(clusters(((2, 1.0),), ((3, 1.0),)), calendar=(fs.Window("c0", 30.0, 40.0),))
+    first, second = [True, False], [False, True]
+    where = [first, first, second, second, first, second, second]
+    queue = jobs(
+        [1, 1, 2, 2, 2, 1, 1], [10.0, 5.0, 10.0, 50.0, 25.0, 1.0, 3.0], sites=("c0", "c1"), allowed=np.array(where)
+    )
+    # At 0 the sixth starts behind the fourth and fifth, who are promised 10 and 40; at 1 the seventh does.
+    schedule = fs.simulate(queue, two, fs.Rules(dispatch="conservative", placement="single"))
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.start.tolist() == [0.0, 0.0, 0.0, 10.0, 40.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("dispatch", ["greedy", "easy", "conservative"])
+def test_a_planned_end_that_moves_is_looked_at_where_it_is(dispatch: str) -> None:
+    """[5] A job that its uplinks slow is planned to end later: what is left at a window's begin counts it from then."""
+    pair = replace(
+        clusters(((3, 1.0),), ((2, 1.0),), uplinks=[1.0, 1.0]),
+        calendar=(fs.Window("c0", 12.0, 20.0, nodes="1 of all"),),
+    )
+    # Two jobs on a node of each cluster: together they load the uplinks twice, and take 20 in place of 10 seconds.
+    either, first = [True, True], [True, False]
+    queue = jobs(
+        [2, 2, 1], [10.0, 10.0, 13.0], submit=[0.0, 0.0, 1.0], compute_fraction=[0.0, 0.0, 1.0],
+        task_bandwidth=[1.0, 1.0, 0.0], sites=("c0", "c1"), allowed=np.array([either, either, first]),
+    )  # fmt: skip
+    caps = np.array([[1, 1], [1, 1], [3, 0]])
+    schedule = fs.simulate(queue, pair, fs.Rules(dispatch=dispatch), caps=caps)
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.finish.tolist()[:2] == [20.0, 20.0]
+    assert schedule.start[2] == 20.0
+
+
 def test_what_is_left_at_the_lookouts_follows_each_start_and_end() -> None:
     """`left` counts what runs now and is planned to run then; known windows are off it, others not yet."""
     queue = jobs([3, 1], [12.0, 2.0])
