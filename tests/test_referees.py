@@ -133,12 +133,15 @@ def test_the_best_order_among_windows_is_the_optimum(clusters: int) -> None:
 
 @pytest.mark.parametrize("dispatch", [Dispatch.STRICT, Dispatch.GREEDY, Dispatch.EASY, Dispatch.CONSERVATIVE])
 def test_no_plan_beats_the_optimum_where_jobs_wait_for_others(dispatch: Dispatch) -> None:
-    """Starts, ends and lags that others wait for, among windows: under each rule, and the best greedy one is near."""
-    for seed in range(tries(25)):
-        workload, machine = problem(1000 + seed, clusters=1, waiting=True)
+    """Starts, ends and lags that others wait for, among windows: under each rule; most often an order reaches it."""
+    reached = []
+    for seed in range(1000, 1000 + tries(25)):
+        workload, machine = problem(seed, clusters=1, waiting=True)
         packed = pack(workload, machine, reading=CLAIRVOYANT)
         orders, caps = plans(workload, machine)
         rows = Evaluator(packed)(orders, caps=caps, dispatch=dispatch)
         for objective, column in MEASURED.items():
             best = optimum(workload, machine, objective)
-            assert best <= rows[:, column].min() <= 1.5 * best, f"seed {1000 + seed}: {objective}"
+            assert best <= rows[:, column].min(), f"seed {seed}: {objective}"
+            reached.append(best == rows[:, column].min())
+    assert np.mean(reached) > 0.5  # to let nodes idle for somebody who may not start yet, no rule does
