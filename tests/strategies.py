@@ -65,6 +65,10 @@ class Scenario:
         jobs = [replace(job, partition=None) for job in self.jobs]
         return replace(self, jobs=jobs, machine=replace(self.machine, partitions=()))
 
+    def without_features(self) -> Scenario:
+        """Return the scenario with jobs that ask for no features."""
+        return replace(self, jobs=[replace(job, features=()) for job in self.jobs])
+
     def without_closures(self) -> Scenario:
         """Return the scenario with nodes that are always there."""
         return replace(self, machine=replace(self.machine, closures=()))
