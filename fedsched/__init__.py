@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fedsched.io import read as read
     from fedsched.io import read_federation as read_federation
     from fedsched.io import write as write
-    from fedsched.model.calendar import Window as Window
+    from fedsched.model.calendar import Downtime as Downtime
     from fedsched.model.federation import Cluster as Cluster
     from fedsched.model.federation import Federation as Federation
     from fedsched.model.federation import NodeGroup as NodeGroup
@@ -45,6 +45,7 @@ __version__ = "0.1.0"
 _HOME: dict[str, str | None] = {
     "Budget": "compare",
     "Cluster": "model.federation",
+    "Downtime": "model.calendar",
     "Federation": "model.federation",
     "Instance": "compare",
     "Job": "model.job",
@@ -59,7 +60,6 @@ _HOME: dict[str, str | None] = {
     "Rules": "policies",
     "Scenario": "scenario",
     "Schedule": "model.schedule",
-    "Window": "model.calendar",
     "Workload": "model.workload",
     "bounds": None,
     "compare": "compare",
@@ -78,6 +78,7 @@ _HOME: dict[str, str | None] = {
 __all__ = [
     "Budget",
     "Cluster",
+    "Downtime",
     "Federation",
     "Instance",
     "Job",
@@ -92,7 +93,6 @@ __all__ = [
     "Rules",
     "Scenario",
     "Schedule",
-    "Window",
     "Workload",
     "__version__",
     "bounds",

@@ -436,7 +436,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     """Return the package's workload and federation for naive jobs, and the caps as an int64 array [n, G]."""
     import numpy as np
 
-    from fedsched.model.calendar import Window
+    from fedsched.model.calendar import Downtime
     from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
     from fedsched.model.partition import Partition
     from fedsched.model.workload import Workload
@@ -484,7 +484,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         first = sum(counts[g] for g in inside if g < one.group)
         times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
         nodes = f"{one.nodes} of {first}-{first + counts[one.group] - 1}"
-        calendar.append(Window(names[machine.groups[one.group].cluster], nodes=nodes, **times))
+        calendar.append(Downtime(names[machine.groups[one.group].cluster], nodes=nodes, **times))
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)
     federation = Federation(tuple(clusters), name="naive", pools=pools, partitions=partitions, calendar=tuple(calendar))
     return workload, federation, caps

@@ -33,7 +33,7 @@ MEASURED = {"makespan": Column.MAKESPAN, "flow": Column.FLOW}
 
 
 def problem(seed: int, *, clusters: int, waiting: bool) -> tuple[fs.Workload, fs.Federation]:
-    """Return up to five jobs, or four on two clusters of two speeds, among windows; some may wait for others."""
+    """Return up to five jobs, or four on two clusters of two speeds, among downtimes; some may wait for others."""
     rng = random.Random(seed)
     jobs = rng.randint(2, 6 - clusters)
     sizes = [rng.randint(2, 5) for _ in range(clusters)]
@@ -44,11 +44,11 @@ def problem(seed: int, *, clusters: int, waiting: bool) -> tuple[fs.Workload, fs
         ),
         pools=(fs.Pool("lm", 2),),
     )
-    windows = []
+    downtimes = []
     for _ in range(rng.randint(1, 4)):
         k, begin = rng.randrange(clusters), rng.randint(0, 40)
         kept = {"nodes": f"{rng.randint(1, sizes[k])} of all"} if rng.random() < 0.6 else {}
-        windows.append(fs.Window(f"c{k}", float(begin), float(begin + rng.randint(1, 15)), **kept))
+        downtimes.append(fs.Downtime(f"c{k}", float(begin), float(begin + rng.randint(1, 15)), **kept))
     after = [rng.choice(("", f"afterany:{j}+{rng.randint(0, 6)}s", f"after:{j}")) if j else "" for j in range(jobs)]
     workload = fs.Workload(
         submit=[0.0] * jobs,
@@ -57,7 +57,7 @@ def problem(seed: int, *, clusters: int, waiting: bool) -> tuple[fs.Workload, fs
         pools={"lm": [rng.choice((0, 0, 1, 2)) for _ in range(jobs)]},
         after=after if waiting else None,
     )
-    return workload, replace(machine, calendar=tuple(windows))
+    return workload, replace(machine, calendar=tuple(downtimes))
 
 
 def optimum(workload: fs.Workload, machine: fs.Federation, objective: str) -> float:
@@ -120,8 +120,8 @@ def plans(workload: fs.Workload, machine: fs.Federation) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("clusters", [1, 2])
-def test_the_best_order_among_windows_is_the_optimum(clusters: int) -> None:
-    """Makespan and flow, one cluster or two of two speeds, windows of some and of all nodes, licences."""
+def test_the_best_order_among_downtimes_is_the_optimum(clusters: int) -> None:
+    """Makespan and flow, one cluster or two of two speeds, downtimes of some and of all nodes, licences."""
     for seed in range(tries(40)):
         workload, machine = problem(seed, clusters=clusters, waiting=False)
         packed = pack(workload, machine, reading=CLAIRVOYANT)
@@ -133,7 +133,7 @@ def test_the_best_order_among_windows_is_the_optimum(clusters: int) -> None:
 
 @pytest.mark.parametrize("dispatch", [Dispatch.STRICT, Dispatch.GREEDY, Dispatch.EASY, Dispatch.CONSERVATIVE])
 def test_no_plan_beats_the_optimum_where_jobs_wait_for_others(dispatch: Dispatch) -> None:
-    """Starts, ends and lags that others wait for, among windows: under each rule; most often an order reaches it."""
+    """Starts, ends and lags that others wait for, among downtimes: under each rule; most often an order reaches it."""
     reached = []
     for seed in range(1000, 1000 + tries(25)):
         workload, machine = problem(seed, clusters=1, waiting=True)

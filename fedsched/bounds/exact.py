@@ -253,7 +253,7 @@ def _task(
     unknown = [field for field in ("pools", "after", "begin") if getattr(workload, field) is not None]
     if federation.calendar:
         raise InfeasibleError(
-            "exact: the federation has windows, which the exact model does not know; leave them out: "
+            "exact: the federation has downtimes, which the exact model does not know; leave them out: "
             "dataclasses.replace(federation, calendar=())."
         )
     if problem.extras is not None or problem.arrival.size < len(workload):

@@ -1,4 +1,4 @@
-"""How early windows leave a job room: no start on closed nodes, nor into what is known to close [39]."""
+"""How early downtimes leave a job room: no start on closed nodes, nor into what is known to close [39]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Calendar, Floats, Problem
 
 
-def between_windows(relaxation: Relaxation, problem: Problem, planned: Floats | None) -> Relaxation:
+def between_downtimes(relaxation: Relaxation, problem: Problem, planned: Floats | None) -> Relaxation:
     """Return the relaxation with each job that is to start released no sooner than it finds nodes enough in all.
 
     `planned` is the least that any plan takes each job to run on reference nodes; where nothing is said of it, starts

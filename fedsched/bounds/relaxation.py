@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.gaps import between_windows
+from fedsched.bounds.gaps import between_downtimes
 from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
 from fedsched.errors import InfeasibleError
 
@@ -173,7 +173,7 @@ def relax(
     )
     # Those who wait for others may be kept from a gap, and their followers with them.
     for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):
-        relaxation = between_windows(relaxation, problem, planned)
+        relaxation = between_downtimes(relaxation, problem, planned)
         relaxation = released_behind_conditions(relaxation, problem)
     return of_those_who_start(relaxation, problem)
 

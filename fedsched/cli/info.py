@@ -20,7 +20,7 @@ from fedsched.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from fedsched.model.calendar import Window
+    from fedsched.model.calendar import Downtime
     from fedsched.model.federation import Federation
     from fedsched.model.partition import Partition
     from fedsched.scenario import Log
@@ -101,7 +101,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         said["partitions"] = [
             asdict(partition) | {"nodes": dict(partition.nodes)} for partition in federation.partitions
         ]
-        said["calendar"] = [asdict(window) for window in federation.calendar]
+        said["calendar"] = [asdict(downtime) for downtime in federation.calendar]
         print_json(said | {"assumed": list(facts)})
         return
     say(federation)
@@ -118,7 +118,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         print_table("partitions", ("name", "nodes", "longest s", "fewest", "most", "accounts"), limits, align="l")
     if federation.calendar:
         lines = [_times(one) for one in federation.calendar]
-        print_table("windows", ("cluster", "nodes", "begin s", "end s", "kind", "known from s"), lines, align="l")
+        print_table("downtimes", ("cluster", "nodes", "begin s", "end s", "kind", "known from s"), lines, align="l")
     if any(are_assumed(*row.values()) for row in figures):
         say("* = assumed: nobody gave it")
     if facts:
@@ -132,8 +132,8 @@ def _limits(partition: Partition, nodes: int) -> list[str]:
     return [partition.name, f"{nodes:,}", *cells, ", ".join(partition.accounts) or "all"]
 
 
-def _times(window: Window) -> list[str]:
-    """Return a window's line: where, when, and who knows of it when."""
+def _times(window: Downtime) -> list[str]:
+    """Return a downtime's line: where, when, and who knows of it when."""
     times = (window.begin, window.end if window.end_known or window.end == inf else f"{window.end:g} (not known)")
     cells = [one if isinstance(one, str) else "—" if one == inf else f"{one:g}" for one in times]
     known = "the outset" if window.known_from == -inf else f"{window.known_from:g}"

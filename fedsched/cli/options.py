@@ -53,7 +53,9 @@ Partitions = Annotated[
 ]
 Calendar = Annotated[
     Path | None,
-    Parameter(help="A CSV file of windows, or a TOML file of [[window]] tables: when which nodes are closed to jobs."),
+    Parameter(
+        help="A CSV file of downtimes, or a TOML file of [[downtime]] tables: when which nodes are closed to jobs."
+    ),
 ]
 Communication = Annotated[
     str | None,

@@ -80,7 +80,7 @@ class Episodes:
             )
         if federation.calendar:
             raise ValueError(
-                f"{noun}: the federation has windows, which an environment does not know; leave them out: "
+                f"{noun}: the federation has downtimes, which an environment does not know; leave them out: "
                 "dataclasses.replace(federation, calendar=())."
             )
         objectives = _objectives(objective, weights)

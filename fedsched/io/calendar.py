@@ -1,4 +1,4 @@
-"""Calendars as CSV files, a row a window, and as TOML files of [[window]] tables."""
+"""Calendars as CSV files, a row a downtime, and as TOML files of [[downtime]] tables."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from fedsched.errors import FederationError, OutputError, TraceError, shortened,
 from fedsched.io.atomic import atomic_text
 from fedsched.io.csv import guarded, table_of, unguarded
 from fedsched.io.files import read_text
-from fedsched.model.calendar import Window
+from fedsched.model.calendar import Downtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-COLUMNS = tuple(field.name for field in fields(Window))
+COLUMNS = tuple(field.name for field in fields(Downtime))
 _NEEDED = ("cluster", "begin")
 _YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
-def read_calendar(path: str | PathLike[str]) -> tuple[Window, ...]:
-    """Return the windows in a file: one of [[window]] tables where it ends in .toml, else a CSV file.
+def read_calendar(path: str | PathLike[str]) -> tuple[Downtime, ...]:
+    """Return the downtimes in a file: one of [[downtime]] tables where it ends in .toml, else a CSV file.
 
-    The columns of a CSV file are the parameters of `Window`, of which `cluster` and `begin` are needed; an empty cell
+    The columns of a CSV file are the parameters of `Downtime`, of which `cluster` and `begin` are needed; an empty cell
     is what is usual.
     """
     if str(path).lower().endswith(".toml"):
-        from fedsched.io.toml import read_windows
+        from fedsched.io.toml import read_downtimes
 
-        return read_windows(path)
+        return read_downtimes(path)
     try:
         table = table_of(read_text(path), path)
     except TraceError as error:
@@ -43,12 +43,12 @@ def read_calendar(path: str | PathLike[str]) -> tuple[Window, ...]:
         if name not in table.names:
             raise FederationError(f"{path}: the column {name!r} is missing.")
     return tuple(
-        _window(dict(zip(table.names, row, strict=True)), f"{path}, line {line}", decimal=table.decimal)
+        _downtime(dict(zip(table.names, row, strict=True)), f"{path}, line {line}", decimal=table.decimal)
         for row, line in zip(table.rows, table.lines, strict=True)
     )
 
 
-def _window(cells: dict[str, str], where: str, *, decimal: str) -> Window:
+def _downtime(cells: dict[str, str], where: str, *, decimal: str) -> Downtime:
     values: dict[str, Any] = {}
     for name, cell in cells.items():
         if cell.strip():
@@ -57,7 +57,7 @@ def _window(cells: dict[str, str], where: str, *, decimal: str) -> Window:
         if name not in values:
             raise FederationError(f"{where}: {name} is empty.")
     try:
-        return Window(**values)
+        return Downtime(**values)
     except FederationError as error:
         raise FederationError(f"{where}: {error}") from None
 
@@ -75,19 +75,21 @@ def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool
     return text
 
 
-def write_calendar(windows: Iterable[Window], path: str | PathLike[str]) -> None:
-    """Write windows to a CSV file that `read_calendar` gives back unchanged."""
+def write_calendar(downtimes: Iterable[Downtime], path: str | PathLike[str]) -> None:
+    """Write downtimes to a CSV file that `read_calendar` gives back unchanged."""
     if str(path).lower().endswith(".toml"):
-        raise OutputError(f"Cannot write {path}: a calendar is written as .csv; a federation's .toml has its windows.")
+        raise OutputError(
+            f"Cannot write {path}: a calendar is written as .csv; a federation's .toml has its downtimes."
+        )
     with atomic_text(path) as out:
         rows = csv.writer(out, lineterminator="\n")
         rows.writerow(COLUMNS)
-        rows.writerows([_cell(window, name) for name in COLUMNS] for window in windows)
+        rows.writerows([_cell(downtime, name) for name in COLUMNS] for downtime in downtimes)
 
 
-def _cell(window: Window, name: str) -> str:
-    value = getattr(window, name)
-    if name in ("known_from", "end_known") and window.usual:
+def _cell(downtime: Downtime, name: str) -> str:
+    value = getattr(downtime, name)
+    if name in ("known_from", "end_known") and downtime.usual:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"

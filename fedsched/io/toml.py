@@ -1,5 +1,5 @@
 """Federations as TOML: a `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, a `[[pool]]` for each pool, a
-`[[partition]]` for each partition and a `[[window]]` for each window of its calendar.
+`[[partition]]` for each partition and a `[[downtime]]` for each downtime of its calendar.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.examples import example_file
 from fedsched.io.files import STDIN, read_text
 from fedsched.model.assumed import Assumed, are_assumed
-from fedsched.model.calendar import Window
+from fedsched.model.calendar import Downtime
 from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.model.partition import Partition
 from fedsched.values import fits, told
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Window, Federation)
+Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Downtime, Federation)
 # What of a table may be given and yet be assumed: its key `assumed` names them.
 _ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
 _ASSUMED = "assumed"
@@ -34,22 +34,22 @@ _NEEDED: dict[type, tuple[str, ...]] = {
     **{Federation: ("cluster",), Cluster: ("name", "group"), NodeGroup: ("count",)},
     Pool: ("name", "amount"),
     Partition: ("name", "nodes"),
-    Window: ("cluster", "begin"),
+    Downtime: ("cluster", "begin"),
 }
 # A list is named in the singular in the file: each [[cluster]] is one of them.
-_KEYS = dict(clusters="cluster", groups="group", pools="pool", partitions="partition", calendar="window")
+_KEYS = dict(clusters="cluster", groups="group", pools="pool", partitions="partition", calendar="downtime")
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
-    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[window]]`; of a cluster:
+    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`; of a cluster:
     `name`, `uplink`
     (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`,
     `features`; of a pool: `name`,
     `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds),
-    `min_nodes`, `max_nodes`, `accounts`, `default`; of a window: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`,
-    `known_from`, `end_known`, `name`.
+    `min_nodes`, `max_nodes`, `accounts`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`,
+    `kind`, `known_from`, `end_known`, `name`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -94,7 +94,7 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
         "cluster": tuple(clusters),
         "pool": tuple(pools),
         "partition": _partitions(data.get("partition", ()), source),
-        "window": _windows(data.get("window", ()), source),
+        "downtime": _downtimes(data.get("downtime", ()), source),
     }
     return _made(Federation, {"name": name, **data, **made}, source)
 
@@ -107,19 +107,19 @@ def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
     return _partitions(data["partition"], str(path))
 
 
-def read_windows(path: str | PathLike[str]) -> tuple[Window, ...]:
-    """Return the windows in a TOML file that has nothing else, for a machine that is known otherwise."""
+def read_downtimes(path: str | PathLike[str]) -> tuple[Downtime, ...]:
+    """Return the downtimes in a TOML file that has nothing else, for a machine that is known otherwise."""
     data = _parsed(path)
-    if set(data) != {"window"} or not isinstance(data["window"], list):
-        raise FederationError(f"{path}: a calendar holds tables [[window]], and nothing else.")
-    return _windows(data["window"], str(path))
+    if set(data) != {"downtime"} or not isinstance(data["downtime"], list):
+        raise FederationError(f"{path}: a calendar holds tables [[downtime]], and nothing else.")
+    return _downtimes(data["downtime"], str(path))
 
 
-def _windows(tables: Sequence[Any], source: str) -> tuple[Window, ...]:
+def _downtimes(tables: Sequence[Any], source: str) -> tuple[Downtime, ...]:
     found = []
     for w, table in enumerate(tables, 1):
-        _check_table(table, Window, f"{source}, window {w}")
-        found.append(_made(Window, table, f"{source}, window {w}"))
+        _check_table(table, Downtime, f"{source}, downtime {w}")
+        found.append(_made(Downtime, table, f"{source}, downtime {w}"))
     return tuple(found)
 
 
@@ -188,7 +188,7 @@ def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
 
 def federation_text(federation: Federation, *, table: str = "") -> str:
     """Return a federation as TOML, its clusters' tables below the one that is named."""
-    kinds = ("cluster", "pool", "partition", "window")
+    kinds = ("cluster", "pool", "partition", "downtime")
     cluster_table, pool_table, partition_table, window_table = (f"{table}.{kind}".lstrip(".") for kind in kinds)
     lines = [f"name = {quoted(federation.name)}"]
     if federation.description:
@@ -207,8 +207,8 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
         lines += ["", f"[[{pool_table}]]", f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]
     for partition in federation.partitions:
         lines += ["", f"[[{partition_table}]]", *_lines_of(partition)]
-    for window in federation.calendar:
-        lines += ["", f"[[{window_table}]]", *_lines_of_window(window)]
+    for downtime in federation.calendar:
+        lines += ["", f"[[{window_table}]]", *_lines_of_downtime(downtime)]
     return "\n".join(lines) + "\n"
 
 
@@ -222,13 +222,13 @@ def _lines_of(partition: Partition) -> list[str]:
     return lines + ["default = true"] * partition.default
 
 
-def _lines_of_window(window: Window) -> list[str]:
-    lines = [f"cluster = {quoted(window.cluster)}", f"begin = {window.begin!r}"]
-    lines += [f"end = {window.end!r}"] if math.isfinite(window.end) else []
-    lines += [f"{key} = {quoted(getattr(window, key))}" for key in ("nodes", "kind")]
-    if not window.usual:
-        lines += [f"known_from = {window.known_from!r}", f"end_known = {str(window.end_known).lower()}"]
-    return lines + ([f"name = {quoted(window.name)}"] if window.name else [])
+def _lines_of_downtime(downtime: Downtime) -> list[str]:
+    lines = [f"cluster = {quoted(downtime.cluster)}", f"begin = {downtime.begin!r}"]
+    lines += [f"end = {downtime.end!r}"] if math.isfinite(downtime.end) else []
+    lines += [f"{key} = {quoted(getattr(downtime, key))}" for key in ("nodes", "kind")]
+    if not downtime.usual:
+        lines += [f"known_from = {downtime.known_from!r}", f"end_known = {str(downtime.end_known).lower()}"]
+    return lines + ([f"name = {quoted(downtime.name)}"] if downtime.name else [])
 
 
 def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 ALWAYS = -math.inf
 _SOME = re.compile(r"(\d{1,10})\s+of\s+(.+)", re.ASCII | re.IGNORECASE | re.DOTALL)
-# What is usual: whether a kind of window is known beforehand, and whether its end is.
+# What is usual: whether a kind of downtime is known beforehand, and whether its end is.
 KINDS = {"maintenance": (True, True), "outage": (False, False), "drain": (False, False)}
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Downtime:
     """A stretch of time in which no job may start on some nodes of a cluster, nor be planned to run there.
 
-    A job that is still on them as the window begins (one that outran its estimate, or an outage that nobody saw coming)
-    goes on to its end; what it frees then belongs to the window.
+    A job that is still on them as it begins (one that outran its estimate, or an outage that nobody saw coming) goes on
+    to its end; what it frees then belongs to the downtime.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Window:
             raise FederationError(f"{self.where}: kind={self.kind!r} is none of {', '.join(KINDS)}.")
         if self.name:
             try:
-                check_labels("Window: name", (self.name,))
+                check_labels("Downtime: name", (self.name,))
             except ValueError as error:
                 raise FederationError(str(error)) from None
         if not is_number(self.begin):
@@ -89,8 +89,8 @@ class Window:
 
     @property
     def where(self) -> str:
-        """Return what errors call the window."""
-        return f"Window {self.name or self.kind!r} of {self.cluster!r} at {self.begin!r}"
+        """Return what errors call the downtime."""
+        return f"Downtime {self.name or self.kind!r} of {self.cluster!r} at {self.begin!r}"
 
     @property
     def among(self) -> tuple[int | None, str]:
@@ -110,26 +110,26 @@ class Window:
 
 
 def refuse_surprises(noun: str, federation: Federation, t0: float) -> None:
-    """Refuse windows that a plan made at t0 cannot know all of: not known by then, or of unknown or no end."""
-    for window in federation.calendar:
-        if window.end <= t0:
+    """Refuse downtimes that a plan made at t0 cannot know all of: not known by then, or of unknown or no end."""
+    for downtime in federation.calendar:
+        if downtime.end <= t0:
             continue
-        if window.known_from > t0:  # type: ignore[operator]
-            odd = f"becomes known at {window.known_from:g} only"
-        elif not window.end_known:
+        if downtime.known_from > t0:  # type: ignore[operator]
+            odd = f"becomes known at {downtime.known_from:g} only"
+        elif not downtime.end_known:
             odd = "has an end that nobody knows beforehand"
-        elif math.isinf(window.end):
+        elif math.isinf(downtime.end):
             odd = "never ends"
         else:
             continue
         raise InfeasibleError(
-            f"{noun}: {window.where} {odd}, and plans are made at {t0:g} for the whole time; leave it out of the "
+            f"{noun}: {downtime.where} {odd}, and plans are made at {t0:g} for the whole time; leave it out of the "
             "calendar (dataclasses.replace(federation, calendar=...)), or simulate a policy, which sees what comes."
         )
 
 
 class Closures(NamedTuple):
-    """The windows of a federation, one row a window and group, as planners and clocks see them."""
+    """The downtimes of a federation, one row a downtime and group, as planners and clocks see them."""
 
     group: NDArray[np.int64]
     nodes: NDArray[np.int64]
@@ -147,23 +147,23 @@ def closures_of(federation: Federation) -> Closures:
     """Return when how many nodes of which groups are closed."""
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
     rows = []
-    for window in federation.calendar:
-        k = federation.cluster_index(window.cluster)
+    for downtime in federation.calendar:
+        k = federation.cluster_index(downtime.cluster)
         first = sum(len(cluster.groups) for cluster in federation.clusters[:k])
         groups = federation.clusters[k].groups
         begins = np.cumsum([0, *(group.count for group in groups)])[:-1]
-        closed = np.flatnonzero(window.members(sizes)[begins]).tolist()
-        some, among = window.among
+        closed = np.flatnonzero(downtime.members(sizes)[begins]).tolist()
+        some, among = downtime.among
         there = sum(groups[g].count for g in closed)
         left = there if some is None else some
         if not 1 <= left <= there:
-            raise FederationError(f"{window.where}: {among!r} are {there} nodes, not {left}.")
+            raise FederationError(f"{downtime.where}: {among!r} are {there} nodes, not {left}.")
         for g in reversed(closed):
             nodes = min(left, groups[g].count)
             left -= nodes
-            planned_end = window.end if window.end_known else math.inf
+            planned_end = downtime.end if downtime.end_known else math.inf
             if nodes:
-                rows.append((first + g, nodes, window.begin, window.end, window.known_from, planned_end))
+                rows.append((first + g, nodes, downtime.begin, downtime.end, downtime.known_from, planned_end))
     columns = list(zip(*rows, strict=True)) or [()] * len(Closures._fields)
     whole = [np.array(column, dtype=np.int64) for column in columns[:2]]
     return Closures(whole[0], whole[1], *(np.array(column, dtype=np.float64) for column in columns[2:]))

@@ -1,4 +1,4 @@
-"""Closed spans: how many nodes of which group each window really has, and when, beside a schedule's jobs."""
+"""Closed spans: how many nodes of which group each downtime really has, and when, beside a schedule's jobs."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ def numbered(
 
 def in_words(schedule: Schedule) -> list[str]:
     """Return how much of the nodes' time was closed until the last job ended, where anything was."""
-    windows, makespan = len(schedule.federation.calendar), schedule.makespan
-    if not windows or not makespan > 0:
+    downtimes, makespan = len(schedule.federation.calendar), schedule.makespan
+    if not downtimes or not makespan > 0:
         return []
     spans = closed_spans(schedule)
     seconds = np.minimum(spans.finish - schedule.t0, makespan) - np.maximum(spans.start - schedule.t0, 0.0)
     share = float(np.maximum(seconds, 0.0) @ spans.counts.sum(axis=1)) / (makespan * schedule.federation.nodes)
-    return [f"closed by {counted(windows, 'window')}: {share:.2%} of the nodes' time until the last job ends"]
+    return [f"closed by {counted(downtimes, 'downtime')}: {share:.2%} of the nodes' time until the last job ends"]
 
 
 def closed_spans(schedule: Schedule) -> Spans:
-    """Return which nodes are closed when: those that jobs still held as a window began, from their ends on [40]."""
+    """Return which nodes are closed when: those that jobs still held as a downtime began, from their ends on [40]."""
     closures = closures_of(schedule.federation)
     groups = len(schedule.federation.groups)
     found = [

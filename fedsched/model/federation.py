@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.errors import FederationError, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
-from fedsched.model.calendar import Window, closures_of
+from fedsched.model.calendar import Downtime, closures_of
 from fedsched.model.features import FEATURE
 from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.validation import check_labels
@@ -124,7 +124,7 @@ class Federation:
     pools: tuple[Pool, ...] = ()
     # What is saved of a comparison goes by repr, which knows nothing of these.
     partitions: tuple[Partition, ...] = field(default=(), repr=False)
-    calendar: tuple[Window, ...] = field(default=(), repr=False)
+    calendar: tuple[Downtime, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for several in ("clusters", "pools", "partitions", "calendar"):
@@ -146,10 +146,10 @@ class Federation:
             check_partitions(self.name, self.partitions)
         if self.partitions or self.calendar:
             object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
-            closures_of(self)  # refuses windows of no nodes of these
+            closures_of(self)  # refuses downtimes of no nodes of these
 
     def _split(self, cluster: Cluster) -> Cluster:
-        # A group of which a partition or a window has some nodes becomes several, of nodes that are in the same ones.
+        # A group of which a partition or a downtime has some nodes becomes several, of nodes that are in the same ones.
         members = np.concatenate([self._members(cluster.name), self._closed(cluster.name)])
         changes = 1 + np.flatnonzero((members[:, 1:] != members[:, :-1]).any(axis=0))
         groups: list[NodeGroup] = []
@@ -171,9 +171,9 @@ class Federation:
         return np.array(rows, dtype=np.bool_).reshape(len(rows), sizes[cluster])
 
     def _closed(self, cluster: str) -> NDArray[np.bool_]:
-        # Windows × nodes of their cluster, this one.
+        # Downtimes × nodes of their cluster, this one.
         sizes = {one.name: one.nodes for one in self.clusters}
-        rows = {window.members(sizes).tobytes() for window in self.calendar if window.cluster == cluster}
+        rows = {one.members(sizes).tobytes() for one in self.calendar if one.cluster == cluster}
         parts = [np.frombuffer(row, dtype=np.bool_) for row in sorted(rows)]
         return np.array(parts, dtype=np.bool_).reshape(len(parts), sizes[cluster])
 
@@ -301,11 +301,11 @@ class Federation:
         parts = _sizes(self.clusters)
         pools = "".join(f", {pool.amount:,} of {one_line(pool.name)}" for pool in self.pools)
         names = ", ".join(one_line(partition.name) for partition in self.partitions)
-        windows = f", {counted(len(self.calendar), 'window')}" if self.calendar else ""
+        downtimes = f", {counted(len(self.calendar), 'downtime')}" if self.calendar else ""
         return (
             f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
             f"{pools}{f', partitions {names}' if names else ''}"
-            f"{windows}"
+            f"{downtimes}"
         )
 
 

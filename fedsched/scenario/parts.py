@@ -180,7 +180,7 @@ class Machine:
     partitions
         In place of its own partitions: those of a TOML file of [[partition]] tables.
     calendar
-        In place of its own windows: those of a CSV file, or of a TOML file of [[window]] tables.
+        In place of its own downtimes: those of a CSV file, or of a TOML file of [[downtime]] tables.
     """
 
     federation: Federation | str | None = None

@@ -1,4 +1,4 @@
-"""Bounds among windows: no job is released before it finds room, and no schedule is below the bounds."""
+"""Bounds among downtimes: no job is released before it finds room, and no schedule is below the bounds."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from fedsched import bounds
 FOUR = fs.Federation.homogeneous(4)
 
 
-def least(tasks: list[int], runtime: list[float], *windows: fs.Window, **columns: Any) -> bounds.LowerBounds:
-    """Return the bounds of jobs on four nodes among windows."""
+def least(tasks: list[int], runtime: list[float], *downtimes: fs.Downtime, **columns: Any) -> bounds.LowerBounds:
+    """Return the bounds of jobs on four nodes among downtimes."""
     submit = columns.pop("submit", [0.0] * len(tasks))
     jobs = fs.Workload(submit=submit, tasks=tasks, runtime=runtime, **columns)
-    return bounds.lower_bounds(jobs, replace(FOUR, calendar=windows), t0=0.0)
+    return bounds.lower_bounds(jobs, replace(FOUR, calendar=downtimes), t0=0.0)
 
 
-def window(begin: float, end: float, **words: Any) -> fs.Window:
-    """Return a window of the one cluster."""
-    return fs.Window("cluster", begin, end, **words)
+def downtime(begin: float, end: float, **words: Any) -> fs.Downtime:
+    """Return a downtime of the one cluster."""
+    return fs.Downtime("cluster", begin, end, **words)
 
 
 def test_a_job_that_fits_into_no_gap_before_ends_after_it() -> None:
     """One job, worked out by hand: into the first gap that is long enough, where it must be known to be."""
-    gaps = window(5.0, 10.0), window(12.0, 20.0)
+    gaps = downtime(5.0, 10.0), downtime(12.0, 20.0)
     assert least([4], [6.0], *gaps).makespan == pytest.approx(26.0)
     assert least([4], [2.0], *gaps).makespan == pytest.approx(2.0)
     assert least([4], [2.0], *gaps, submit=[4.0]).makespan == pytest.approx(12.0)
-    assert least([1], [6.0], window(5.0, 10.0, nodes="3 of all")).makespan == pytest.approx(6.0)
-    assert least([2], [6.0], window(5.0, 10.0, nodes="3 of all")).makespan == pytest.approx(16.0)
-    assert least([2], [6.0], window(5.0, 10.0, nodes="3 of all", kind="outage")).makespan == pytest.approx(6.0)
-    assert least([2], [6.0], window(0.0, 10.0, nodes="3 of all", kind="outage")).makespan == pytest.approx(16.0)
-    assert least([2], [6.0], window(0.0, np.inf, nodes="3 of all", kind="drain")).makespan == pytest.approx(6.0)
+    assert least([1], [6.0], downtime(5.0, 10.0, nodes="3 of all")).makespan == pytest.approx(6.0)
+    assert least([2], [6.0], downtime(5.0, 10.0, nodes="3 of all")).makespan == pytest.approx(16.0)
+    assert least([2], [6.0], downtime(5.0, 10.0, nodes="3 of all", kind="outage")).makespan == pytest.approx(6.0)
+    assert least([2], [6.0], downtime(0.0, 10.0, nodes="3 of all", kind="outage")).makespan == pytest.approx(16.0)
+    assert least([2], [6.0], downtime(0.0, np.inf, nodes="3 of all", kind="drain")).makespan == pytest.approx(6.0)
 
 
-def test_estimates_may_let_a_job_run_into_a_window() -> None:
-    """Who is estimated shorter than it runs may start before a window; the bound takes the shorter of both."""
-    assert least([4], [6.0], window(5.0, 10.0), estimate=[5.0]).makespan == pytest.approx(6.0)
-    assert least([4], [6.0], window(5.0, 10.0), estimate=[9.0]).makespan == pytest.approx(16.0)
+def test_estimates_may_let_a_job_run_into_a_downtime() -> None:
+    """Who is estimated shorter than it runs may start before a downtime; the bound takes the shorter of both."""
+    assert least([4], [6.0], downtime(5.0, 10.0), estimate=[5.0]).makespan == pytest.approx(6.0)
+    assert least([4], [6.0], downtime(5.0, 10.0), estimate=[9.0]).makespan == pytest.approx(16.0)
 
 
 def test_followers_wait_for_the_gap_too() -> None:
     """A chain: the second starts when the first is done, and then finds a gap of its own."""
-    chain = least([4, 4], [4.0, 4.0], window(5.0, 10.0), window(13.0, 30.0), after={2: "afterany:1"})
+    chain = least([4, 4], [4.0, 4.0], downtime(5.0, 10.0), downtime(13.0, 30.0), after={2: "afterany:1"})
     assert chain.makespan == pytest.approx(34.0)
     assert chain.of("flow") == pytest.approx(4.0 + 34.0)
 

@@ -1,4 +1,4 @@
-"""Windows on the command line and in scenarios, and what is said of them."""
+"""Downtimes on the command line and in scenarios, and what is said of them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def test_the_command_line_takes_a_calendar(call: Callable[..., Any], tmp_path: P
     closed = json.loads(call("simulate", log, "--nodes", "4", "--calendar", works, "--json")[1])
     assert (plain["metrics"]["makespan"], closed["metrics"]["makespan"]) == (25.0, 70.0)
     said = call("simulate", log, "--nodes", "4", "--calendar", works)[1]
-    assert "closed by 2 windows: 28.57% of the nodes' time until the last job ends" in said
+    assert "closed by 2 downtimes: 28.57% of the nodes' time until the last job ends" in said
     status, _, refused = call("optimize", log, "--nodes", "4", "--calendar", works, "--evaluations", "50")
     assert status != 0
-    assert "Window 'maintenance' of 'cluster' at 900.0 never ends" in refused
+    assert "Downtime 'maintenance' of 'cluster' at 900.0 never ends" in refused
 
 
-def test_info_shows_windows(call: Callable[..., Any], tmp_path: Path) -> None:
-    """A federation's windows are a table of its page, and a list of its JSON."""
+def test_info_shows_downtimes(call: Callable[..., Any], tmp_path: Path) -> None:
+    """A federation's downtimes are a table of its page, and a list of its JSON."""
     machine = fs.Federation(
         fs.Federation.homogeneous(4).clusters,
         calendar=(
-            fs.Window("cluster", 10.0, 50.0, nodes="2 of all", name="switches"),
-            fs.Window("cluster", 60.0, 80.0, kind="outage"),
-            fs.Window("cluster", 900.0, kind="drain", known_from=800.0),
+            fs.Downtime("cluster", 10.0, 50.0, nodes="2 of all", name="switches"),
+            fs.Downtime("cluster", 60.0, 80.0, kind="outage"),
+            fs.Downtime("cluster", 900.0, kind="drain", known_from=800.0),
         ),
     )
     machine.write(tmp_path / "machine.toml")

@@ -17,19 +17,19 @@ calendar = plain("fedsched.engine.calendar")
 FOUR = fs.Federation.homogeneous(4)
 
 
-def closing(*windows: fs.Window, on: fs.Federation = FOUR) -> fs.Federation:
-    """Return the machine with these windows."""
-    return replace(on, calendar=windows)
+def closing(*downtimes: fs.Downtime, on: fs.Federation = FOUR) -> fs.Federation:
+    """Return the machine with these downtimes."""
+    return replace(on, calendar=downtimes)
 
 
-def window(begin: float, end: float = math.inf, **words: object) -> fs.Window:
-    """Return a window of the one cluster."""
-    return fs.Window("cluster", begin, end, **words)
+def downtime(begin: float, end: float = math.inf, **words: object) -> fs.Downtime:
+    """Return a downtime of the one cluster."""
+    return fs.Downtime("cluster", begin, end, **words)
 
 
-def starts(workload: fs.Workload, *windows: fs.Window, rule: str = "greedy", **options: object) -> list[float]:
+def starts(workload: fs.Workload, *downtimes: fs.Downtime, rule: str = "greedy", **options: object) -> list[float]:
     """Return when each job starts; the check and the metrics must agree."""
-    schedule = fs.simulate(workload, closing(*windows), fs.Rules(dispatch=rule), **options)
+    schedule = fs.simulate(workload, closing(*downtimes), fs.Rules(dispatch=rule), **options)
     schedule.verify(claimed=schedule.metrics())
     return schedule.start.tolist()
 
@@ -49,7 +49,7 @@ def test_without_extras_nothing_is_done(name: str) -> None:
     assert hook(*rest) in (None, False, np.inf) or name == "spares_head"
 
 
-# 0 ends before the window, 1 would run into it, 2 is as short as 0.
+# 0 ends before the downtime, 1 would run into it, 2 is as short as 0.
 QUEUE = jobs([2, 2, 1], [8.0, 12.0, 2.0])
 
 
@@ -64,37 +64,37 @@ QUEUE = jobs([2, 2, 1], [8.0, 12.0, 2.0])
         ("conservative", [0.0, 20.0, 0.0]),
     ],
 )
-def test_no_rule_starts_a_job_that_would_run_into_a_window(rule: str, expected: list[float]) -> None:
+def test_no_rule_starts_a_job_that_would_run_into_a_downtime(rule: str, expected: list[float]) -> None:
     """Whoever finds no gap is passed over, or holds up the others, as the rule has it."""
-    assert starts(QUEUE, window(10.0, 20.0), rule=rule) == expected
+    assert starts(QUEUE, downtime(10.0, 20.0), rule=rule) == expected
 
 
 @pytest.mark.parametrize("rule", ["strict", "greedy", "local", "easy", "conservative", "lookahead"])
 @pytest.mark.parametrize("same_time", ["batch", "sequential"])
-def test_a_job_may_end_as_a_window_begins_and_start_as_it_ends(rule: str, same_time: str) -> None:
-    """Both are half open: one job fits exactly between two windows, the next starts when the second one is over."""
+def test_a_job_may_end_as_a_downtime_begins_and_start_as_it_ends(rule: str, same_time: str) -> None:
+    """Both are half open: one job fits exactly between two downtimes, the next starts when the second one is over."""
     two = jobs([4, 4], [10.0, 1.0], submit=[0.0, 1.0])
-    assert starts(two, window(-5.0, 5.0), window(15.0, 25.0), rule=rule, same_time=same_time) == [5.0, 25.0]
+    assert starts(two, downtime(-5.0, 5.0), downtime(15.0, 25.0), rule=rule, same_time=same_time) == [5.0, 25.0]
 
 
 def test_what_is_left_may_be_used() -> None:
-    """A window of some of the nodes leaves the others; two at a time take both their numbers."""
+    """A downtime of some of the nodes leaves the others; two at a time take both their numbers."""
     three = jobs([2, 2, 1], [10.0, 10.0, 10.0])
-    assert starts(three, window(0.0, 5.0, nodes="2 of all")) == [0.0, 5.0, 10.0]
-    assert starts(three, window(0.0, 5.0, nodes="2 of all"), window(3.0, 6.0, nodes="2 of all")) == [5.0, 6.0, 15.0]
+    assert starts(three, downtime(0.0, 5.0, nodes="2 of all")) == [0.0, 5.0, 10.0]
+    assert starts(three, downtime(0.0, 5.0, nodes="2 of all"), downtime(3.0, 6.0, nodes="2 of all")) == [5.0, 6.0, 15.0]
 
 
-def test_named_nodes_are_the_same_nodes_in_two_windows() -> None:
-    """Two windows of the same nodes at a time take these once; as numbers of nodes they take both."""
+def test_named_nodes_are_the_same_nodes_in_two_downtimes() -> None:
+    """Two downtimes of the same nodes at a time take these once; as numbers of nodes they take both."""
     one = jobs([2], [4.0])
-    assert starts(one, window(0.0, 5.0, nodes="0-1"), window(0.0, 9.0, nodes="0-1")) == [0.0]
-    assert starts(one, window(0.0, 5.0, nodes="2 of all"), window(0.0, 9.0, nodes="2 of all")) == [5.0]
+    assert starts(one, downtime(0.0, 5.0, nodes="0-1"), downtime(0.0, 9.0, nodes="0-1")) == [0.0]
+    assert starts(one, downtime(0.0, 5.0, nodes="2 of all"), downtime(0.0, 9.0, nodes="2 of all")) == [5.0]
 
 
 def test_an_outage_is_seen_when_it_begins_and_its_end_when_it_comes() -> None:
     """Nobody sees an outage coming; who runs goes on, and who is freed pays; without a known end none plans for it."""
     long = jobs([2, 2, 1], [12.0, 4.0, 2.0], submit=[0.0, 11.0, 11.0])
-    down = window(10.0, 20.0, nodes="3 of all", kind="outage")
+    down = downtime(10.0, 20.0, nodes="3 of all", kind="outage")
     # At 10 one node is free of the two that do not run, and is closed; at 12 job 0 ends, and one of its nodes is.
     assert starts(long, down) == [0.0, 20.0, 12.0]
     # EASY: whenever the head of two nodes may start is not known; the last node is for whoever comes.
@@ -103,24 +103,24 @@ def test_an_outage_is_seen_when_it_begins_and_its_end_when_it_comes() -> None:
     assert starts(long, foreseen) == [20.0, 20.0, 11.0]
 
 
-def test_a_window_that_is_known_later_counts_from_then_on() -> None:
-    """Before `known_from` a job starts that will run into the window; from then on none does."""
+def test_a_downtime_that_is_known_later_counts_from_then_on() -> None:
+    """Before `known_from` a job starts that will run into the downtime; from then on none does."""
     two = jobs([1, 1], [10.0, 10.0], submit=[0.0, 2.0])
-    assert starts(two, window(5.0, 8.0, known_from=1.0)) == [0.0, 8.0]
-    assert starts(two, window(5.0, 8.0, known_from=3.0)) == [0.0, 2.0]
-    assert starts(two, window(5.0, 8.0)) == [8.0, 8.0]
+    assert starts(two, downtime(5.0, 8.0, known_from=1.0)) == [0.0, 8.0]
+    assert starts(two, downtime(5.0, 8.0, known_from=3.0)) == [0.0, 2.0]
+    assert starts(two, downtime(5.0, 8.0)) == [8.0, 8.0]
 
 
 def test_a_job_past_its_estimate_keeps_its_nodes_and_then_pays() -> None:
-    """The window has what it is owed as soon as the job ends; nobody else gets it in between."""
+    """The downtime has what it is owed as soon as the job ends; nobody else gets it in between."""
     late = jobs([4, 1], [15.0, 2.0], estimate=[10.0, 2.0], submit=[0.0, 1.0])
     for rule in ("strict", "greedy", "easy", "conservative", "lookahead", "local"):
-        assert starts(late, window(10.0, 20.0), rule=rule) == [0.0, 20.0]
+        assert starts(late, downtime(10.0, 20.0), rule=rule) == [0.0, 20.0]
 
 
 def test_the_nodes_decide_how_long_a_job_runs() -> None:
-    """On the fast nodes it would be done before the window, on the slow ones not: it waits for the fast ones."""
-    two = replace(clusters(((2, 2.0),), ((2, 1.0),)), calendar=(fs.Window("c1", 10.0, 20.0),))
+    """On the fast nodes it would be done before the downtime, on the slow ones not: it waits for the fast ones."""
+    two = replace(clusters(((2, 2.0),), ((2, 1.0),)), calendar=(fs.Downtime("c1", 10.0, 20.0),))
     queue = jobs([2, 2], [12.0, 12.0])
     schedule = fs.simulate(queue, two, fs.Rules(dispatch="greedy"))
     schedule.verify(claimed=schedule.metrics())
@@ -131,7 +131,7 @@ def test_the_nodes_decide_how_long_a_job_runs() -> None:
 def test_who_never_can_start_does_not_keep_the_run_from_ending() -> None:
     """Nodes that never come back leave a job no room; the others run, and the schedule says how many did."""
     queue = jobs([4, 1], [12.0, 5.0])
-    drained = closing(window(10.0, nodes="1 of all", known_from=0.0))
+    drained = closing(downtime(10.0, nodes="1 of all", known_from=0.0))
     for rule, expected in (("greedy", [math.nan, 0.0]), ("easy", [math.nan, 0.0]), ("strict", [math.nan, math.nan])):
         schedule = fs.simulate(queue, drained, fs.Rules(dispatch=rule))
         np.testing.assert_array_equal(schedule.start, expected)
@@ -143,13 +143,13 @@ def test_who_never_can_start_does_not_keep_the_run_from_ending() -> None:
 def test_a_job_without_a_place_in_the_plan_starts_with_nobody_else() -> None:
     """[12] Conservative, one group: what is due is due for those who have a reservation; the others wait on."""
     queue = jobs([1, 4, 2, 1], [5.0, 5.0, 5.0, 2.0])
-    half = window(0.0, 10.0, nodes="2 of all", kind="outage")  # whose end nobody knows: no place for the second job
+    half = downtime(0.0, 10.0, nodes="2 of all", kind="outage")  # whose end nobody knows: no place for the second job
     assert starts(queue, half, rule="conservative") == [0.0, 10.0, 5.0, 0.0]
 
 
 def test_a_promise_is_looked_at_beside_what_closes_later() -> None:
-    """[12] Conservative, two clusters: who is promised nodes beyond the next window leaves that window in the plan."""
-    two = replace(clusters(((2, 1.0),), ((3, 1.0),)), calendar=(fs.Window("c0", 30.0, 40.0),))
+    """[12] Conservative, two clusters: who is promised nodes beyond the next downtime leaves it in the plan."""
+    two = replace(clusters(((2, 1.0),), ((3, 1.0),)), calendar=(fs.Downtime("c0", 30.0, 40.0),))
     first, second = [True, False], [False, True]
     where = [first, first, second, second, first, second, second]
     queue = jobs(
@@ -163,10 +163,10 @@ def test_a_promise_is_looked_at_beside_what_closes_later() -> None:
 
 @pytest.mark.parametrize("dispatch", ["greedy", "easy", "conservative"])
 def test_a_planned_end_that_moves_is_looked_at_where_it_is(dispatch: str) -> None:
-    """[5] A job that its uplinks slow is planned to end later: what is left at a window's begin counts it from then."""
+    """[5] A job that its uplinks slow is planned to end later: what is left as nodes close counts it from then."""
     pair = replace(
         clusters(((3, 1.0),), ((2, 1.0),), uplinks=[1.0, 1.0]),
-        calendar=(fs.Window("c0", 12.0, 20.0, nodes="1 of all"),),
+        calendar=(fs.Downtime("c0", 12.0, 20.0, nodes="1 of all"),),
     )
     # Two jobs on a node of each cluster: together they load the uplinks twice, and take 20 in place of 10 seconds.
     either, first = [True, True], [True, False]
@@ -182,9 +182,9 @@ def test_a_planned_end_that_moves_is_looked_at_where_it_is(dispatch: str) -> Non
 
 
 def test_what_is_left_at_the_lookouts_follows_each_start_and_end() -> None:
-    """`left` counts what runs now and is planned to run then; known windows are off it, others not yet."""
+    """`left` counts what runs now and is planned to run then; known downtimes are off it, others not yet."""
     queue = jobs([3, 1], [12.0, 2.0])
-    machine = closing(window(5.0, 6.0, nodes="1 of all"), window(10.0, 11.0, nodes="2 of all", kind="outage"))
+    machine = closing(downtime(5.0, 6.0, nodes="1 of all"), downtime(10.0, 11.0, nodes="2 of all", kind="outage"))
     problem, plan, state = begun(queue, machine, dispatch="greedy")
     closed = state.extras.closed
     assert closed.left[:, 0].tolist() == [3, 4]
@@ -202,7 +202,7 @@ def test_what_is_left_at_the_lookouts_follows_each_start_and_end() -> None:
 def test_energy_and_utilisation_are_of_the_whole_machine() -> None:
     """Closed nodes idle at idle power, and count; no capacity is lost on them."""
     machine = closing(
-        window(0.0, 10.0, nodes="3 of all"), on=fs.Federation.homogeneous(4, busy_watts=200, idle_watts=100)
+        downtime(0.0, 10.0, nodes="3 of all"), on=fs.Federation.homogeneous(4, busy_watts=200, idle_watts=100)
     )
     schedule = fs.simulate(jobs([1, 2], [10.0, 10.0]), machine, fs.Rules(dispatch="greedy"))
     measured = schedule.metrics()

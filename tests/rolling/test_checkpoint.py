@@ -82,7 +82,7 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path: Path) -> None:
 
 
 GAPS = tuple(
-    fs.Window(MACHINE.clusters[0].name, 40.0 * i, 40.0 * i + 25.0, nodes=f"{1 + i % 2} of all") for i in range(1, 9)
+    fs.Downtime(MACHINE.clusters[0].name, 40.0 * i, 40.0 * i + 25.0, nodes=f"{1 + i % 2} of all") for i in range(1, 9)
 )
 CLOSING = replace(MACHINE, calendar=GAPS)
 CHAINED = replace(WORKLOAD, after={int(job): f"afterany:{job - 3}" for job in WORKLOAD.id[3::4]})
