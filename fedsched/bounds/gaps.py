@@ -49,8 +49,8 @@ def _pushed(release: Floats, seconds: Floats, blocked: list[tuple[float, float, 
     while (found > before).any():
         before = found
         for begin, end, runs in blocked:
-            inside = (begin + tick < found + seconds * runs) | ((begin + tick < found) & (runs == 0.0))
-            found = np.where(inside & (found < end - tick), end - tick, found)
+            runs_into_it = (begin + tick < found + seconds * runs) & (found < end - tick)
+            found = np.where(runs_into_it, end - tick, found)
     return found
 
 

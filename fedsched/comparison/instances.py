@@ -114,8 +114,8 @@ class Instance(Read):
     def fingerprint(self) -> str:
         """Return a short name of jobs, machine and objectives; the reading is told beside it."""
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
-        features = [group.features for group in self.federation.groups]
-        for part in (self.federation.partitions, self.federation.calendar, any(features) and features):
+        features = [group.features for group in self.federation.groups] if self.federation.has_features else ()
+        for part in (self.federation.partitions, self.federation.calendar, features):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

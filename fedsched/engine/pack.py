@@ -116,6 +116,7 @@ def pack(
     idle = np.array([group.idle_watts for group in groups], dtype=np.float64)
     nodes = np.array([group.count for group in groups], dtype=np.int64)
     price = (busy - idle) / speed
+    t0 = float(workload.submit.min() if t0 is None else t0)
     shared = federation.sharing
 
     by_arrival = np.lexsort((workload.id, workload.submit))
@@ -155,12 +156,12 @@ def pack(
             cheap=_ints(np.lexsort((shared, group_cluster, price))),
             uplink=_floats([cluster.uplink for cluster in federation.clusters]),
         ),
-        t0=float(workload.submit.min() if t0 is None else t0),
+        t0=t0,
         nodes=int(nodes.sum()),
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=_extras(workload, federation, edges, float(workload.submit.min() if t0 is None else t0)),
+        extras=_extras(workload, federation, edges, t0),
     )
 
 

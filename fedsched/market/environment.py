@@ -202,7 +202,7 @@ def check_interval(begin: float, end: float) -> None:
 
 
 def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
-    """Return what a schedule and its federation's windows leave free of the nodes between two times.
+    """Return what a schedule and its federation's downtimes leave free of the nodes between two times.
 
     Neighbours that all jobs take together are looked at as one: a node for itself stands only in what is free.
     """

@@ -1,4 +1,4 @@
-"""Which nodes jobs may have by the partition that they ask for, and which jobs no partition takes [37]."""
+"""Which nodes jobs may have by the partition and the features that they ask for, and who is refused [37, 41]."""
 
 from __future__ import annotations
 
@@ -33,6 +33,10 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
     """Return the rows of the jobs that their partition does not take, or that find too few nodes, with the reasons."""
+    return _refusals(workload, federation, _open(workload, federation))
+
+
+def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.bool_]) -> dict[int, str]:
     account, of_jobs = workload.label("account"), partition_of_jobs(workload, federation)
     room = federation.groups_of_partitions() @ np.array([group.count for group in federation.groups])
     found: dict[int, str] = {}
@@ -40,24 +44,24 @@ def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
         rows = np.flatnonzero(of_jobs == p)
         refused = partition.refusals(workload.tasks[rows], workload.estimate[rows], account[rows], int(room[p]))
         found |= {int(rows[i]): reason for i, reason in refused.items()}
-    asked = workload.label("features")
-    with_them = _open(workload, federation) @ np.array([group.count for group in federation.groups])
-    for row in np.flatnonzero(
-        (asked != "") & any(group.features for group in federation.groups) & (with_them < workload.tasks)
-    ).tolist():
-        reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with features {str(asked[row])!r}"
-        found.setdefault(row, reason)
+    if federation.has_features:
+        asked = workload.label("features")
+        with_them = opened @ np.array([group.count for group in federation.groups])
+        for row in np.flatnonzero((asked != "") & (with_them < workload.tasks)).tolist():
+            reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with features {str(asked[row])!r}"
+            found.setdefault(row, reason)
     return found
 
 
 def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     """Return jobs × groups: whether the group is in the job's partition and has the features; refusals are errors."""
-    refused = refusals(workload, federation)
+    opened = _open(workload, federation)
+    refused = _refusals(workload, federation, opened)
     if refused:
         row = min(refused)
         cure = "leave out such jobs: workload.filter(federation.admits(workload))"
         raise InfeasibleError(f"Job {workload.id[row]}: {refused[row]}; {cure}.")
-    return _open(workload, federation)
+    return opened
 
 
 def _open(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
@@ -70,6 +74,6 @@ def _open(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
 
 
 def _with_features(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    if not any(group.features for group in federation.groups):  # then they bind nobody
+    if not federation.has_features:
         return np.ones((len(workload), len(federation.groups)), dtype=np.bool_)
     return have_features(workload.label("features"), workload.id, [group.features for group in federation.groups])

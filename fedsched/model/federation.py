@@ -195,7 +195,12 @@ class Federation:
     @property
     def binds_by_labels(self) -> bool:
         """Return whether jobs may use some nodes only by what they ask for: partitions or features."""
-        return bool(self.partitions) or any(group.features for group in self.groups)
+        return bool(self.partitions) or self.has_features
+
+    @property
+    def has_features(self) -> bool:
+        """Return whether any node has a feature that jobs may ask for; where none has, they bind nobody."""
+        return any(group.features for group in self.groups)
 
     @property
     def groups(self) -> tuple[NodeGroup, ...]:

@@ -52,7 +52,7 @@ class Labels(JobColumns):
         names = np.unique(self.texts["partition"]) if "partition" in self.texts else ()
         said = [f"{len(names):,} partitions pooled"] if len(names) > 1 and not federation.partitions else []
         asking = int((self.texts["features"] != "").sum()) if "features" in self.texts else 0
-        if asking and not any(group.features for group in federation.groups):
+        if asking and not federation.has_features:
             said.append(f"{counted(asking, 'job')} with features (the machine's nodes have none)")
         return said
 

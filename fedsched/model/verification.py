@@ -121,7 +121,7 @@ def _partitions(schedule: Schedule) -> Iterator[str]:
 def _features(schedule: Schedule) -> Iterator[str]:
     # Every node has all of one of the sets of features that its job asks for (reading 41).
     groups = schedule.federation.groups
-    if not any(group.features for group in groups):
+    if not schedule.federation.has_features:
         return
     asked = schedule.workload.label("features")
     for row, g in np.argwhere((schedule.counts > 0) & (asked != "")[:, None]):
