@@ -68,13 +68,14 @@ def next_change(extras: Extras | None, state: ExtraState | None) -> float:
     """Return when nodes are next closed or opened; infinite where none are."""
     if extras is None or state is None:
         return np.inf
-    changed = state.closed.number[ClosedNumber.CHANGED]
-    return time_of(extras.calendar, changed) if changed < extras.calendar.change.size else np.inf
+    return time_of(extras.calendar, state.closed.number[ClosedNumber.CHANGED])
 
 
 @inlined
 def time_of(calendar: Calendar, i: int) -> float:
-    """Return when the i-th change happens."""
+    """Return when the i-th change happens; infinite where there are not so many."""
+    if i >= calendar.change.size:
+        return np.inf
     c = calendar.change[i] >> 1
     return calendar.end[c] if calendar.change[i] & 1 else calendar.begin[c]
 
@@ -100,10 +101,8 @@ def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> bool:
         _expect(calendar, closed, c, calendar.nodes[c])
         state.counter[Counter.PLAN_HOLDS] = 0
     before = number[ClosedNumber.CHANGED]
-    while number[ClosedNumber.CHANGED] < calendar.change.size:
+    while time_of(calendar, number[ClosedNumber.CHANGED]) <= now:
         i = number[ClosedNumber.CHANGED]
-        if time_of(calendar, i) > now:
-            break
         number[ClosedNumber.CHANGED] += 1
         c = calendar.change[i] >> 1
         if calendar.change[i] & 1 == 0:
@@ -308,8 +307,7 @@ def covered_until(extras: Extras | None, state: ExtraState | None) -> float:
     """Return before when the profile knows all that closes and opens."""
     if extras is None or state is None:
         return np.inf
-    i = state.closed.number[ClosedNumber.PLANNED]
-    return time_of(extras.calendar, i) if i < extras.calendar.change.size else np.inf
+    return time_of(extras.calendar, state.closed.number[ClosedNumber.PLANNED])
 
 
 @inlined
@@ -326,7 +324,7 @@ def change_until(extras: Extras, state: ExtraState, now: float, time: float) -> 
     """Let the known changes until this time happen to what is left beyond the profile."""
     calendar, closed = extras.calendar, state.closed
     i = closed.number[ClosedNumber.PLANNED]
-    while i < calendar.change.size and time_of(calendar, i) <= time:
+    while i < calendar.change.size and time_of(calendar, i) <= time:  # which may be infinite
         change(calendar, i, closed.beyond)
         i = next_known(calendar, now, i + 1)
     closed.number[ClosedNumber.PLANNED] = i

@@ -35,7 +35,7 @@ def shadow_beside_closures(
     place_in_list = state.counter[Counter.ENDS] - 1
     i = next_known(calendar, now, closed.number[ClosedNumber.CHANGED])
     while place_in_list >= 0 or i < calendar.change.size:
-        time = time_of(calendar, i) if i < calendar.change.size else np.inf
+        time = time_of(calendar, i)
         if place_in_list >= 0:
             time = min(time, end_after(state.ends.time[place_in_list], now))
         more = False
@@ -46,7 +46,7 @@ def shadow_beside_closures(
             pools.look_past(extras, extra_state, j)
             place_in_list -= 1
             more = True
-        while i < calendar.change.size and time_of(calendar, i) == time:
+        while i < calendar.change.size and time_of(calendar, i) == time:  # which may be infinite
             if change(calendar, i, left):
                 more = True
             i = next_known(calendar, now, i + 1)
