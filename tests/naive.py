@@ -45,6 +45,9 @@ class Closure:
     end: float
     known_from: float = -math.inf
     end_known: bool = True
+    on_running: str = "wait"  # or "requeue", or "kill" (reading 42)
+    victims: str = "latest"  # or "random"
+    seed: int = 0
 
     def covers(self, time: float) -> bool:
         return self.begin <= time < self.end
@@ -121,6 +124,17 @@ NEVER = Running(-1, math.nan, [], math.nan, math.nan, math.nan, math.nan, math.n
 
 
 @dataclass(frozen=True)
+class Lost:
+    """A run that came to nothing, for a closure took its nodes."""
+
+    job: int
+    start: float
+    end: float
+    counts: Counts
+    requeued: bool
+
+
+@dataclass(frozen=True)
 class Reservation:
     """A place in the plan of a conservative pass, held over [start, end)."""
 
@@ -161,6 +175,12 @@ class Result:
     counts: list[Counts]
     saturated_seconds: float
     eligible: list[float]
+    lost: list[Lost]
+
+    @property
+    def ran(self) -> bool:
+        """Return whether any job ran to its end."""
+        return not all(math.isnan(finish) for finish in self.finish)
 
     def of_the_started(self) -> Result:
         """Return the result of the jobs that ran."""
@@ -418,6 +438,17 @@ def less(left: Sequence[int], job: Job) -> list[int]:
     return [amount - need for need, amount in zip(job.needs, left, strict=True)]
 
 
+def scrambled(seed: int, row: int, draw: int) -> int:
+    """Return the 64 bits that belong to a seed, a row and a draw: splitmix64, three times (reading 42)."""
+    z = 0
+    for number in (seed, row, draw):
+        z = ((z ^ number) + 0x9E3779B97F4A7C15) % 2**64
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) % 2**64
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
+        z ^= z >> 31
+    return z
+
+
 def feasible(job: Job, machine: Machine, placement: str) -> bool:
     """Return whether the job can be placed on the empty federation."""
     if not needs_fit(job, machine.pools):
@@ -453,12 +484,17 @@ def circular(jobs: Sequence[Job]) -> bool:
         left -= free
 
 
-def never_start(jobs: Sequence[Job], kill_at_estimate: bool) -> set[int]:
-    """Return the jobs that have a condition which cannot hold (reading 35)."""
+def end_of(job: Job, kill_at_estimate: bool) -> str:
+    """Return how a job ends that runs to its end (reading 35)."""
+    killed = kill_at_estimate and job.estimate < job.runtime
+    return "badly" if job.ends == "well" and killed else job.ends
+
+
+def never_start(jobs: Sequence[Job], kill_at_estimate: bool, deadly: bool = False) -> set[int]:
+    """Return the jobs that have a condition which cannot hold (reading 35); where closures kill, any may end badly."""
 
     def ends(job: Job) -> str:
-        killed = kill_at_estimate and job.estimate < job.runtime
-        return "badly" if job.ends == "well" and killed else job.ends
+        return end_of(job, kill_at_estimate)
 
     hopeless: set[int] = set()
     while True:
@@ -468,7 +504,7 @@ def never_start(jobs: Sequence[Job], kill_at_estimate: bool) -> set[int]:
             for kind, on, _ in conditions(jobs, j)
             if on in hopeless
             or (kind == "afterok" and ends(jobs[on]) != "well")
-            or (kind == "afternotok" and ends(jobs[on]) != "badly")
+            or (kind == "afternotok" and ends(jobs[on]) != "badly" and not deadly)
         }
         if more <= hopeless:
             return hopeless
@@ -530,7 +566,8 @@ class Simulation:
         self.arrivals = sorted(  # not yet submitted
             (j for j in range(len(jobs)) if j not in already), key=lambda j: (jobs[j].submit, jobs[j].id, j)
         )
-        self.hopeless = never_start(jobs, kill_at_estimate)
+        deadly = any(closure.on_running == "kill" for closure in machine.closures)
+        self.hopeless = never_start(jobs, kill_at_estimate, deadly)
         self.arrivals = [j for j in self.arrivals if j not in self.hopeless]
         self.held: list[int] = []  # submitted, but not yet eligible
         self.since: dict[int, float] = {}  # when each that joined the queue became eligible
@@ -538,6 +575,9 @@ class Simulation:
         self.changes = sorted(time for time in changes if t0 < time < math.inf)  # to come
         self.queue: list[int] = []
         self.done: list[Running] = []
+        self.lost: list[Lost] = []
+        self.begun = {record.job: record.start for record in running}  # when each first started
+        self.over: dict[int, tuple[float, str]] = {}  # when and how each ended
         self.saturated = [0.0 for _ in machine.uplinks]
         self.watch = watch
         self.decide, self.places = decide, places
@@ -564,6 +604,7 @@ class Simulation:
             [record.counts or [0 for _ in self.machine.groups] for record in records],
             sum(self.saturated),
             [self.since.get(j, self.jobs[j].submit) for j in range(len(self.jobs))],
+            self.lost,
         )
 
     def goes_on(self) -> bool:
@@ -588,7 +629,10 @@ class Simulation:
         for record in [record for record in self.running if record.finish <= self.now]:
             self.end(record)
         self.update_rates()
-        self.changes = [time for time in self.changes if time > self.now]
+        if self.changes and self.changes[0] <= self.now:
+            self.changes.pop(0)
+            self.take_nodes()
+            self.update_rates()
         while self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
             self.held.append(self.arrivals.pop(0))
         self.let_join(self.due())
@@ -602,6 +646,7 @@ class Simulation:
         """
         if self.changes and self.changes[0] <= self.now:
             self.changes.pop(0)
+            self.take_nodes()
         elif self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
             j = self.arrivals.pop(0)
             earlier = self.due()
@@ -619,6 +664,55 @@ class Simulation:
     def end(self, record: Running) -> None:
         self.running.remove(record)
         self.done.append(record)
+        self.over[record.job] = (record.finish, end_of(self.jobs[record.job], self.kill))
+
+    # ------------------------------------------------------------------------------------- jobs that lose their nodes
+
+    def take_nodes(self) -> None:
+        """Let the closures that begin now take nodes from jobs that run (reading 42)."""
+        for number, closure in enumerate(self.machine.closures):
+            if closure.begin == self.now and closure.on_running != "wait":
+                for record in self.victims(number, closure):
+                    self.lose(record, requeue=closure.on_running == "requeue")
+
+    def victims(self, number: int, closure: Closure) -> list[Running]:
+        """Return the jobs whose nodes a closure that begins now takes."""
+        g = closure.group
+        held = [record for record in self.running if record.finish > self.now and record.counts[g] > 0]
+        older = [one for one in self.machine.closures[:number] if one.begin == self.now]
+        older += [one for one in self.machine.closures if one.begin < self.now]
+        closed = sum(one.nodes for one in older if one.group == g and one.covers(self.now))
+        free = self.machine.groups[g].count - closed - sum(record.counts[g] for record in held)
+        if closure.victims == "random":
+            nodes: list[Running | None] = [record for record in held for _ in range(record.counts[g])]
+            nodes += [None for _ in range(max(0, free))]
+            hit = []
+            for k in range(min(closure.nodes, len(nodes))):
+                place = k + scrambled(closure.seed, number, k) % (len(nodes) - k)
+                nodes[k], nodes[place] = nodes[place], nodes[k]
+                hit.append(nodes[k])
+            return [record for record in held if any(record is one for one in hit)]
+        found = []
+        lacking = min(closure.nodes, closure.nodes - free)
+        while lacking > 0 and held:
+            victim = max(held, key=self.loses_first)
+            held.remove(victim)
+            found.append(victim)
+            lacking -= victim.counts[g]
+        return found
+
+    def loses_first(self, record: Running) -> tuple[bool, float, float, int]:
+        job = self.jobs[record.job]
+        return (record.planned_end <= self.now, record.start, job.submit, job.id)
+
+    def lose(self, record: Running, requeue: bool) -> None:
+        """Take a running job's nodes."""
+        self.running.remove(record)
+        self.lost.append(Lost(record.job, record.start, self.now, record.counts, requeue))
+        if requeue:
+            self.queue.append(record.job)
+        else:
+            self.over[record.job] = (self.now, "badly")
 
     # ------------------------------------------------------------------------------------- jobs that wait for jobs
 
@@ -626,13 +720,13 @@ class Simulation:
         """Return when a submitted job is, or will be, eligible; None while a condition is open (reading 34)."""
         job = self.jobs[j]
         moments = [job.submit, job.begin]
-        begun = {r.job: r.start for r in self.running + self.done}
-        over = {r.job: r.finish for r in self.done}
         for kind, on, lag in conditions(self.jobs, j):
-            held_since = begun if kind == "after" else over
-            if on not in held_since:
+            if on not in (self.begun if kind == "after" else self.over):
                 return None
-            moments.append(held_since[on] + lag)
+            since, how = (self.begun[on], "") if kind == "after" else self.over[on]
+            if (kind == "afterok" and how != "well") or (kind == "afternotok" and how != "badly"):
+                return None
+            moments.append(since + lag)
         return max(moments)
 
     def due(self) -> list[int]:
@@ -814,6 +908,7 @@ class Simulation:
         """Start a job now; its rate follows after the pass (reading 4)."""
         job = self.jobs[j]
         self.queue.remove(j)
+        self.begun.setdefault(j, self.now)
         self.running.append(
             Running(
                 job=j,
@@ -1072,32 +1167,47 @@ def simulate(
 # ------------------------------------------------------------------------------------------------- metrics
 
 
+def runs_of(result: Result) -> list[Lost]:
+    """Return all that ran, to its end or not (reading 42)."""
+    whole = zip(range(len(result.jobs)), result.start, result.finish, result.counts, strict=True)
+    return [Lost(j, start, end, counts, False) for j, start, end, counts in whole if not math.isnan(end)] + result.lost
+
+
+def waits_of(result: Result) -> list[tuple[Job, float, float]]:
+    """Return who waited from when to when: a job that is queued again waits again."""
+    waits = []
+    since = list(result.eligible)
+    for run in sorted(runs_of(result), key=lambda run: run.start):
+        waits.append((result.jobs[run.job], since[run.job], run.start))
+        since[run.job] = run.end
+    return waits
+
+
 def loss_of_capacity(result: Result) -> float:
     """Return the share of the machine that idles while an eligible job waits that is no larger than the idle nodes."""
-    last = max(result.finish)
-    records = list(zip(result.counts, result.start, result.finish, strict=True))
-    queued = list(zip(result.jobs, result.eligible, result.start, strict=True))
-    times = {time for _, start, finish in records for time in (start, finish)} | set(result.eligible)
+    runs, waits = runs_of(result), waits_of(result)
+    last = max(run.end for run in runs)
+    times = {time for run in runs for time in (run.start, run.end)} | {since for _, since, _ in waits}
     times |= {time for closure in result.machine.closures for time in (closure.begin, closure.end)}
     times = {time for time in times if result.t0 < time < last} | {result.t0, last}
     changes = sorted(times)
     lost = 0.0
     for begin, end in pairwise(changes):
         free = [group.count for group in result.machine.groups]
-        for counts, start, finish in records:
-            if start <= begin < finish:
-                free = [nodes - x for nodes, x in zip(free, counts, strict=True)]
+        for run in runs:
+            if run.start <= begin < run.end:
+                free = [nodes - x for nodes, x in zip(free, run.counts, strict=True)]
         for closure in result.machine.closures:
             free[closure.group] -= closure.nodes if closure.covers(begin) else 0
         idle = sum(max(0, nodes) for nodes in free)
-        waiting = [job.tasks for job, eligible, start in queued if eligible <= begin < start]
-        if any(tasks <= idle for tasks in waiting):
+        if any(job.tasks <= idle for job, since, start in waits if since <= begin < start):
             lost += idle * (end - begin)
     return lost / (result.machine.nodes * (last - result.t0))
 
 
 def metrics(result: Result) -> dict[str, float]:
-    """Return every metric of the model, by name, over the jobs that ran."""
+    """Return every metric of the model, by name, over the jobs that ran to their ends."""
+    lost_capacity, runs = loss_of_capacity(result), runs_of(result)
     result = result.of_the_started()
     jobs, machine, n = result.jobs, result.machine, len(result.jobs)
     wait = [start - job.submit for job, start in zip(jobs, result.start, strict=True)]
@@ -1106,11 +1216,11 @@ def metrics(result: Result) -> dict[str, float]:
     slowdown = [r / seconds for r, seconds in zip(response, run, strict=True)]
     bounded = [max(1.0, r / max(seconds, 10.0)) for r, seconds in zip(response, run, strict=True)]
     tasks = sum(job.tasks for job in jobs)
-    makespan = max(result.finish) - result.t0
-    occupied = [0.0 for _ in machine.groups]  # node-seconds of each group over [t0, last finish]
-    for start, finish, counts in zip(result.start, result.finish, result.counts, strict=True):
-        for g, x in enumerate(counts):
-            occupied[g] += x * max(0.0, finish - max(start, result.t0))
+    makespan = max(run.end for run in runs) - result.t0
+    occupied = [0.0 for _ in machine.groups]  # node-seconds of each group over [t0, the last end]
+    for one in runs:
+        for g, x in enumerate(one.counts):
+            occupied[g] += x * max(0.0, one.end - max(one.start, result.t0))
     busy_energy = sum(group.busy * seconds for group, seconds in zip(machine.groups, occupied, strict=True))
     idle_energy = sum(  # eq. 1.8
         group.idle * (group.count * makespan - seconds) for group, seconds in zip(machine.groups, occupied, strict=True)
@@ -1134,7 +1244,9 @@ def metrics(result: Result) -> dict[str, float]:
         "energy": busy_energy + idle_energy,
         "busy_energy": busy_energy,
         "idle_energy": idle_energy,
-        "loss_of_capacity": loss_of_capacity(result),
+        "loss_of_capacity": lost_capacity,
+        "wasted_node_seconds": sum(sum(one.counts) * (one.end - max(one.start, result.t0)) for one in result.lost),
+        "requeues": float(sum(one.requeued for one in result.lost)),
         "coallocated": float(
             sum(sum(t > 0 for t in tasks_per_cluster(counts, machine)) > 1 for counts in result.counts)
         ),

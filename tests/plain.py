@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numba.core import config
@@ -15,9 +15,10 @@ from numba.core import config
 import fedsched
 from fedsched.engine.arrays import Calendar, Closed
 from fedsched.engine.codes import SameTime, Saturation
-from fedsched.engine.pack import new_state, pack
+from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.rules import needs_of
+from fedsched.engine.states import new_state
 from fedsched.model.reading import Reading
 
 if TYPE_CHECKING:
@@ -28,12 +29,19 @@ if TYPE_CHECKING:
 
 NO_CALENDAR = Calendar(*(np.zeros(0, dtype=np.int64) for _ in range(2)), *(np.zeros(0) for _ in range(4)),
                        *(np.zeros(0, dtype=np.int64) for _ in range(2)), np.zeros(0),
-                       np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64))  # fmt: skip
+                       np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64),
+                       *(np.zeros(0, dtype=np.int64) for _ in range(4)))  # fmt: skip
 NOTHING_CLOSED = Closed(np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((0, 1), dtype=np.int64),
                         *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.zeros(1),
                         np.zeros(1, dtype=np.int64))  # fmt: skip
+Part = TypeVar("Part", bound=tuple)
 PACKAGE = Path(fedsched.__file__).parent
 _PLAIN: dict[str, ModuleType] = {}  # modules of kernels that were imported while nothing was compiled
+
+
+def nothing_of(kind: type[Part]) -> Part:
+    """Return a part of a problem or a state that is not in use."""
+    return kind(*(np.zeros(0, dtype=np.int64) for _ in kind._fields))
 
 
 def files_with_kernels() -> list[Path]:

@@ -76,7 +76,15 @@ class Scenario:
     def foreseen(self) -> Scenario:
         """Return the scenario with all that closes known from the outset, and its end."""
         known = tuple(replace(one, known_from=-math.inf, end_known=True) for one in self.machine.closures)
-        return replace(self, machine=replace(self.machine, closures=known))
+        return replace(self, machine=replace(self.machine, closures=known)).without_kills()
+
+    def without_kills(self) -> Scenario:
+        """Return the scenario with jobs that are queued again where they would be killed."""
+        spared = tuple(
+            replace(one, on_running="requeue" if one.on_running == "kill" else one.on_running)
+            for one in self.machine.closures
+        )
+        return replace(self, machine=replace(self.machine, closures=spared))
 
     def for_environments(self) -> Scenario:
         """Return the scenario without what environments do not know."""
@@ -272,9 +280,18 @@ def closures(machine: naive.Machine, grain: float, choose: Callable[[Sequence[An
                 end=begin + choose((1, 2, 3, 6, 12)) * grain,
                 known_from=choose((-math.inf, -math.inf, begin, begin - 2 * grain)),
                 end_known=choose((True, True, False)),
+                **loses(choose),
             )
         )
     return tuple(found)
+
+
+def loses(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
+    """Return what becomes of jobs in the way of a closure."""
+    on_running = choose(("wait", "wait", "requeue", "requeue", "kill"))
+    if on_running == "wait":
+        return {}
+    return {"on_running": on_running, "victims": choose(("latest", "random")), "seed": choose((0, 1, 2))}
 
 
 def later(machine: naive.Machine, seconds: float) -> naive.Machine:
@@ -484,7 +501,8 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         first = sum(counts[g] for g in inside if g < one.group)
         times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
         nodes = f"{one.nodes} of {first}-{first + counts[one.group] - 1}"
-        calendar.append(Downtime(names[machine.groups[one.group].cluster], nodes=nodes, **times))
+        losers = {"on_running": one.on_running, "victims": one.victims, "seed": one.seed}
+        calendar.append(Downtime(names[machine.groups[one.group].cluster], nodes=nodes, **times, **losers))
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)
     federation = Federation(tuple(clusters), name="naive", pools=pools, partitions=partitions, calendar=tuple(calendar))
     return workload, federation, caps

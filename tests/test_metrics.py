@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain import plain
 
-from fedsched.model.integrals import Integrals
+from fedsched.model.integrals import NOTHING_WASTED, Integrals, Wasted
 from fedsched.model.metrics import FIRST_INTEGRAL, METRICS, NAMES, Column, Metrics
 
 metrics = plain("fedsched.model.metrics")
@@ -26,11 +26,13 @@ FINISH = np.array([40.0, 35.0, 60.0])
 COUNTS = np.array([[2, 0, 0], [0, 1, 0], [0, 1, 2]])
 
 
-def row_of(t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2) -> dict[str, float]:
+def row_of(
+    t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2, wasted: Wasted = NOTHING_WASTED
+) -> dict[str, float]:
     """Return the metric row by name."""
     row = np.full(len(Column), 77.0)
-    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), Integrals(12.0, 0.25),
-                     np.full((users, 2), 9.0), row)  # fmt: skip
+    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), wasted,
+                     Integrals(12.0, 0.25, 0.0, 0.0), np.full((users, 2), 9.0), row)  # fmt: skip
     return dict(zip(NAMES, row.tolist(), strict=True))
 
 
@@ -62,9 +64,30 @@ def test_every_column_by_hand() -> None:
         "coallocated": 1.0,
         "saturated_seconds": 12.0,
         "loss_of_capacity": 0.25,
+        "wasted_node_seconds": 0.0,
+        "requeues": 0.0,
         "user_spread": abs(1.5 - 2.5) / 2,
     }, rel=1e-15)  # fmt: skip
     assert list(row_of()) == [metric.name for metric in METRICS]
+
+
+def test_what_runs_held_in_vain_was_busy() -> None:
+    """Node-seconds that came to nothing count in utilisation and energy, and their end as one of the run."""
+    row = row_of(wasted=Wasted(np.array([10.0, 0.0, 5.0]), 70.0))
+    assert row["makespan"] == 70.0
+    assert row["utilisation"] == (145.0 + 15.0) / (8 * 70.0)
+    assert row["busy_energy"] == row_of()["busy_energy"] + 10 * 200.0 + 5 * 400.0
+    assert row["idle_energy"] == 560.0 * 70.0 - (80 * 100.0 + 25 * 50.0 + 40 * 80.0) - (10 * 100.0 + 5 * 80.0)
+    assert row["flow"] == row_of()["flow"]
+    assert row_of(wasted=Wasted(np.array([10.0, 0.0, 5.0]), 50.0))["makespan"] == 60.0
+
+
+def test_what_says_something() -> None:
+    """What is not known says nothing, nor that nothing was lost."""
+    row = Metrics.from_row(np.array([0.0] * len(Column)))
+    assert set(NAMES) - set(row.telling()) == {"wasted_node_seconds", "requeues"}
+    assert Metrics.from_row(np.array([np.nan] * len(Column))).telling() == {}
+    assert "requeues" in Metrics.from_row(np.array([1.0] * len(Column))).telling()
 
 
 def test_a_job_begun_before_t0_costs_from_then_on() -> None:

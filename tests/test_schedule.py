@@ -178,7 +178,7 @@ def test_what_a_run_added_up_is_kept_whole() -> None:
     row = schedule.metrics().as_dict()
     assert {name: row[name] for name in Integrals._fields} == schedule.integrals._asdict()
     assert schedule.loss_of_capacity > 0 == schedule.saturated_seconds
-    assert replace(schedule, loss_of_capacity=0.5).integrals == Integrals(0.0, 0.5)
+    assert replace(schedule, loss_of_capacity=0.5).integrals == Integrals(0.0, 0.5, 0.0, 0.0)
     assert all(map(math.isnan, schedule.take(np.arange(5)).integrals))
     data = json.loads(json.dumps(plan_data(PlannedQueue(schedule=schedule))))
     again = plan_of(data, jobs, schedule.federation).schedule

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.arrays import Awaits
+
 if TYPE_CHECKING:
     from fedsched.bounds.relaxation import Relaxation
     from fedsched.engine.arrays import Precedence, Problem
@@ -33,7 +35,8 @@ def _released(relaxation: Relaxation, precedence: Precedence) -> Relaxation:
     for on in ready:  # it grows on the way
         for i in range(precedence.first[on], precedence.first[on + 1]):
             follower = precedence.follower[i]
-            since = release[on] - relaxation.begun[on] if precedence.of_start[i] else release[on] + shortest[on]
+            at_start = precedence.awaits[i] == Awaits.START
+            since = release[on] - relaxation.begun[on] if at_start else release[on] + shortest[on]
             release[follower] = max(release[follower], since + precedence.lag[i] - relaxation.tick)
             left[follower] -= 1
             if left[follower] == 0:

@@ -15,6 +15,7 @@ import numpy as np
 
 from fedsched.bounds.gaps import between_downtimes
 from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
+from fedsched.engine.codes import OnRunning
 from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:
@@ -119,6 +120,11 @@ def relax(
     classes of their own: nodes of a class can then be given out group by group in any way. Of jobs that run at t0 the
     rest is scheduled, on the nodes that they have. `planned` is the least that any plan takes the jobs to run.
     """
+    if problem.extras is not None and (problem.extras.calendar.on_running == OnRunning.KILL).any():
+        raise InfeasibleError(
+            "Bounds: downtimes kill jobs, and which jobs then count is open: nothing is proven; give those downtimes "
+            "on_running='requeue' or 'wait'."
+        )
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
     if running is not None:
         own_rows = len(rows) + np.arange(running.rows.size)

@@ -45,8 +45,9 @@ class Precedence(NamedTuple):
     conditions: Ints  # job: how many it begins with, its submit included
     first: Ints  # job: its followers stand from here to the next job's
     follower: Ints
-    of_start: Ints  # 1: the follower waits for the start, 0: for the end
+    awaits: Ints  # indexed by Awaits: what of the job the follower waits for
     lag: Floats
+    end: Ints  # job: how it ends that runs to its end, as another's Awaits
 
 
 class Calendar(NamedTuple):
@@ -63,6 +64,10 @@ class Calendar(NamedTuple):
     lookout: Floats  # the distinct begins: when what is free may become less
     left: Ints  # lookout x group: what those leave that are known at t0
     known: Ints  # [0]: how many these are
+    on_running: Ints  # what becomes of jobs in its way
+    victims: Ints  # and which these are
+    seed: Ints
+    number: Ints  # the closure's, among all of the federation
 
 
 class Extras(NamedTuple):
@@ -208,6 +213,8 @@ class Waiting(NamedTuple):
     number: Ints  # indexed by WaitingNumber
     timer: Ints  # heap of jobs that time alone makes eligible, by (moment, submit, id)
     joined: Ints  # the jobs that have joined the queue, in their order
+    begun: Ints  # job, 1: it has started before
+    doomed: Ints  # scratch: jobs that can never start, whose followers are yet to be told
 
 
 class Closed(NamedTuple):
@@ -222,12 +229,36 @@ class Closed(NamedTuple):
     beyond: Ints  # group: what is left, below 0 where closures overlap, where the profile ends
 
 
+class Lost(NamedTuple):
+    """Runs that came to nothing, in their order, and what they held; without downtimes that take nodes of no size."""
+
+    number: Ints  # indexed by LostNumber
+    job: Ints
+    requeued: Ints  # 1: the job was queued again, 0: it was killed
+    start: Floats
+    end: Floats
+    counts: Ints  # run x group
+    seconds: Floats  # node-seconds of each group, of all
+    until: Floats  # [0]: when the last of them ended
+
+
+class Draw(NamedTuple):
+    """Scratch: the running jobs and the nodes of a group, of which a downtime hits some."""
+
+    job: Ints
+    hit: Ints  # 1: one of its nodes
+    node: Ints  # whose it is, by the place of the job
+    alike: Floats  # job: zeros
+
+
 class ExtraState(NamedTuple):
     """What the loop knows of the extras."""
 
     pools: PoolsLeft
     waiting: Waiting
     closed: Closed
+    lost: Lost
+    draw: Draw
 
 
 class State(NamedTuple):
@@ -304,6 +335,23 @@ class ClassNumber(IntEnum):
     SEEN = 2  # of the jobs that have joined the queue, those that have joined their classes
     SCANNED = 3  # the class whose candidate was handed out last
     ROOM_AT = 4  # free nodes when the rooms were measured
+
+
+class Awaits(IntEnum):
+    """What of another job a condition waits for."""
+
+    END = 0
+    START = 1
+    END_WELL = 2
+    END_BADLY = 3
+    NOTHING = 4  # a job may end neither well nor badly
+
+
+class LostNumber(IntEnum):
+    """Whole numbers of the runs that came to nothing."""
+
+    RUNS = 0
+    REQUEUES = 1
 
 
 class WaitingNumber(IntEnum):

@@ -9,10 +9,11 @@ import numpy as np
 
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.evaluate import Common, Layout, evaluate_rows, nothing_runs
-from fedsched.engine.pack import measured_of, new_state
+from fedsched.engine.pack import measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import needs_of
 from fedsched.engine.simulation import running_without_end, without_end
+from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
 from fedsched.model.metrics import Column
 

@@ -16,6 +16,7 @@ import numpy as np
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.clock import end_after
+from fedsched.engine.codes import OnRunning
 from fedsched.engine.placement import place, planned_duration
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 GAINED, LOST = constant(1), constant(-1)  # a job that holds nodes
 NOBODY_BESIDE = np.inf
+NO_MORE = constant(-1)
 
 
 @inlined
@@ -81,15 +83,24 @@ def time_of(calendar: Calendar, i: int) -> float:
 
 
 @inlined
-def go_on(extras: Extras | None, extra_state: ExtraState | None, state: State) -> bool:
-    """Let become known, open and close whatever does so until now; return whether nodes were opened or closed."""
+def close_what_has_begun(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
+    """Let all that has begun by t0 be closed; nobody loses nodes by it."""
     if extras is None or extra_state is None:
-        return False
-    return _turn_pages(extras.calendar, extra_state.closed, state) if extras.calendar.lookout.size > 0 else False
+        return
+    if extras.calendar.lookout.size > 0:
+        c = turn_pages(extras.calendar, extra_state.closed, state)
+        while c != NO_MORE:
+            close(extra_state.closed, state, extras.calendar.group[c], extras.calendar.nodes[c])
+            c = turn_pages(extras.calendar, extra_state.closed, state)
 
 
 @part
-def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> bool:
+def turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
+    """Let become known, open and close whatever does so until now, as far as no job loses nodes by it.
+
+    A closure that takes nodes is returned: who loses them is to be seen to, it is to be closed, and this to be called
+    again.
+    """
     number, now = closed.number, state.clock[Clock.NOW]
     while number[ClosedNumber.PAST] < calendar.lookout.size and calendar.lookout[number[ClosedNumber.PAST]] <= now:
         number[ClosedNumber.PAST] += 1
@@ -100,19 +111,20 @@ def _turn_pages(calendar: Calendar, closed: Closed, state: State) -> bool:
         number[ClosedNumber.LEARNED] += 1
         _expect(calendar, closed, c, calendar.nodes[c])
         state.counter[Counter.PLAN_HOLDS] = 0
-    before = number[ClosedNumber.CHANGED]
     while time_of(calendar, number[ClosedNumber.CHANGED]) <= now:
         i = number[ClosedNumber.CHANGED]
         number[ClosedNumber.CHANGED] += 1
         c = calendar.change[i] >> 1
         if calendar.change[i] & 1 == 0:
-            _close(closed, state, calendar.group[c], calendar.nodes[c])
+            if calendar.on_running[c] != OnRunning.WAIT:
+                return c
+            close(closed, state, calendar.group[c], calendar.nodes[c])
         else:
             _open(closed, state, calendar.group[c], calendar.nodes[c])
             if calendar.planned_end[c] != calendar.end[c]:
                 _expect(calendar, closed, c, -calendar.nodes[c])
                 state.counter[Counter.PLAN_HOLDS] = 0
-    return number[ClosedNumber.CHANGED] > before
+    return NO_MORE
 
 
 @inlined
@@ -125,7 +137,8 @@ def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
 
 
 @inlined
-def _close(closed: Closed, state: State, g: int, nodes: int) -> None:
+def close(closed: Closed, state: State, g: int, nodes: int) -> None:
+    """Close nodes of a group: those that are free, and the others as soon as they are."""
     taken = min(nodes, state.free[g])
     state.free[g] -= taken
     state.counter[Counter.FREE] -= taken

@@ -54,6 +54,21 @@ class Saturation(IntEnum):
     STATIC = 1
 
 
+class OnRunning(IntEnum):
+    """What becomes of jobs that are in the way of a downtime."""
+
+    WAIT = 0
+    REQUEUE = 1
+    KILL = 2
+
+
+class Victims(IntEnum):
+    """Which jobs a downtime takes nodes from."""
+
+    LATEST = 0
+    RANDOM = 1
+
+
 class Status(IntEnum):
     """What a resumable kernel returns."""
 

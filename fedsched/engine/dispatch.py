@@ -40,7 +40,7 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     dequeue(plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)
-    precedence.tell_followers(problem.extras, state.extras, problem.arrival_rank, j, now, precedence.START)
+    precedence.has_started(problem.extras, state.extras, problem.arrival_rank, j, now)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
         # decisions see the demand of jobs started in this pass; rates wait for its end
         spanning = state.counter[Counter.SPANNING]

@@ -15,6 +15,7 @@ from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.arrays import Plan, RunningJobs
 from fedsched.engine.codes import Status
 from fedsched.engine.loop import begin, run
+from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
 from fedsched.model.metrics import Measured, fill_row
 
@@ -132,6 +133,7 @@ def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user
         state.start,
         state.finish,
         state.counts,
+        wasted(state.extras, state.load[:0]),
         integrals(problem, state),
         user_sums,
         metrics,

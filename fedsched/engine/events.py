@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import calendar, precedence
+from fedsched.engine import calendar, precedence, victims
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime
 from fedsched.engine.conservative import ends_as_planned, joins_plan
 from fedsched.engine.meters import go_on
-from fedsched.engine.running import leave, pop_finish, update_rates
+from fedsched.engine.running import pop_finish, update_rates, vacate
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import ExtraState, Plan, Problem, State
@@ -36,9 +36,10 @@ def next_time(problem: Problem, state: State) -> float:
 def _finish_first(problem: Problem, state: State) -> None:
     j = pop_finish(state)
     ends_as_planned(state, j)
-    leave(problem, state, j)
-    now = state.clock[Clock.NOW]
-    precedence.tell_followers(problem.extras, state.extras, problem.arrival_rank, j, now, precedence.END)
+    vacate(problem, state, j)
+    state.counter[Counter.FINISHED] += 1 + precedence.has_ended(
+        problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
+    )
 
 
 @inlined
@@ -95,14 +96,17 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
     """Let happen what happens at an instant before its pass."""
     counter = state.counter
     go_on(state, time)
-    changed = calendar.go_on(problem.extras, state.extras, state)
     if problem.same_time == SameTime.BATCH:
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
             _finish_first(problem, state)
         update_rates(problem, state)
+        if victims.go_on(problem, plan, state):
+            update_rates(problem, state)
         arrive_all(problem, plan, state)
         _join_all_that_are_due(problem, plan, state)
-    elif not changed:
+    elif victims.go_on(problem, plan, state):
+        update_rates(problem, state)
+    else:
         arrived = counter[Counter.ARRIVED]
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
             _arrive(problem, plan, state, queues.AT_ONCE)

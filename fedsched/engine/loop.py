@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import calendar, pools, precedence
+from fedsched.engine import calendar, lost, pools, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.backfill import backfill_around_head
@@ -39,6 +39,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     counter[Counter.FREE] = problem.nodes
     pools.open_all(problem.extras, state.extras)
     calendar.open_all(problem.extras, state.extras, problem.t0)
+    lost.forget(state.extras)
     state.load[:] = 0.0
     if needs_ends(plan.dispatch) or problem.same_time == SameTime.SEQUENTIAL:
         counter[Counter.TRACK_ENDS] = 1
@@ -56,7 +57,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
         state.rates.processing[j] = slowest(problem.groups, state.counts[j])
         enter(problem, state, j)
     precedence.open_conditions(problem.extras, state.extras, problem, state.start)
-    calendar.go_on(problem.extras, state.extras, state)
+    calendar.close_what_has_begun(problem.extras, state.extras, state)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel
 from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.lost import requeues, wasted_node_seconds
 from fedsched.model.integrals import Integrals
 
 if TYPE_CHECKING:
@@ -31,4 +32,6 @@ def integrals(problem: Problem, state: State) -> Integrals:
     clock = state.clock
     elapsed = clock[Clock.NOW] - problem.t0
     lost = clock[Clock.LOST_NODE_SECONDS] / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0
-    return Integrals(clock[Clock.SATURATED_SECONDS], lost)
+    return Integrals(
+        clock[Clock.SATURATED_SECONDS], lost, wasted_node_seconds(state.extras), requeues(state.extras)
+    )

@@ -7,40 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays import (
+    Awaits,
     Calendar,
-    CandidateRow,
-    Classes,
-    ClassNumber,
-    Clock,
-    Closed,
-    ClosedNumber,
-    Counter,
-    Ends,
     Extras,
-    ExtraState,
     Groups,
-    Heap,
-    Packing,
     Pools,
-    PoolsLeft,
     Precedence,
     Problem,
-    Profile,
-    Queue,
-    Rates,
-    ReachRow,
-    Scratch,
-    State,
-    Waiting,
-    WaitingNumber,
 )
-from fedsched.engine.classes import LONG_QUEUE, room_for
-from fedsched.engine.codes import LOOKAHEAD, SameTime, Saturation
-from fedsched.engine.rules import Needs
+from fedsched.engine.codes import SameTime, Saturation
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import open_groups
-from fedsched.model.calendar import closures_of
-from fedsched.model.dependencies import NO_EDGES, Edges, Kind, edges_of, in_order, never_start
+from fedsched.model.calendar import closures_of, kills
+from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
@@ -54,6 +33,10 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
+
+# By `Kind` and `End` (model/dependencies.py), in the engine's words.
+AWAITS = np.array([Awaits.START, Awaits.END, Awaits.END_WELL, Awaits.END_BADLY, Awaits.END])
+ENDS = np.array([Awaits.END_WELL, Awaits.END_BADLY, Awaits.NOTHING])
 
 
 def _floats(values: ArrayLike) -> Floats:
@@ -126,7 +109,7 @@ def pack(
     edges = None if workload.after is None else edges_of(workload)
     if edges is not None:
         in_order(workload, edges)  # refuses circles
-        waiting[never_start(workload, reading, edges)] = False
+        waiting[never_start(workload, reading, edges, any_may_be_killed=kills(federation))] = False
     waiting[list(running)] = False
 
     site_cluster = np.append(_home_clusters(workload, federation), -1)  # origin −1 stays −1
@@ -161,16 +144,18 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=_extras(workload, federation, edges, t0),
+        extras=_extras(workload, federation, edges, reading, t0),
     )
 
 
-def _extras(workload: Workload, federation: Federation, edges: Edges | None, t0: float) -> Extras | None:
+def _extras(
+    workload: Workload, federation: Federation, edges: Edges | None, reading: Reading, t0: float
+) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
     if not need.any() and not waits and workload.begin is None and not federation.calendar:
         return None
-    return Extras(_pools(workload, federation, need), _precedence(workload, edges), _calendar(federation, t0))
+    return Extras(_pools(workload, federation, need), _precedence(workload, edges, reading), _calendar(federation, t0))
 
 
 def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
@@ -184,7 +169,7 @@ def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
     return Pools(amount=_ints(amount), need=_ints(need))
 
 
-def _precedence(workload: Workload, edges: Edges | None) -> Precedence:
+def _precedence(workload: Workload, edges: Edges | None, reading: Reading) -> Precedence:
     edges = NO_EDGES if edges is None else edges
     if not edges.job.size and workload.begin is None:
         return _nobody_waits()
@@ -195,14 +180,15 @@ def _precedence(workload: Workload, edges: Edges | None) -> Precedence:
         conditions=_ints(1 + np.bincount(edges.job, minlength=jobs)),
         first=_ints(np.searchsorted(edges.on[by_on], np.arange(jobs + 1))),
         follower=_ints(edges.job[by_on]),
-        of_start=_ints(edges.kind[by_on] == Kind.AFTER),
+        awaits=_ints(AWAITS[edges.kind[by_on]]),
         lag=_floats(edges.lag[by_on]),
+        end=_ints(ENDS[ends_of(workload, reading)]),
     )
 
 
 def _nobody_waits() -> Precedence:
     nobody, never = _ints(np.zeros(0)), _floats(np.zeros(0))
-    return Precedence(never, nobody, nobody, nobody, nobody, never)
+    return Precedence(never, nobody, nobody, nobody, nobody, never, nobody)
 
 
 def _calendar(federation: Federation, t0: float) -> Calendar:
@@ -233,6 +219,10 @@ def _calendar(federation: Federation, t0: float) -> Calendar:
         lookout=_floats(lookout),
         left=_ints(nodes + np.cumsum(left, axis=0)[:-1]),
         known=_ints([known.sum()]),
+        on_running=_ints(closures.on_running),
+        victims=_ints(closures.victims),
+        seed=_ints(closures.seed),
+        number=_ints(closures.number),
     )
 
 
@@ -299,120 +289,3 @@ def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int6
         return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)
     rows, row_of = np.unique(limits, axis=0, return_inverse=True)
     return np.ascontiguousarray(rows, dtype=np.int64), np.ascontiguousarray(row_of.reshape(-1), dtype=np.int64)
-
-
-def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
-    leaves = 1 << max(jobs - 1, 0).bit_length()
-    return Queue(
-        order=np.zeros(jobs, dtype=np.int64),
-        position=np.zeros(jobs, dtype=np.int64),
-        tasks=np.zeros(2 * leaves, dtype=np.int64),
-        shortest=np.zeros(2 * leaves if with_durations else 0),
-        key=np.zeros(jobs),
-        members=np.zeros(1, dtype=np.int64),
-    )
-
-
-def _new_classes(jobs: int, groups: int, needs: Needs) -> Classes:
-    # Pages that are never touched cost no memory.
-    room = jobs >= LONG_QUEUE and Needs.CLASSES in needs
-    numbers, durations = room_for(jobs, groups) if room else (len(ClassNumber), 0)
-    return Classes(number=np.zeros(numbers, dtype=np.int64), shortest=np.empty(durations if Needs.ENDS in needs else 0))
-
-
-def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> State:
-    """Return the arrays that a run works in, with room for what its dispatch rules need."""
-    jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
-    planning, with_durations = Needs.PROFILE in needs, Needs.ENDS in needs
-    # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
-    changes = 0 if problem.extras is None else problem.extras.calendar.change.size
-    breakpoints = 2 * jobs + min(jobs, problem.nodes) + changes + 2 if planning else 0
-    queue = _new_queue(jobs, with_durations=with_durations)
-    candidates, sums = (LOOKAHEAD, problem.nodes + 1) if Needs.PACKING in needs else (0, 0)
-    return State(
-        counter=np.zeros(len(Counter), dtype=np.int64),
-        clock=np.zeros(len(Clock)),
-        start=np.full(jobs, np.nan),
-        finish=np.full(jobs, np.nan),
-        planned_end=np.zeros(jobs),
-        counts=np.zeros((jobs, groups), dtype=np.int64),
-        shortest=np.zeros(jobs),
-        rates=Rates(
-            tc=np.ones(jobs),
-            processing=np.ones(jobs),
-            work_left=np.zeros(jobs),
-            estimate_left=np.zeros(jobs),
-            since=np.zeros(jobs),
-            demand=np.zeros((jobs, clusters)),
-            spanning=np.zeros(jobs, dtype=np.int64),
-        ),
-        heap=Heap(
-            time=np.zeros(jobs),
-            job=np.zeros(jobs, dtype=np.int64),
-            place=np.zeros(jobs, dtype=np.int64),
-            sequence=np.zeros(jobs, dtype=np.int64),
-        ),
-        ends=Ends(
-            time=np.zeros(jobs),
-            job=np.zeros(jobs, dtype=np.int64),
-            released=np.zeros(jobs, dtype=np.int64),
-        ),
-        free=np.zeros(groups, dtype=np.int64),
-        load=np.zeros(clusters),
-        queue=queue,
-        backfill=_new_queue(jobs, with_durations=with_durations) if separate_backfill else queue,
-        classes=_new_classes(jobs, groups, needs),
-        profile=Profile(
-            time=np.empty(breakpoints),
-            total=np.empty(breakpoints, dtype=np.int64),
-            free=np.empty((groups if groups > 1 else 0, breakpoints), dtype=np.int64),
-            load=np.empty((breakpoints, clusters)),
-            reserved=np.zeros(jobs if planning else 0),
-            promised=np.zeros((jobs if planning and groups > 1 else 0, groups), dtype=np.int64),
-            untouched=np.zeros(jobs if planning and groups > 1 else 0),
-            low=np.zeros(groups, dtype=np.int64),
-            peak=np.zeros(clusters),
-        ),
-        packing=Packing(
-            candidate=np.zeros((len(CandidateRow), candidates), dtype=np.int64),
-            reach=np.zeros((len(ReachRow), sums), dtype=np.int64),
-        ),
-        scratch=Scratch(
-            chosen=np.zeros(groups, dtype=np.int64),
-            extra=np.zeros(groups, dtype=np.int64),
-            limited=np.zeros(groups, dtype=np.int64),
-            mark=np.zeros(groups, dtype=np.int64),
-            cluster_sum=np.zeros(clusters, dtype=np.int64),
-            demand=np.zeros(clusters),
-        ),
-        extras=None if problem.extras is None else _extra_state(problem.extras, breakpoints),
-    )
-
-
-def _extra_state(extras: Extras, breakpoints: int) -> ExtraState:
-    pools, jobs = extras.pools.amount.size, extras.precedence.conditions.size
-    lookouts, groups = extras.calendar.left.shape
-    return ExtraState(
-        pools=PoolsLeft(
-            free=np.zeros(pools, dtype=np.int64),
-            extra=np.zeros(pools, dtype=np.int64),
-            held=np.zeros(pools, dtype=np.int64),
-            planned=np.empty((pools, breakpoints), dtype=np.int64),
-        ),
-        waiting=Waiting(
-            open=np.zeros(jobs, dtype=np.int64),
-            moment=np.zeros(jobs),
-            number=np.zeros(len(WaitingNumber), dtype=np.int64),
-            timer=np.zeros(jobs, dtype=np.int64),
-            joined=np.zeros(jobs, dtype=np.int64),
-        ),
-        closed=Closed(
-            number=np.zeros(len(ClosedNumber), dtype=np.int64),
-            owed=np.zeros(groups, dtype=np.int64),
-            left=np.zeros((lookouts, groups), dtype=np.int64),
-            low=np.zeros(groups, dtype=np.int64),
-            head=np.zeros(groups, dtype=np.int64),
-            head_until=np.zeros(1),
-            beyond=np.zeros(groups, dtype=np.int64),
-        ),
-    )

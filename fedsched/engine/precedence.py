@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import WaitingNumber
+from fedsched.engine.arrays import Awaits, WaitingNumber
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Problem, Waiting
 
-START, END = constant(1), constant(0)  # of another job, which a condition waits for
+START, END = constant(Awaits.START), constant(Awaits.END)
+END_WELL, END_BADLY = constant(Awaits.END_WELL), constant(Awaits.END_BADLY)
+DOOMED = constant(1 << 40)  # open conditions of a job that can never start
 
 
 @inlined
@@ -28,10 +30,14 @@ def open_conditions(extras: Extras | None, state: ExtraState | None, problem: Pr
     waiting = state.waiting
     waiting.number[:] = 0
     for j in range(waiting.open.size):
-        waiting.open[j] = extras.precedence.conditions[j]
+        waiting.open[j] = DOOMED  # as whoever is not among those that arrive
         waiting.moment[j] = max(problem.submit[j], extras.precedence.earliest[j])
+        waiting.begun[j] = 0
     if waiting.open.size > 0:
+        for j in problem.arrival:
+            waiting.open[j] = extras.precedence.conditions[j]
         for j in problem.running:
+            waiting.begun[j] = 1
             _settle_followers(extras, state, problem.arrival_rank, j, start[j], START)
 
 
@@ -53,24 +59,63 @@ def submitted(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
 
 
 @inlined
-def tell_followers(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float, what: int) -> None:
-    """Note a job's start or end; who waited for nothing else stands on the timer from then on."""
+def has_started(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> None:
+    """Note a job's start; who waited for nothing but its first one stands on the timer from then on."""
     if extras is None or state is None:
         return
-    if state.waiting.open.size > 0:
-        _settle_followers(extras, state, rank, j, now, what)
+    if state.waiting.open.size > 0 and state.waiting.begun[j] == 0:
+        state.waiting.begun[j] = 1
+        _settle_followers(extras, state, rank, j, now, START)
+
+
+@inlined
+def has_ended(extras: Extras | None, state: ExtraState | None, rank: Ints, j: int, now: float) -> int:
+    """Note that a job has run to its end; return how many jobs can therefore never start."""
+    if extras is None or state is None:
+        return 0
+    if state.waiting.open.size == 0:
+        return 0
+    return _settle_followers(extras, state, rank, j, now, extras.precedence.end[j])
+
+
+@inlined
+def was_killed(extras: Extras, state: ExtraState, rank: Ints, j: int, now: float) -> int:
+    """Note that a job was killed, which ends badly; return how many jobs can therefore never start."""
+    return _settle_followers(extras, state, rank, j, now, END_BADLY) if state.waiting.open.size > 0 else 0
 
 
 @part
-def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, what: int) -> None:
+def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, what: int) -> int:
     precedence, waiting = extras.precedence, state.waiting
+    doomed = 0
     for i in range(precedence.first[j], precedence.first[j + 1]):
-        if precedence.of_start[i] == what:
-            follower = precedence.follower[i]
-            waiting.moment[follower] = max(waiting.moment[follower], time + precedence.lag[i])
-            waiting.open[follower] -= 1
-            if waiting.open[follower] == 0:
-                _push(waiting, rank, follower)
+        if (precedence.awaits[i] == START) != (what == START):
+            continue
+        follower = precedence.follower[i]
+        if precedence.awaits[i] > START and precedence.awaits[i] != what:
+            doomed = _doom(waiting, follower, doomed)
+            continue
+        waiting.moment[follower] = max(waiting.moment[follower], time + precedence.lag[i])
+        waiting.open[follower] -= 1
+        if waiting.open[follower] == 0:
+            _push(waiting, rank, follower)
+    told = 0
+    while told < doomed:  # whoever waits for somebody that never starts
+        j = waiting.doomed[told]
+        told += 1
+        for i in range(precedence.first[j], precedence.first[j + 1]):
+            doomed = _doom(waiting, precedence.follower[i], doomed)
+    return doomed
+
+
+@inlined
+def _doom(waiting: Waiting, j: int, doomed: int) -> int:
+    # Lets a job never start; returns how many such there are with it.
+    if waiting.open[j] > DOOMED // 2:
+        return doomed
+    waiting.open[j] = DOOMED
+    waiting.doomed[doomed] = j
+    return doomed + 1
 
 
 @inlined

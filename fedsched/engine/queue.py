@@ -169,7 +169,8 @@ def _sift(rank: Ints, key: Floats, order: Ints, root: int, size: int) -> None:
 
 
 @part
-def _sort(rank: Ints, key: Floats, order: Ints, size: int) -> None:
+def sort(rank: Ints, key: Floats, order: Ints, size: int) -> None:
+    """Sort the first jobs of an order, those of greater keys first, then those of lower ranks."""
     # The order of the last pass is nearly right: insertion first, a heap sort where that moves too much.
     budget = 16 * size + 64
     for i in range(1, size):
@@ -202,7 +203,7 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
             queue.order[kept] = j
             kept += 1
             queue.key[j] = key_of(problem, order_key, j, now - eligible_since(state.extras, problem.submit, j))
-    _sort(problem.arrival_rank, queue.key, queue.order, kept)
+    sort(problem.arrival_rank, queue.key, queue.order, kept)
     for i in range(kept):
         j = queue.order[i]
         queue.position[j] = i
@@ -251,6 +252,24 @@ def enqueue(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> N
     append(problem, state, state.queue, plan.order_key, j, mend)
     if plan.separate_backfill:
         append(problem, state, state.backfill, plan.backfill_key, j, mend)
+
+
+@inlined
+def join_again(problem: Problem, plan: Plan, state: State, j: int) -> None:
+    """Let a job that was in the queue once join it again."""
+    _append_again(problem, state, state.queue, plan.order_key, j)
+    if plan.separate_backfill:
+        _append_again(problem, state, state.backfill, plan.backfill_key, j)
+
+
+@inlined
+def _append_again(problem: Problem, state: State, queue: Queue, order_key: int, j: int) -> None:
+    # An order that changes with time forgets whoever has started at its next pass, and may not have had one since.
+    position = queue.position[j]
+    if order_key != QueueKey.FIXED and position < queue.members[0] and queue.order[position] == j:
+        set_leaf(queue, position, problem.tasks[j], state.shortest[j])
+    else:
+        append(problem, state, queue, order_key, j, AT_ONCE)
 
 
 @inlined

@@ -69,6 +69,21 @@ def pop_finish(state: State) -> int:
 
 
 @inlined
+def take_off(state: State, j: int) -> None:
+    """Take a running job off the heap, wherever it stands."""
+    heap, place = state.heap, state.heap.place[j]
+    size = state.counter[Counter.RUNNING] - 1
+    state.counter[Counter.RUNNING] = size
+    if place == size:
+        return
+    time, last = heap.time[size], heap.job[size]
+    if _earlier(heap, time, last, heap.time[place], j):
+        _rise(heap, place, time, last)
+    else:
+        _sink(heap, place, size, time, last)
+
+
+@inlined
 def _first_before(ends: Ends, size: int, time: float) -> int:
     # The first place whose planned end is earlier than `time`; the list runs from the latest to the earliest.
     low, high = 0, size
@@ -219,8 +234,8 @@ def enter(problem: Problem, state: State, j: int) -> None:
 
 
 @inlined
-def leave(problem: Problem, state: State, j: int) -> None:
-    """Let a job that has just been taken off the heap end."""
+def vacate(problem: Problem, state: State, j: int) -> None:
+    """Let a job that has just been taken off the heap give back all that it holds."""
     counter = state.counter
     if counter[Counter.TRACK_ENDS] == 0:
         release(problem.extras, state, j)
@@ -228,7 +243,6 @@ def leave(problem: Problem, state: State, j: int) -> None:
         release(problem.extras, state, j)
         _remove_end(state.ends, counter[Counter.ENDS], state.planned_end[j], j)
         counter[Counter.ENDS] -= 1
-    counter[Counter.FINISHED] += 1
     if state.load.size > 1 and problem.bandwidth[j] > 0.0:
         spanning = state.rates.spanning
         last = counter[Counter.SPANNING] - 1

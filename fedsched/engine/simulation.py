@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fedsched.engine.arrays import Clock, Counter, Rates, RunningJobs, State, WaitingNumber
+from fedsched.engine.arrays import Clock, Counter, LostNumber, Rates, RunningJobs, State, WaitingNumber
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, run
 from fedsched.engine.meters import integrals
-from fedsched.engine.pack import clusters_of_sites, new_state
+from fedsched.engine.pack import clusters_of_sites
 from fedsched.engine.requeue import requeue
 from fedsched.engine.rules import Needs, needs_of
+from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError, ScheduleError
+from fedsched.model.calendar import takes_nodes
 from fedsched.model.integrals import Integrals
+from fedsched.model.lost import LostRuns
 from fedsched.model.schedule import Schedule
 from fedsched.text import counted
 from fedsched.values import origin
@@ -113,6 +116,7 @@ class Simulation:
         self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
         self._over = False  # where closures keep jobs from ever starting, all else has happened
         self._all_started = 0  # so many of the first to arrive have started
+        self._all_stay = not takes_nodes(federation)  # whoever has started has
         self._slice = 64
 
     @property
@@ -176,7 +180,8 @@ class Simulation:
         """Return the jobs that wait now, in the order of their arrival."""
         arrived = self._joined()[self._all_started :]
         places = np.flatnonzero(np.isnan(self.state.start[arrived]))
-        self._all_started += int(places[0]) if places.size else arrived.size
+        if self._all_stay:
+            self._all_started += int(places[0]) if places.size else arrived.size
         return arrived[places]
 
     def _joined(self) -> Ints:
@@ -228,20 +233,34 @@ class Simulation:
         over = state.finish <= self.time
         jobs = counted(self._jobs, "job")
         notes: tuple[str, ...] = ()
+        lost = self._lost()
+        start = np.array(state.start)
+        if lost is not None:
+            start[lost.killed] = np.nan
         if self.finished < self._jobs:
             end = "nodes that stay closed leave the others no room" if self._over else f"interrupted at {self.time:g} s"
             notes = (f"{end}: {self.finished} of {jobs} finished",)
         return Schedule(
             workload=self.workload,
             federation=self.federation,
-            start=state.start,
+            start=start,
             finish=state.finish if self.done else np.where(over, state.finish, np.nan),
             counts=state.counts,
             t0=self.problem.t0,
             reading=self.reading,
             policy=self.description,
             integrals=self.integrals,
+            lost=lost,
             notes=notes,
+        )
+
+    def _lost(self) -> LostRuns | None:
+        """Return the runs that came to nothing until now; None where there were none."""
+        if self.state.extras is None or not (runs := int(self.state.extras.lost.number[LostNumber.RUNS])):
+            return None
+        lost = self.state.extras.lost
+        return LostRuns(
+            lost.job[:runs], lost.start[:runs], lost.end[:runs], lost.counts[:runs], lost.requeued[:runs] == 1
         )
 
 

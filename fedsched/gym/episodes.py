@@ -10,9 +10,10 @@ from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.meters import integrals
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import checked_caps, frozen, new_state
+from fedsched.engine.pack import checked_caps, frozen
 from fedsched.engine.rules import Needs
 from fedsched.engine.simulation import refuse_strangers, running_without_end, set_running, without_end
+from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on

@@ -14,10 +14,12 @@ from fedsched.compiled import inlined
 from fedsched.engine.arrays import (
     Classes,
     Closed,
+    Draw,
     Ends,
     Extras,
     ExtraState,
     Heap,
+    Lost,
     Packing,
     Plan,
     Pools,
@@ -149,10 +151,18 @@ def plan_of(plan: Plan, order: Ints, first: int) -> Plan:
 def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -> ExtraState | None:
     if extras is None:
         return one  # for the same reason, and it has the type of what is returned else
-    left, waiting, closed = extras.pools, extras.waiting, extras.closed
+    left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
-        Waiting(waiting.open[b], waiting.moment[b], waiting.number[b], waiting.timer[b], waiting.joined[b]),
+        Waiting(
+            waiting.open[b],
+            waiting.moment[b],
+            waiting.number[b],
+            waiting.timer[b],
+            waiting.joined[b],
+            waiting.begun[b],
+            waiting.doomed[b],
+        ),
         Closed(
             closed.number[b],
             closed.owed[b],
@@ -162,6 +172,17 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             closed.head_until[b],
             closed.beyond[b],
         ),
+        Lost(
+            lost.number[b],
+            lost.job[b],
+            lost.requeued[b],
+            lost.start[b],
+            lost.end[b],
+            lost.counts[b],
+            lost.seconds[b],
+            lost.until[b],
+        ),
+        Draw(draw.job[b], draw.hit[b], draw.node[b], draw.alike[b]),
     )
 
 

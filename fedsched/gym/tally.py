@@ -11,6 +11,7 @@ from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import SameTime
 from fedsched.engine.decisions import next_pass
 from fedsched.engine.events import next_time
+from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
 from fedsched.gym.runs import measured_of
 from fedsched.model.integrals import Integrals
@@ -33,7 +34,8 @@ def count_job(problem: Problem, state: State, j: int, no_users: Floats, row: Flo
         state.start[j : j + 1],
         state.finish[j : j + 1],
         state.counts[j : j + 1],
-        Integrals(0.0, 0.0),
+        wasted(state.extras, state.load[:0]),
+        Integrals(0.0, 0.0, 0.0, 0.0),
         no_users,
         row,
     )

@@ -12,10 +12,10 @@ import numpy as np
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.node_ranges import named_nodes, ranges_of
 from fedsched.model.validation import check_labels
-from fedsched.values import is_number
+from fedsched.values import is_number, seed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -25,14 +25,16 @@ ALWAYS = -math.inf
 _SOME = re.compile(r"(\d{1,10})\s+of\s+(.+)", re.ASCII | re.IGNORECASE | re.DOTALL)
 # What is usual: whether a kind of downtime is known beforehand, and whether its end is.
 KINDS = {"maintenance": (True, True), "outage": (False, False), "drain": (False, False)}
+ON_RUNNING = ("wait", "requeue", "kill")
+VICTIMS = ("latest", "random")
 
 
 @dataclass(frozen=True, slots=True)
 class Downtime:
     """A stretch of time in which no job may start on some nodes of a cluster, nor be planned to run there.
 
-    A job that is still on them as it begins (one that outran its estimate, or an outage that nobody saw coming) goes on
-    to its end; what it frees then belongs to the downtime.
+    A job may still be on them as it begins: one that outran its estimate, or that was hit by an outage which nobody saw
+    coming. `on_running` says what becomes of it.
 
     Parameters
     ----------
@@ -50,6 +52,12 @@ class Downtime:
         Where that is otherwise: from when on it counts in decisions, and whether its end does.
     name
         What reports call it.
+    on_running
+        "wait": such a job goes on to its end, and what it frees then belongs to the downtime. "requeue": it loses its
+        nodes and is queued again, to run anew from nothing. "kill": it loses them and has failed.
+    victims
+        Which jobs lose their nodes: the "latest" (those past their planned end, then the last to have started), and no
+        more than it takes; or those on nodes that are hit at "random", be they busy or not, as `seed` has it.
     """
 
     cluster: str
@@ -60,10 +68,19 @@ class Downtime:
     known_from: float | None = None
     end_known: bool | None = None
     name: str = ""
+    on_running: str = "wait"
+    victims: str = "latest"
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise FederationError(f"{self.where}: kind={self.kind!r} is none of {', '.join(KINDS)}.")
+        for field, known in (("kind", tuple(KINDS)), ("on_running", ON_RUNNING), ("victims", VICTIMS)):
+            if getattr(self, field) not in known:
+                raise FederationError(f"{self.where}: {field}={getattr(self, field)!r} is none of {', '.join(known)}.")
+        if self.victims != "latest" and self.on_running == "wait":
+            raise FederationError(
+                f"{self.where}: victims={self.victims!r} without on_running='requeue' or 'kill': nobody would be one."
+            )
+        object.__setattr__(self, "seed", seed_of(self.where, self.seed))
         if self.name:
             try:
                 check_labels("Downtime: name", (self.name,))
@@ -109,6 +126,16 @@ class Downtime:
         return named_nodes(self.cluster, self.among[1], clusters, self.where)
 
 
+def takes_nodes(federation: Federation) -> bool:
+    """Return whether some downtime takes nodes from jobs that run."""
+    return any(downtime.on_running != "wait" for downtime in federation.calendar)
+
+
+def kills(federation: Federation) -> bool:
+    """Return whether some downtime ends jobs that run."""
+    return any(downtime.on_running == "kill" for downtime in federation.calendar)
+
+
 def refuse_surprises(noun: str, federation: Federation, t0: float) -> None:
     """Refuse downtimes that a plan made at t0 cannot know all of: not known by then, or of unknown or no end."""
     for downtime in federation.calendar:
@@ -120,6 +147,8 @@ def refuse_surprises(noun: str, federation: Federation, t0: float) -> None:
             odd = "has an end that nobody knows beforehand"
         elif math.isinf(downtime.end):
             odd = "never ends"
+        elif downtime.on_running == "kill":
+            odd = "kills the jobs in its way, and a plan that loses jobs cannot be told from a better one"
         else:
             continue
         raise InfeasibleError(
@@ -137,6 +166,10 @@ class Closures(NamedTuple):
     end: NDArray[np.float64]
     known_from: NDArray[np.float64]
     planned_end: NDArray[np.float64]  # infinite where nobody knows the end until it comes
+    on_running: NDArray[np.int64]  # its place in ON_RUNNING
+    victims: NDArray[np.int64]  # its place in VICTIMS
+    seed: NDArray[np.int64]
+    number: NDArray[np.int64]  # of the row, whichever are taken
 
     def take(self, rows: NDArray[np.bool_]) -> Closures:
         """Return some of them."""
@@ -146,24 +179,42 @@ class Closures(NamedTuple):
 def closures_of(federation: Federation) -> Closures:
     """Return when how many nodes of which groups are closed."""
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
-    rows = []
-    for downtime in federation.calendar:
-        k = federation.cluster_index(downtime.cluster)
-        first = sum(len(cluster.groups) for cluster in federation.clusters[:k])
-        groups = federation.clusters[k].groups
-        begins = np.cumsum([0, *(group.count for group in groups)])[:-1]
-        closed = np.flatnonzero(downtime.members(sizes)[begins]).tolist()
-        some, among = downtime.among
-        there = sum(groups[g].count for g in closed)
-        left = there if some is None else some
-        if not 1 <= left <= there:
-            raise FederationError(f"{downtime.where}: {among!r} are {there} nodes, not {left}.")
-        for g in reversed(closed):
-            nodes = min(left, groups[g].count)
-            left -= nodes
-            planned_end = downtime.end if downtime.end_known else math.inf
-            if nodes:
-                rows.append((first + g, nodes, downtime.begin, downtime.end, downtime.known_from, planned_end))
-    columns = list(zip(*rows, strict=True)) or [()] * len(Closures._fields)
-    whole = [np.array(column, dtype=np.int64) for column in columns[:2]]
-    return Closures(whole[0], whole[1], *(np.array(column, dtype=np.float64) for column in columns[2:]))
+    rows = [(g, nodes, one) for one in federation.calendar for g, nodes in _closed_by(one, federation, sizes)]
+
+    def whole(numbers: Iterable[int]) -> NDArray[np.int64]:
+        return np.array(list(numbers), dtype=np.int64)
+
+    def times(numbers: Iterable[float | None]) -> NDArray[np.float64]:
+        return np.array(list(numbers), dtype=np.float64)
+
+    return Closures(
+        group=whole(g for g, _, _ in rows),
+        nodes=whole(nodes for _, nodes, _ in rows),
+        begin=times(one.begin for _, _, one in rows),
+        end=times(one.end for _, _, one in rows),
+        known_from=times(one.known_from for _, _, one in rows),
+        planned_end=times(one.end if one.end_known else math.inf for _, _, one in rows),
+        on_running=whole(ON_RUNNING.index(one.on_running) for _, _, one in rows),
+        victims=whole(VICTIMS.index(one.victims) for _, _, one in rows),
+        seed=whole(one.seed for _, _, one in rows),
+        number=np.arange(len(rows)),
+    )
+
+
+def _closed_by(downtime: Downtime, federation: Federation, sizes: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    """Give the groups of which a downtime closes nodes, the last one first, and how many of each."""
+    k = federation.cluster_index(downtime.cluster)
+    first = sum(len(cluster.groups) for cluster in federation.clusters[:k])
+    groups = federation.clusters[k].groups
+    begins = np.cumsum([0, *(group.count for group in groups)])[:-1]
+    closed = np.flatnonzero(downtime.members(sizes)[begins]).tolist()
+    some, among = downtime.among
+    there = sum(groups[g].count for g in closed)
+    left = there if some is None else some
+    if not 1 <= left <= there:
+        raise FederationError(f"{downtime.where}: {among!r} are {there} nodes, not {left}.")
+    for g in reversed(closed):
+        nodes = min(left, groups[g].count)
+        left -= nodes
+        if nodes:
+            yield first + g, nodes

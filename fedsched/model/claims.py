@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.model.lost_nodes import Runs
     from fedsched.model.metrics import Metrics
     from fedsched.model.schedule import Schedule
 
@@ -26,17 +27,21 @@ if TYPE_CHECKING:
 MAY_BE_LEFT_OUT = ("user_spread", *Integrals._fields)  # NaN: not asked for, or not known
 
 
-def broken_claims(schedule: Schedule, demand: Floats, claimed: Metrics | None, tolerance: float) -> Iterator[str]:
+def broken_claims(runs: Runs, demand: Floats, claimed: Metrics | None, tolerance: float) -> Iterator[str]:
     """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each."""
-    if len(schedule) == 0:
+    if len(runs.ended) == 0:
         return
-    claims = {name: [value] for name, value in schedule.integrals._asdict().items()}
+    claims = {name: [value] for name, value in runs.all.integrals._asdict().items()}
+    cut = np.isfinite(runs.cut)
+    held = runs.all.counts.sum(axis=1) * (runs.all.finish - np.maximum(runs.all.start, runs.all.t0))
     expected = {
-        "saturated_seconds": _saturated_seconds(schedule, demand),
-        "loss_of_capacity": _loss_of_capacity(schedule),
+        "saturated_seconds": _saturated_seconds(runs.all, demand),
+        "loss_of_capacity": _loss_of_capacity(runs),
+        "wasted_node_seconds": float(held[cut].sum()),
+        "requeues": float(runs.requeues),
     }
     if claimed is not None:
-        expected |= _columns(schedule)
+        expected |= _columns(runs.ended, runs.all)
         for name, value in claimed.as_dict().items():
             claims.setdefault(name, []).append(value)
     for name, values in claims.items():
@@ -56,13 +61,13 @@ def _agree(value: float, expected: float, slack: float) -> bool:
     return abs(value - expected) <= slack
 
 
-def _columns(schedule: Schedule) -> dict[str, float]:
+def _columns(schedule: Schedule, runs: Schedule) -> dict[str, float]:
     workload, groups = schedule.workload, schedule.federation.groups
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks
     wait, run, response = start - workload.submit, finish - start, finish - workload.submit
-    makespan = max(0.0, float(finish.max()) - schedule.t0)
-    since = np.maximum(start, schedule.t0)  # what was before t0 does not count
-    occupied = np.maximum(finish - since, 0.0) @ schedule.counts  # node-seconds of each group
+    makespan = max(0.0, float(runs.finish.max()) - schedule.t0)
+    since = np.maximum(runs.start, schedule.t0)  # what was before t0 does not count
+    occupied = np.maximum(runs.finish - since, 0.0) @ runs.counts  # node-seconds of each group
     busy, idle = (np.array([getattr(group, name) for group in groups]) for name in ("busy_watts", "idle_watts"))
     sizes = np.array([group.count for group in groups])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -84,7 +89,7 @@ def _columns(schedule: Schedule) -> dict[str, float]:
         "weighted_response": float(np.average(response, weights=tasks)),
         "weighted_slowdown": float(np.average(slowdown, weights=tasks)),
         "utilisation": utilisation,
-        "energy": _energy(schedule),
+        "energy": _energy(runs),
         "busy_energy": float(busy @ occupied),
         "idle_energy": float(idle @ (sizes * makespan - occupied)),
         "coallocated": float((used.sum(axis=0) > 1).sum()),
@@ -123,8 +128,8 @@ def _energy(schedule: Schedule) -> float:
     return float(idle_power * (times[order][0] - schedule.t0) + (power[:-1] * np.diff(times[order])).sum())
 
 
-def _loss_of_capacity(schedule: Schedule) -> float:
-    workload, nodes = schedule.workload, schedule.federation.nodes
+def _loss_of_capacity(runs: Runs) -> float:
+    schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
     last = float(finish.max())
     free, held = [nodes], [[count] for count in tasks]  # where nothing closes all groups are one
@@ -132,7 +137,7 @@ def _loss_of_capacity(schedule: Schedule) -> float:
     if closures.begin.size:
         free, held = [group.count for group in schedule.federation.groups], schedule.counts.tolist()
     events = [(time, 0, row) for row, time in enumerate(finish.tolist())]
-    events += [(time, 1, row) for row, time in enumerate(np.maximum(schedule.eligible, schedule.t0).tolist())]
+    events += [(time, 1, row) for row, time in enumerate(np.maximum(runs.since, schedule.t0).tolist())]
     events += [(time, 2, row) for row, time in enumerate(start.tolist())]
     events += [(time, 3, c) for c, time in enumerate(closures.begin.tolist())]
     events += [(time, 4, c) for c, time in enumerate(closures.end.tolist())]

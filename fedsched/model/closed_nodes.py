@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.calendar import closures_of
+from fedsched.model.lost_nodes import whose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ def _beyond_what_is_left(
     count = schedule.federation.groups[g].count
     used = _used(schedule, rows, g, times)
     for i in np.flatnonzero((closed > 0) & (used > count - closed))[:1]:
-        yield f"Job {schedule.workload.id[mine[i]]}", float(times[i]), int(used[i]), int(min(closed[i], count))
+        yield whose(schedule, mine[i]), float(times[i]), int(used[i]), int(min(closed[i], count))
 
 
 def _used(schedule: Schedule, rows: NDArray[np.int64], g: int, times: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -29,24 +29,31 @@ class Spans(NamedTuple):
     counts: NDArray[np.int64]  # span × group
 
 
-def numbered(
-    schedule: Schedule, progress: Callable[[int, int], None] | None = None
-) -> tuple[NodeRuns, Spans, NodeRuns]:
-    """Return the nodes of every job, which nodes are closed when, and their numbers: none is given out twice."""
-    if not schedule.federation.calendar:
-        runs = node_runs(schedule.federation, schedule.start, schedule.finish, schedule.counts, progress=progress)
-        spans = Spans(np.zeros(0), np.zeros(0), np.zeros((0, schedule.counts.shape[1]), dtype=np.int64))
-        return runs, spans, NodeRuns(*(np.zeros(0, dtype=np.int64) for _ in NodeRuns._fields))
-    spans = closed_spans(schedule)
-    columns = (np.concatenate([getattr(schedule, name), getattr(spans, name)]) for name in Spans._fields)
+class Numbered(NamedTuple):
+    """Node numbers, none given out twice: of the jobs, of the runs that came to nothing, and of what is closed when."""
+
+    jobs: NodeRuns
+    lost: NodeRuns
+    spans: Spans
+    closed: NodeRuns
+
+
+def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = None) -> Numbered:
+    """Return which nodes every job has, and which are closed."""
+    groups = schedule.counts.shape[1]
+    spans = Spans(np.zeros(0), np.zeros(0), np.zeros((0, groups), dtype=np.int64))
+    if schedule.federation.calendar:
+        spans = closed_spans(schedule)
+    lost = schedule.lost
+    parts = ((schedule.start, schedule.finish, schedule.counts), (lost.start, lost.end, lost.counts), spans)
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     pieces, first, last = node_runs(schedule.federation, *columns, progress=progress)
-    jobs = len(schedule)
-    of_jobs = int(pieces[:jobs].sum())
-    return (
-        NodeRuns(pieces[:jobs], first[:of_jobs], last[:of_jobs]),
-        spans,
-        NodeRuns(pieces[jobs:], first[of_jobs:], last[of_jobs:]),
-    )
+    of_part, begin, place, found = [len(part[0]) for part in parts], 0, 0, []
+    for rows in of_part:
+        runs = int(pieces[begin : begin + rows].sum())
+        found.append(NodeRuns(pieces[begin : begin + rows], first[place : place + runs], last[place : place + runs]))
+        begin, place = begin + rows, place + runs
+    return Numbered(found[0], found[1], spans, found[2])
 
 
 def in_words(schedule: Schedule) -> list[str]:
@@ -77,10 +84,13 @@ def closed_spans(schedule: Schedule) -> Spans:
 
 
 def _spans_of(schedule: Schedule, here: Closures, g: int) -> Iterator[tuple[float, float, int]]:
-    rows = np.flatnonzero((schedule.counts[:, g] > 0) & ~np.isnan(schedule.start))
-    held = schedule.counts[rows, g].tolist()
-    events = [(time, JOB_ENDS, i) for i, time in enumerate(schedule.finish[rows].tolist()) if time == time]
-    events += [(time, JOB_STARTS, i) for i, time in enumerate(schedule.start[rows].tolist())]
+    lost = schedule.lost
+    start, finish = np.concatenate([schedule.start, lost.start]), np.concatenate([schedule.finish, lost.end])
+    counts = np.concatenate([schedule.counts[:, g], lost.counts[:, g]])
+    rows = np.flatnonzero((counts > 0) & ~np.isnan(start))
+    held = counts[rows].tolist()
+    events = [(time, JOB_ENDS, i) for i, time in enumerate(finish[rows].tolist()) if time == time]
+    events += [(time, JOB_STARTS, i) for i, time in enumerate(start[rows].tolist())]
     events += [(time, OPENS, c) for c, time in enumerate(here.end.tolist())]
     events += [(time, CLOSES, c) for c, time in enumerate(here.begin.tolist())]
     free = int(schedule.federation.groups[g].count)

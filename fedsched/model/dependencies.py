@@ -247,15 +247,28 @@ def ends_of(workload: Workload, reading: Reading) -> NDArray[np.int64]:
     return ends
 
 
-def never_start(workload: Workload, reading: Reading, edges: Edges | None = None) -> NDArray[np.bool_]:
-    """Return which jobs have a condition that cannot hold, or wait for one of those [35]."""
+def never_start(
+    workload: Workload,
+    reading: Reading,
+    edges: Edges | None = None,
+    *,
+    killed: NDArray[np.int64] | None = None,
+    any_may_be_killed: bool = False,
+) -> NDArray[np.bool_]:
+    """Return which jobs have a condition that cannot hold, or wait for one of those [35].
+
+    The `killed` rows have ended badly; where any may be killed yet, each may still do so [42].
+    """
     edges = edges_of(workload) if edges is None else edges
     hopeless = np.zeros(len(workload), dtype=np.bool_)
     if not edges.job.size:
         return hopeless
-    ends = ends_of(workload, reading)[edges.on]
+    ends = ends_of(workload, reading)
+    if killed is not None:
+        ends[killed] = End.BADLY
     for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
-        hopeless[edges.job[(edges.kind == kind) & (ends != wanted)]] = True
+        if kind != Kind.AFTERNOTOK or not any_may_be_killed:
+            hopeless[edges.job[(edges.kind == kind) & (ends[edges.on] != wanted)]] = True
     if hopeless.any():
         for job, on in in_order(workload, edges):
             hopeless[job] |= hopeless[on]

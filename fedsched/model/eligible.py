@@ -21,7 +21,10 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
     if workload.begin is not None:
         moment = np.maximum(moment, workload.begin.begin)
     edges = edges_of(workload)
-    since = np.where(edges.kind == Kind.AFTER, schedule.start[edges.on], schedule.finish[edges.on]) + edges.lag
+    begun, over, lost = np.array(schedule.start), np.array(schedule.finish), schedule.lost
+    np.fmin.at(begun, lost.job, lost.start)  # the first of several runs
+    over[lost.killed] = lost.end[~lost.requeued]
+    since = np.where(edges.kind == Kind.AFTER, begun[edges.on], over[edges.on]) + edges.lag
     with np.errstate(invalid="ignore"):
         np.maximum.at(moment, edges.job, since)
     return moment

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Wasted(NamedTuple):
+    """What runs held that came to nothing: node-seconds of each group, and until when; of no size where none did."""
+
+    seconds: NDArray[np.float64]
+    until: float
+
+
+NOTHING_WASTED = Wasted(np.zeros(0), -np.inf)
 
 
 class Integrals(NamedTuple):
@@ -11,6 +26,8 @@ class Integrals(NamedTuple):
 
     saturated_seconds: float = math.nan
     loss_of_capacity: float = math.nan
+    wasted_node_seconds: float = math.nan
+    requeues: float = math.nan
 
 
 NOT_KNOWN = Integrals()

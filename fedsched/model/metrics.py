@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.model.integrals import NOT_KNOWN, Integrals
+from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Integrals, Wasted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +46,8 @@ class Column(IntEnum):
     COALLOCATED = auto()
     SATURATED_SECONDS = auto()
     LOSS_OF_CAPACITY = auto()
+    WASTED_NODE_SECONDS = auto()
+    REQUEUES = auto()
     USER_SPREAD = auto()
 
 
@@ -73,6 +75,8 @@ class Metrics:
     coallocated: float = _metric("jobs", "jobs that ran on more than one cluster")
     saturated_seconds: float = _metric("s", "seconds of saturated uplink, summed over uplinks")
     loss_of_capacity: float = _metric("", "share of the machine idle while a job that fits waits")
+    wasted_node_seconds: float = _metric("s", "node-seconds of runs that lost their nodes to downtimes")
+    requeues: float = _metric("jobs", "runs that were begun anew after that")
     user_spread: float = _metric("", "standard deviation over users of their mean bounded slowdown (on request)")
 
     @classmethod
@@ -84,7 +88,13 @@ class Metrics:
         """Return the row as a mapping from metric name to value."""
         return {name: getattr(self, name) for name in NAMES}
 
+    def telling(self) -> dict[str, float]:
+        """Return what says something: the values that are known, and of what is lost only where anything is."""
+        known = {name: value for name, value in self.as_dict().items() if value == value}
+        return {name: value for name, value in known.items() if value or name not in LOSSES}
 
+
+LOSSES = ("wasted_node_seconds", "requeues")
 METRICS: tuple[Metric, ...] = tuple(Metric(column.name, **column.metadata) for column in fields(Metrics))
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
 FIRST_INTEGRAL = int(Column[Integrals._fields[0].upper()])  # the others' columns follow
@@ -110,12 +120,14 @@ def fill_row(
     start: NDArray[np.float64],
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
+    wasted: Wasted,
     integrals: Integrals,
     user_sums: NDArray[np.float64],
     row: NDArray[np.float64],
 ) -> None:
     """Fill the metric row of the jobs that have finished (those whose finish is not NaN).
 
+    What runs held that came to nothing counts as busy, and as long as the last of them lasted.
     `user_sums` is a U × 2 workspace; with no rows the user spread is not computed (NaN).
     """
     jobs, groups = counts.shape
@@ -164,7 +176,11 @@ def fill_row(
     if done == 0:
         row[:] = np.nan
         return
-    makespan = last_finish - t0
+    for g in range(wasted.seconds.size):
+        busy_seconds += wasted.seconds[g]
+        busy_energy += measured.busy_watts[g] * wasted.seconds[g]
+        idle_saved += measured.idle_watts[g] * wasted.seconds[g]
+    makespan = max(last_finish, wasted.until) - t0
     nodes = 0
     idle_total = 0.0
     for g in range(groups):
@@ -232,6 +248,7 @@ def metrics_of(
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
     *,
+    wasted: Wasted = NOTHING_WASTED,
     integrals: Integrals = NOT_KNOWN,
     users: bool = False,
 ) -> Metrics:
@@ -245,6 +262,7 @@ def metrics_of(
             np.array(start, dtype=np.float64),
             np.array(finish, dtype=np.float64),
             np.array(counts, dtype=np.int64),
+            Wasted(np.array(wasted.seconds, dtype=np.float64), float(wasted.until)),
             Integrals(*map(float, integrals)),
             user_sums,
             row,

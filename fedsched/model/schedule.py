@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.model.integrals import NOT_KNOWN, Integrals
+from fedsched.model.lost import LostRuns, no_runs
 from fedsched.model.reading import UNRECORDED, USUAL, Read, Reading
 from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
 class Schedule(Read):
     """The answer to a simulation: start, finish and nodes per group of every job of a workload.
 
-    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish. The
-    reading says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone,
+    A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish; `lost`
+    has the runs that came to nothing, for a downtime took their nodes: a job that was killed has no other. The reading
+    says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone,
     as may what the run added up over time.
     """
 
@@ -45,6 +47,7 @@ class Schedule(Read):
     policy: str
     integrals: Integrals
     notes: tuple[str, ...]
+    lost: LostRuns
 
     def __init__(
         self,
@@ -61,6 +64,7 @@ class Schedule(Read):
         loss_of_capacity: float | None = None,
         saturated_seconds: float | None = None,
         notes: tuple[str, ...] = (),
+        lost: LostRuns | None = None,
         same_time: str | None = None,
         knowledge: str | None = None,
         saturation: str | None = None,
@@ -71,7 +75,8 @@ class Schedule(Read):
         )
         alone = {"loss_of_capacity": loss_of_capacity, "saturated_seconds": saturated_seconds}
         integrals = integrals._replace(**{name: value for name, value in alone.items() if value is not None})
-        given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes)
+        lost = no_runs(len(federation.groups)) if lost is None else lost.frozen()
+        given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost)
         for name, value in zip(Schedule.__slots__, given, strict=True):
             object.__setattr__(self, name, value)
         jobs, groups = len(workload), len(federation.groups)
@@ -103,21 +108,24 @@ class Schedule(Read):
                 np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name != "counts")
                 for name in ("start", "finish", "counts")
             )
+            and all(map(np.array_equal, self.lost, other.lost))
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     @property
     def complete(self) -> bool:
-        """Return whether every job has finished that can start at all."""
-        return not bool((np.isnan(self.finish) & ~self.hopeless).any())
+        """Return whether every job has finished that can start at all and was not killed."""
+        away = self.hopeless
+        away[self.lost.killed] = True
+        return not bool((np.isnan(self.finish) & ~away).any())
 
     @property
     def hopeless(self) -> NDArray[np.bool_]:
         """Return which jobs never start, for they wait for what cannot happen."""
         from fedsched.model.dependencies import never_start
 
-        return never_start(self.workload, self.reading)
+        return never_start(self.workload, self.reading, killed=self.lost.killed)
 
     @property
     def eligible(self) -> NDArray[np.float64]:
@@ -143,8 +151,8 @@ class Schedule(Read):
 
     @property
     def makespan(self) -> float:
-        """Return the last finish − t0."""
-        return float(np.nanmax(self.finish, initial=self.t0)) - self.t0
+        """Return the last finish, or end of a run that came to nothing, − t0."""
+        return float(max(np.nanmax(self.finish, initial=self.t0), self.lost.end.max(initial=self.t0))) - self.t0
 
     @property
     def saturated_seconds(self) -> float:
@@ -181,7 +189,7 @@ class Schedule(Read):
         if self.workload.after is not None or self.workload.begin is not None:
             waits = (self.start - self.eligible)[~np.isnan(self.finish)]
             said += [f"mean wait from when jobs might start: {waits.mean():,.6g} s"] * bool(waits.size)
-        return (*said, *in_words(self))
+        return (*said, *self.lost.in_words(self.workload), *in_words(self))
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
@@ -207,6 +215,7 @@ class Schedule(Read):
             self.start,
             self.finish,
             self.counts,
+            wasted=self.lost.wasted(self.t0),
             integrals=self.integrals,
             users=users,
         )
@@ -239,6 +248,7 @@ class Schedule(Read):
             reading=self.reading,
             policy=self.policy,
             notes=(*self.notes, f"{len(rows)} of {counted(len(self), 'job')}"),
+            lost=self.lost.of_rows(rows),
         )
 
     def fairness(self) -> dict[int, float]:
@@ -253,7 +263,7 @@ class Schedule(Read):
         """Return the nodes of every job as intervals of numbers, lowest free first."""
         from fedsched.model.closed_spans import numbered
 
-        return numbered(self)[0].intervals()
+        return numbered(self).jobs.intervals()
 
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
@@ -374,7 +384,8 @@ class Schedule(Read):
 
     def __str__(self) -> str:
         head, rows = _table(self)
-        return "\n".join([*map(one_line, head), *(f"  {name:<18} {value}" for name, value in rows)])
+        width = max(18, *(len(name) for name, _ in rows)) if rows else 18
+        return "\n".join([*map(one_line, head), *(f"  {name:<{width}} {value}" for name, value in rows)])
 
     def _repr_html_(self) -> str:
         head, rows = _table(self)
@@ -389,7 +400,7 @@ def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     from fedsched.model.metrics import METRICS
     from fedsched.model.recorded import of_some, recorded
 
-    values, found = schedule.metrics().as_dict(), recorded(schedule.workload)
+    values, found = schedule.metrics().telling(), recorded(schedule.workload)
     log = {} if found is None else found.figures()
 
     def text(metric: Metric, of: dict[str, float]) -> str:
@@ -401,7 +412,7 @@ def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
     rows = [
         (metric.name, assumed.marked(text(metric, values), metric.name, schedule.federation) + beside(metric))
         for metric in METRICS
-        if values[metric.name] == values[metric.name]
+        if metric.name in values
     ]
     done = int((~np.isnan(schedule.finish)).sum())
     head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"

@@ -6,15 +6,15 @@ It shares no code with the engine; the model's formulas are written out once mor
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import replace
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures
 from fedsched.model.dependencies import Kind, conditions_of
+from fedsched.model.lost_nodes import broken_losses, runs_of, whose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.dependencies import Condition
+    from fedsched.model.lost_nodes import Runs
     from fedsched.model.metrics import Metrics
     from fedsched.model.nodes import Intervals
     from fedsched.model.schedule import Schedule
@@ -38,23 +39,19 @@ def violations(
     nodes: Sequence[Intervals] | None = None,
 ) -> list[str]:
     """Return what breaks the model, one line each, the gravest kinds first."""
-    hopeless = _hopeless(schedule)
-    found = [*_jobs(schedule, hopeless), *_nodes_per_job(schedule, caps), *_times(schedule), *_conditions(schedule)]
+    away = _hopeless(schedule)
+    found = [*_jobs(schedule, away), *_nodes_per_job(schedule, caps), *_times(schedule), *_conditions(schedule)]
+    found += broken_losses(schedule)
     if found:
         return found  # the rest would only echo these
-    if hopeless.any():
-        ran = ~hopeless
-        schedule, nodes = _of_those(schedule, ran), None if nodes is None else list(compress(nodes, ran))
-    found += [*_capacity(schedule), *_pools(schedule), *_calendar(schedule)]
+    away[schedule.lost.killed] = True
+    runs = runs_of(schedule, np.flatnonzero(~away))
+    found += [*_capacity(runs.all), *_pools(runs.all), *_calendar(runs.all)]
     if nodes is not None:
-        found += _node_numbers(schedule, nodes)
-    found += _rates(schedule, tolerance)
-    found += broken_claims(schedule, _demand(schedule), claimed, tolerance)
+        found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
+    found += _rates(runs, tolerance)
+    found += broken_claims(runs, _demand(runs.all), claimed, tolerance)
     return found
-
-
-def _name(schedule: Schedule, row: int | np.integer[Any]) -> str:
-    return f"Job {schedule.workload.id[row]}"
 
 
 def _jobs(schedule: Schedule, hopeless: NDArray[np.bool_]) -> Iterator[str]:
@@ -62,27 +59,30 @@ def _jobs(schedule: Schedule, hopeless: NDArray[np.bool_]) -> Iterator[str]:
     for job in ids[times > 1]:
         yield f"Job {job}: its id stands in more than one row."
     for row in np.flatnonzero(hopeless & ~np.isnan(schedule.start)):
-        yield f"{_name(schedule, row)}: it starts at {schedule.start[row]:g}, but waits for what cannot happen."
-    for row in np.flatnonzero(np.isnan(schedule.start) & ~hopeless):
-        yield f"{_name(schedule, row)}: it was never started."
+        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but waits for what cannot happen."
+    killed = np.isin(np.arange(len(schedule)), schedule.lost.killed)
+    for row in np.flatnonzero(killed & ~np.isnan(schedule.start)):
+        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was killed."
+    for row in np.flatnonzero(np.isnan(schedule.start) & ~hopeless & ~killed):
+        yield f"{whose(schedule, row)}: it was never started."
     for row in np.flatnonzero(~np.isnan(schedule.start) & np.isnan(schedule.finish)):
-        yield f"{_name(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
+        yield f"{whose(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
     for row in np.flatnonzero(np.isinf(schedule.start) | np.isinf(schedule.finish)):
-        yield f"{_name(schedule, row)}: start or finish is not finite."
+        yield f"{whose(schedule, row)}: start or finish is not finite."
 
 
 def _nodes_per_job(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterator[str]:
     counts, tasks = schedule.counts, schedule.workload.tasks
     sizes = np.array([group.count for group in schedule.federation.groups])
     for row, g in np.argwhere(counts < 0):
-        yield f"{_name(schedule, row)}: {counts[row, g]} nodes of group {g} is below 0."
+        yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g} is below 0."
     for row in np.flatnonzero((counts.sum(axis=1) != tasks) & ~np.isnan(schedule.start)):
-        yield f"{_name(schedule, row)}: it has {counts[row].sum()} nodes for {tasks[row]} tasks."
+        yield f"{whose(schedule, row)}: it has {counts[row].sum()} nodes for {tasks[row]} tasks."
     for row, g in np.argwhere(counts > sizes):
-        yield f"{_name(schedule, row)}: {counts[row, g]} nodes of group {g}, which has {sizes[g]}."
+        yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g}, which has {sizes[g]}."
     if caps is not None:
         for row, g in np.argwhere(counts > caps):
-            yield f"{_name(schedule, row)}: {counts[row, g]} nodes of group {g} exceed its cap of {caps[row, g]}."
+            yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g} exceed its cap of {caps[row, g]}."
     yield from _partitions(schedule)
     yield from _features(schedule)
     if schedule.workload.allowed is not None:
@@ -92,7 +92,7 @@ def _nodes_per_job(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterat
             used = counts[:, group_cluster == cluster].any(axis=1)
             for row in np.flatnonzero(used & ~schedule.workload.allowed[:, site]):
                 name = schedule.federation.clusters[cluster].name
-                yield f"{_name(schedule, row)}: it runs on cluster {name!r}, which it may not use."
+                yield f"{whose(schedule, row)}: it runs on cluster {name!r}, which it may not use."
 
 
 def _partitions(schedule: Schedule) -> Iterator[str]:
@@ -109,13 +109,13 @@ def _partitions(schedule: Schedule) -> Iterator[str]:
             inside += [bool(part.all()) for part in np.split(members[cluster.name], ends[:-1])]
         rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
         for row in rows[schedule.counts[rows][:, ~np.array(inside)].any(axis=1)]:
-            yield f"{_name(schedule, row)}: it has nodes outside its partition {partition.name!r}."
+            yield f"{whose(schedule, row)}: it has nodes outside its partition {partition.name!r}."
         room = int(sum(nodes.sum() for nodes in members.values()))
         refused = partition.refusals(
             workload.tasks[rows], workload.estimate[rows], workload.label("account")[rows], room
         )
         for i, reason in refused.items():
-            yield f"{_name(schedule, rows[i])}: {reason}."
+            yield f"{whose(schedule, rows[i])}: {reason}."
 
 
 def _features(schedule: Schedule) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _features(schedule: Schedule) -> Iterator[str]:
     for row, g in np.argwhere((schedule.counts > 0) & (asked != "")[:, None]):
         sets = [set(one.replace(" ", "").split("&")) for one in asked[row].split("|")]
         if not any(one <= set(groups[g].features) for one in sets):
-            yield f"{_name(schedule, row)}: it has nodes of group {g} without the features {str(asked[row])!r}."
+            yield f"{whose(schedule, row)}: it has nodes of group {g} without the features {str(asked[row])!r}."
 
 
 def _cluster_of_site(schedule: Schedule) -> list[int]:
@@ -141,9 +141,9 @@ def _cluster_of_site(schedule: Schedule) -> list[int]:
 def _times(schedule: Schedule) -> Iterator[str]:
     start, finish, submit = schedule.start, schedule.finish, schedule.workload.submit
     for row in np.flatnonzero(start < submit):
-        yield f"{_name(schedule, row)}: it starts at {start[row]:g}, before its submit at {submit[row]:g}."
+        yield f"{whose(schedule, row)}: it starts at {start[row]:g}, before its submit at {submit[row]:g}."
     for row in np.flatnonzero(finish < start):
-        yield f"{_name(schedule, row)}: it finishes at {finish[row]:g}, before its start at {start[row]:g}."
+        yield f"{whose(schedule, row)}: it finishes at {finish[row]:g}, before its start at {start[row]:g}."
 
 
 def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
@@ -175,6 +175,7 @@ def _hopeless(schedule: Schedule) -> NDArray[np.bool_]:
     cancelled, badly = status == 5.0, status == 0.0
     if schedule.kill_at_estimate:
         badly = badly | ((workload.estimate < workload.runtime) & ~cancelled)
+    badly[schedule.lost.killed], cancelled[schedule.lost.killed] = True, False
     for row, condition, others in waits:
         unmet = {Kind.AFTEROK: badly | cancelled, Kind.AFTERNOTOK: ~badly | cancelled}.get(condition.kind)
         hopeless[row] |= unmet is not None and bool(unmet[others].any())
@@ -186,22 +187,19 @@ def _hopeless(schedule: Schedule) -> NDArray[np.bool_]:
 
 
 def _conditions(schedule: Schedule) -> Iterator[str]:
-    start, finish, workload = schedule.start, schedule.finish, schedule.workload
+    # A job that lost its nodes has started, and a killed one has ended (reading 42).
+    start, finish, workload, lost = schedule.start.copy(), schedule.finish.copy(), schedule.workload, schedule.lost
+    np.fmin.at(start, lost.job, lost.start)
+    finish[lost.killed] = lost.end[~lost.requeued]
     if workload.begin is not None:
         begin = workload.begin.begin
         for early in np.flatnonzero(start < begin):
-            yield f"{_name(schedule, early)}: it starts at {start[early]:g}, not to begin before {begin[early]:g}."
+            yield f"{whose(schedule, early)}: it starts at {start[early]:g}, not to begin before {begin[early]:g}."
     for row, condition, others in _waits(schedule):
         for other in others:
             since = (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag
             if start[row] < since:
-                yield f"{_name(schedule, row)}: it starts at {start[row]:g}, before {condition} holds at {since:g}."
-
-
-def _of_those(schedule: Schedule, rows: NDArray[np.bool_]) -> Schedule:
-    # The jobs that ran, as if there had been no others.
-    columns = {name: getattr(schedule, name)[rows] for name in ("start", "finish", "counts")}
-    return replace(schedule, workload=schedule.workload.take(np.flatnonzero(rows)), **columns)
+                yield f"{whose(schedule, row)}: it starts at {start[row]:g}, before {condition} holds at {since:g}."
 
 
 def _capacity(schedule: Schedule) -> Iterator[str]:
@@ -219,7 +217,7 @@ def _capacity(schedule: Schedule) -> Iterator[str]:
             used = int(np.cumsum(change)[over[0]])
             row = int(event % len(start))
             yield (
-                f"{_name(schedule, row)}: at {times[event]:g} group {g} has {used} nodes in use, "
+                f"{whose(schedule, row)}: at {times[event]:g} group {g} has {used} nodes in use, "
                 f"but only {group.count} nodes."
             )
 
@@ -240,7 +238,7 @@ def _pools(schedule: Schedule) -> Iterator[str]:
         if over.size:
             event = order[over[0]]
             yield (
-                f"{_name(schedule, int(event % len(start)))}: at {times[event]:g} {int(held[over[0]])} of pool "
+                f"{whose(schedule, int(event % len(start)))}: at {times[event]:g} {int(held[over[0]])} of pool "
                 f"{pool.name!r} are in use, but there are only {pool.amount}."
             )
 
@@ -259,7 +257,7 @@ def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[st
     for row, intervals in enumerate(nodes):
         held = sum(last - first + 1 for first, last in intervals)
         if held != schedule.workload.tasks[row]:
-            yield f"{_name(schedule, row)}: it is given {held} node numbers for its tasks."
+            yield f"{whose(schedule, row)}: it is given {held} node numbers for its tasks."
     # The runs of nodes that are held as time goes by, by their first nodes, none overlapping: runs are few, nodes many.
     # At one instant ends come before starts.
     start, finish = schedule.start.tolist(), schedule.finish.tolist()
@@ -275,7 +273,7 @@ def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[st
         near = taken[max(place - 1, 0) : bisect_left(taken, (last + 1,))]
         clashes = [one for one in near if one[1] >= first]
         for begin, _, other in clashes:
-            yield f"{_name(schedule, row)}: node {max(first, begin)} is still used by {_name(schedule, other).lower()}."
+            yield f"{whose(schedule, row)}: node {max(first, begin)} is still used by {whose(schedule, other).lower()}."
         if not clashes and start[row] < finish[row]:
             taken.insert(place, run)
 
@@ -308,8 +306,8 @@ def _ends(end: ArrayLike, begin: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.maximum(end, np.nextafter(begin, np.inf)))
 
 
-def _rates(schedule: Schedule, tolerance: float) -> Iterator[str]:
-    workload = schedule.workload
+def _rates(runs: Runs, tolerance: float) -> Iterator[str]:
+    schedule, workload = runs.all, runs.all.workload
     sigma, work, processing = workload.compute_fraction, _work(schedule), _processing(schedule)
     early = _ends(schedule.start + work * (sigma * processing + (1.0 - sigma)), schedule.start)
     late = early.copy()
@@ -321,13 +319,14 @@ def _rates(schedule: Schedule, tolerance: float) -> Iterator[str]:
         if schedule.saturation == "static":
             _static_finishes(schedule, talking, demand, uplink, early, late)
         elif not given[talking].any():
-            early[talking] = late[talking] = _dynamic_finishes(schedule, talking, demand[talking], uplink)
+            early[talking] = late[talking] = _dynamic_finishes(schedule, talking, demand[talking], uplink, runs.cut)
         else:
             given = given | demand.any(axis=1)
     slack = tolerance * np.maximum(1.0, np.abs(early - schedule.t0)) + TICKS * np.spacing(np.abs(early))
-    wrong = ((schedule.finish < early - slack) | (schedule.finish > late + slack)) & ~given
+    cut = np.isfinite(runs.cut)
+    wrong = ((schedule.finish < early - slack) & ~cut | (schedule.finish > late + slack)) & ~given
     for row in np.flatnonzero(wrong):
-        yield f"{_name(schedule, row)}: it finishes at {schedule.finish[row]:.9g}; its rates make it {early[row]:.9g}."
+        yield f"{whose(schedule, row)}: it finishes at {schedule.finish[row]:.9g}; its rates make it {early[row]:.9g}."
 
 
 def _communication(load: NDArray[np.float64], demand: NDArray[np.float64], uplink: NDArray[np.float64]) -> float:
@@ -336,9 +335,13 @@ def _communication(load: NDArray[np.float64], demand: NDArray[np.float64], uplin
 
 
 def _dynamic_finishes(
-    schedule: Schedule, rows: NDArray[np.int64], demand: NDArray[np.float64], uplink: NDArray[np.float64]
+    schedule: Schedule,
+    rows: NDArray[np.int64],
+    demand: NDArray[np.float64],
+    uplink: NDArray[np.float64],
+    cut: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    # Replays the communicating jobs alone: only they can change one another's rates.
+    # Replays the communicating jobs alone: only they can change one another's rates. One that is cut ends then.
     start = schedule.start[rows]
     sigma = schedule.workload.compute_fraction[rows]
     fixed = sigma * _processing(schedule)[rows]
@@ -346,7 +349,7 @@ def _dynamic_finishes(
     finish = np.full(rows.size, np.nan)
     cost = np.ones(rows.size)
     since = start.copy()
-    due = np.full(rows.size, np.inf)
+    due, last = np.full(rows.size, np.inf), cut[rows]
     coming = np.argsort(start, kind="stable").tolist()[::-1]
     running: list[int] = []
     while coming or running:
@@ -363,7 +366,7 @@ def _dynamic_finishes(
             rate = fixed[j] + (1.0 - sigma[j]) * _communication(load, demand[j], uplink)
             if j in fresh or rate != cost[j]:
                 left[j] = max(0.0, left[j] - (now - since[j]) / cost[j])
-                cost[j], since[j], due[j] = rate, now, _ends(now + left[j] * rate, now)
+                cost[j], since[j], due[j] = rate, now, min(_ends(now + left[j] * rate, now), last[j])
     return finish
 
 

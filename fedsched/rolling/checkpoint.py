@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched rolling checkpoint 4\n"
+MARK = b"fedsched rolling checkpoint 5\n"
 WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
-SCRATCH = ("backfill", "packing", "scratch", "classes")  # no planner's run has another order to backfill by; room
+# No planner's run has another order to backfill by; the others are room.
+SCRATCH = ("backfill", "packing", "scratch", "classes", "draw")
 UNKNOWN = ("state.start", "state.finish")  # NaN until they are known
 OF_JOBS = (
     *("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position"),
-    *("extras.waiting.timer", "extras.waiting.joined"),
+    *("extras.waiting.timer", "extras.waiting.joined", "extras.waiting.doomed", "extras.lost.job"),
 )
 BELOW_NOTHING = tuple(f"state.extras.closed.{name}" for name in ("left", "low", "beyond"))  # what is owed, too
 
@@ -115,6 +116,8 @@ def _most(name: str, run: Simulation) -> int | Ints:
         return most
     if name == "state.extras.waiting.number":
         return jobs
+    if name == "state.extras.lost.number" and run.state.extras is not None:
+        return run.state.extras.lost.job.size
     if name == "state.extras.closed.number" and run.problem.extras is not None:
         calendar = run.problem.extras.calendar
         return np.array([calendar.change.size, calendar.learned.size, calendar.lookout.size, calendar.change.size])

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.pack import extras_of, frozen, new_state
+from fedsched.engine.pack import extras_of, frozen
 from fedsched.engine.rules import needs_of
+from fedsched.engine.states import new_state
 from fedsched.search.packed import PackedProblem, usable_placements
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.codes import Dispatch, Status
-from fedsched.model.integrals import Integrals
+from fedsched.model.integrals import Integrals, Wasted
 from fedsched.model.metrics import fill_row
 from fedsched.random_numbers import below, uniform
 from fedsched.search.descent import note, pocket, scalar
@@ -148,7 +148,7 @@ def walk_apart(
     homes = units.unit.size
     stream, value = walker.stream, walker.value
     placement = walker.current[walker.current.size - 1]
-    nothing = Integrals(np.nan, np.nan)
+    nothing = Integrals(np.nan, np.nan, np.nan, np.nan)
     if fresh:
         _read_row(space, units, parts, walker.current)
         for u in range(parts.length.size):
@@ -186,7 +186,15 @@ def walk_apart(
         if v != u and run_unit(problem, space, units, parts, state, v, placement) != Status.DONE:
             return Status.STUCK
         fill_row(
-            space.common.measured, problem.t0, parts.start, parts.finish, parts.counts, nothing, user_sums, metrics
+            space.common.measured,
+            problem.t0,
+            parts.start,
+            parts.finish,
+            parts.counts,
+            Wasted(state.load[:0], -np.inf),
+            nothing,
+            user_sums,
+            metrics,
         )
         new = scalar(goal, metrics)
         better = new < value[1]

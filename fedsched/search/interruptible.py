@@ -14,6 +14,7 @@ import numpy as np
 from fedsched.engine.codes import Status
 from fedsched.engine.evaluate import unpacked
 from fedsched.engine.loop import begin, run
+from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import set_running
@@ -52,6 +53,14 @@ def metrics_unless(
             instants = max(1, instants // 2)
     if status == Status.DONE:
         sums = integrals(problem, state)
-        found = metrics_of(common.measured, problem.t0, state.start, state.finish, state.counts, integrals=sums)
+        found = metrics_of(
+            common.measured,
+            problem.t0,
+            state.start,
+            state.finish,
+            state.counts,
+            wasted=wasted(state.extras, state.load[:0]),
+            integrals=sums,
+        )
         metrics[:] = tuple(found.as_dict().values())
     return status

@@ -12,10 +12,11 @@ from fedsched.engine.batch import in_slices
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.evaluate import Common, Layout, evaluate_rows, nothing_runs
 from fedsched.engine.loop import first_unplaceable
-from fedsched.engine.pack import frozen, measured_of, new_state
+from fedsched.engine.pack import frozen, measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.simulation import running_without_end, without_end
+from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
 from fedsched.model.metrics import Column
 from fedsched.search.genome import Space, decode_weights, repair

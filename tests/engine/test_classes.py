@@ -11,7 +11,7 @@ import strategies
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine import loop, pack
+from fedsched.engine import loop, states
 from fedsched.engine.arrays import ClassNumber, Counter, State
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.rules import needs_of
@@ -29,7 +29,7 @@ PAIR = clusters(((6, 1.0),), ((3, 1.0), (3, 0.5)))
 @pytest.fixture(autouse=True)
 def _short_queues_have_room(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if "compiled" not in request.keywords:
-        monkeypatch.setattr(pack, "LONG_QUEUE", 1)
+        monkeypatch.setattr(states, "LONG_QUEUE", 1)
 
 
 def grouped(tasks: list[int], runtime: list[float], *, dispatch: str = "easy", **options: object):
@@ -163,7 +163,7 @@ def test_the_order_that_is_scanned_says_whether_a_queue_may_be_grouped(monkeypat
     assert patience("greedy", "fcfs") == patience("easy", "sjf") == patience("easy", "wfp3", "fcfs") == 120
     endless = patience("greedy", "wfp3")
     assert endless == patience("lookahead", "fcfs", "xfactor") == np.iinfo(np.int64).max
-    monkeypatch.setattr(pack, "LONG_QUEUE", 11)
+    monkeypatch.setattr(states, "LONG_QUEUE", 11)
     assert patience("greedy", "fcfs") == endless
 
 
@@ -209,7 +209,7 @@ def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.Monk
         assert plain_loop.run(run.problem, run.plan, run.state, 10**6, np.inf) == Status.DONE
         was_grouped += run.state.classes.number[ClassNumber.CLASSES] > 0
         with_pools += run.state.classes.number[ClassNumber.CLASSES] > 0 and len(scenario.machine.pools) > 0
-        np.testing.assert_array_equal(run.state.start, expected.start, err_msg=f"{seed}, {chosen}")
+        np.testing.assert_array_equal(run.schedule().start, expected.start, err_msg=f"{seed}, {chosen}")
         assert run.state.counts.tolist() == [list(counts) for counts in expected.counts], (seed, chosen)
     assert was_grouped > 50
     assert with_pools > 20
@@ -232,7 +232,7 @@ def tried(dispatch: Dispatch, placement: Placement, *, may_group: bool) -> tuple
     state = run.state
     state.classes.number[ClassNumber.PATIENCE] = MANY  # so that all of these are grouped in their midst
     if not may_group:
-        state = state._replace(classes=pack._new_classes(1, 4, needs_of(dispatch)))
+        state = state._replace(classes=states._new_classes(1, 4, needs_of(dispatch)))
         loop.begin(run.problem, run.plan, state)
     assert loop.run(run.problem, run.plan, state, np.iinfo(np.int64).max, np.inf) == Status.DONE
     return state, bool(state.classes.number[ClassNumber.CLASSES] > 0)

@@ -64,7 +64,7 @@ def test_a_standing_plan_starts_what_is_due() -> None:
     state.clock[Clock.NOW] = 10.0
     j = running.pop_finish(state)
     conservative.ends_as_planned(state, j)
-    running.leave(problem, state, j)
+    running.vacate(problem, state, j)
     assert state.counter[Counter.PLAN_HOLDS] == 1
     conservative.plan_the_queue(problem, plan, state)
     assert state.start[1] == 10.0

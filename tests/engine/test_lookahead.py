@@ -14,8 +14,8 @@ from plain import plain
 import fedsched as fs
 from fedsched.engine.arrays import CandidateRow
 from fedsched.engine.codes import LOOKAHEAD
-from fedsched.engine.pack import new_state
 from fedsched.engine.rules import needs_of
+from fedsched.engine.states import new_state
 from fedsched.simulate import prepare
 
 lookahead = plain("fedsched.engine.lookahead")

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from plain import begun, clusters, jobs
 
-from fedsched.engine.codes import LOOKAHEAD, Dispatch
-from fedsched.engine.pack import caps_table, checked_caps, new_state, pack
-from fedsched.engine.rules import NEEDS, Needs, needs_of
+from fedsched.engine.pack import caps_table, checked_caps, pack
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.reading import CLAIRVOYANT, Reading
 
@@ -96,22 +94,6 @@ def test_caps_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             checked_caps(wrong, 1, 2)
-
-
-def test_each_rule_has_the_room_that_it_needs() -> None:
-    """Only planning rules keep durations and a profile, only lookahead a table; backfill orders make a second queue."""
-    problem = packed(jobs([1] * 5, [1.0] * 5))
-    easy = Dispatch.EASY
-    rooms = {rule: new_state(problem, needs=needs_of(rule), separate_backfill=rule == easy) for rule in Dispatch}
-    for rule, state in rooms.items():
-        assert (state.queue.shortest.size > 0) == (Needs.ENDS in NEEDS[rule])
-        assert (state.profile.time.size > 0) == (Needs.PROFILE in NEEDS[rule])
-        assert (state.profile.untouched.size > 0) == (Needs.PROFILE in NEEDS[rule])
-        assert state.packing.candidate.shape[1] == (LOOKAHEAD if Needs.PACKING in NEEDS[rule] else 0)
-        assert (state.backfill is state.queue) == (rule != Dispatch.EASY)
-    assert rooms[Dispatch.EASY].queue.tasks.size == 16  # twice the least power of two that holds five
-    # a running job has one breakpoint, a reservation two, now one, and one more
-    assert rooms[Dispatch.CONSERVATIVE].profile.time.size == 2 * 5 + 5 + 2
 
 
 def test_sites_that_are_no_clusters() -> None:

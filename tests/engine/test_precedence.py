@@ -32,7 +32,8 @@ def test_without_extras_nothing_is_done() -> None:
     assert precedence.eligible_since(None, submit, 1) == 4.0
     assert precedence.has_joined(None, 1) is None
     assert precedence.open_conditions(None, None, None, submit) is None
-    assert precedence.tell_followers(None, None, rank, 0, 3.0, precedence.END) is None
+    assert precedence.has_started(None, None, rank, 0, 3.0) is None
+    assert precedence.has_ended(None, None, rank, 0, 3.0) == 0
 
 
 @pytest.mark.parametrize("dispatch", ["strict", "greedy", "local", "easy", "conservative", "lookahead"])

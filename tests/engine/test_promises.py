@@ -73,7 +73,7 @@ def pass_at(now: float, problem, plan, state, monkeypatch: pytest.MonkeyPatch) -
     while state.counter[Counter.RUNNING] > 0 and state.heap.time[0] <= now:
         j = running.pop_finish(state)
         conservative.ends_as_planned(state, j)
-        running.leave(problem, state, j)
+        running.vacate(problem, state, j)
     sought, seek = [], conservative.first_fit
     with monkeypatch.context() as patch:
         patch.setattr(conservative, "first_fit", lambda *given: sought.append(int(given[3])) or seek(*given))

@@ -8,7 +8,7 @@ from plain import arrived, begun, jobs, plain
 
 import fedsched as fs
 from fedsched.engine.codes import QueueKey
-from fedsched.engine.pack import _new_queue
+from fedsched.engine.states import _new_queue
 
 queues = plain("fedsched.engine.queue")
 FOUR = fs.Federation.homogeneous(4)
@@ -124,7 +124,7 @@ def test_jobs_are_sorted_by_key_then_rank(count: int, shape: str) -> None:
         shape, rng.permutation(count)
     )
     rank, order = rng.permutation(count), np.arange(count)
-    queues._sort(rank, key.astype(float), order, count)
+    queues.sort(rank, key.astype(float), order, count)
     assert order.tolist() == sorted(range(count), key=lambda j: (-key[j], rank[j]))
 
 

@@ -1,0 +1,188 @@
+"""The State that a run works in: room for all that the event loop knows, and no more than its rules need."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays import (
+    CandidateRow,
+    Classes,
+    ClassNumber,
+    Clock,
+    Closed,
+    ClosedNumber,
+    Counter,
+    Draw,
+    Ends,
+    ExtraState,
+    Heap,
+    Lost,
+    LostNumber,
+    Packing,
+    PoolsLeft,
+    Profile,
+    Queue,
+    Rates,
+    ReachRow,
+    Scratch,
+    State,
+    Waiting,
+    WaitingNumber,
+)
+from fedsched.engine.classes import LONG_QUEUE, room_for
+from fedsched.engine.codes import LOOKAHEAD, OnRunning, Victims
+from fedsched.engine.rules import Needs
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Calendar, Extras, Problem
+
+
+def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
+    leaves = 1 << max(jobs - 1, 0).bit_length()
+    return Queue(
+        order=np.zeros(jobs, dtype=np.int64),
+        position=np.zeros(jobs, dtype=np.int64),
+        tasks=np.zeros(2 * leaves, dtype=np.int64),
+        shortest=np.zeros(2 * leaves if with_durations else 0),
+        key=np.zeros(jobs),
+        members=np.zeros(1, dtype=np.int64),
+    )
+
+
+def _new_classes(jobs: int, groups: int, needs: Needs) -> Classes:
+    # Pages that are never touched cost no memory.
+    room = jobs >= LONG_QUEUE and Needs.CLASSES in needs
+    numbers, durations = room_for(jobs, groups) if room else (len(ClassNumber), 0)
+    return Classes(number=np.zeros(numbers, dtype=np.int64), shortest=np.empty(durations if Needs.ENDS in needs else 0))
+
+
+def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> State:
+    """Return the arrays that a run works in, with room for what its dispatch rules need."""
+    jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
+    planning, with_durations = Needs.PROFILE in needs, Needs.ENDS in needs
+    # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
+    changes = 0 if problem.extras is None else problem.extras.calendar.change.size
+    breakpoints = 2 * jobs + min(jobs, problem.nodes) + changes + 2 if planning else 0
+    queue = _new_queue(jobs, with_durations=with_durations)
+    candidates, sums = (LOOKAHEAD, problem.nodes + 1) if Needs.PACKING in needs else (0, 0)
+    return State(
+        counter=np.zeros(len(Counter), dtype=np.int64),
+        clock=np.zeros(len(Clock)),
+        start=np.full(jobs, np.nan),
+        finish=np.full(jobs, np.nan),
+        planned_end=np.zeros(jobs),
+        counts=np.zeros((jobs, groups), dtype=np.int64),
+        shortest=np.zeros(jobs),
+        rates=Rates(
+            tc=np.ones(jobs),
+            processing=np.ones(jobs),
+            work_left=np.zeros(jobs),
+            estimate_left=np.zeros(jobs),
+            since=np.zeros(jobs),
+            demand=np.zeros((jobs, clusters)),
+            spanning=np.zeros(jobs, dtype=np.int64),
+        ),
+        heap=Heap(
+            time=np.zeros(jobs),
+            job=np.zeros(jobs, dtype=np.int64),
+            place=np.zeros(jobs, dtype=np.int64),
+            sequence=np.zeros(jobs, dtype=np.int64),
+        ),
+        ends=Ends(
+            time=np.zeros(jobs),
+            job=np.zeros(jobs, dtype=np.int64),
+            released=np.zeros(jobs, dtype=np.int64),
+        ),
+        free=np.zeros(groups, dtype=np.int64),
+        load=np.zeros(clusters),
+        queue=queue,
+        backfill=_new_queue(jobs, with_durations=with_durations) if separate_backfill else queue,
+        classes=_new_classes(jobs, groups, needs),
+        profile=Profile(
+            time=np.empty(breakpoints),
+            total=np.empty(breakpoints, dtype=np.int64),
+            free=np.empty((groups if groups > 1 else 0, breakpoints), dtype=np.int64),
+            load=np.empty((breakpoints, clusters)),
+            reserved=np.zeros(jobs if planning else 0),
+            promised=np.zeros((jobs if planning and groups > 1 else 0, groups), dtype=np.int64),
+            untouched=np.zeros(jobs if planning and groups > 1 else 0),
+            low=np.zeros(groups, dtype=np.int64),
+            peak=np.zeros(clusters),
+        ),
+        packing=Packing(
+            candidate=np.zeros((len(CandidateRow), candidates), dtype=np.int64),
+            reach=np.zeros((len(ReachRow), sums), dtype=np.int64),
+        ),
+        scratch=Scratch(
+            chosen=np.zeros(groups, dtype=np.int64),
+            extra=np.zeros(groups, dtype=np.int64),
+            limited=np.zeros(groups, dtype=np.int64),
+            mark=np.zeros(groups, dtype=np.int64),
+            cluster_sum=np.zeros(clusters, dtype=np.int64),
+            demand=np.zeros(clusters),
+        ),
+        extras=None if problem.extras is None else _extra_state(problem, problem.extras, breakpoints),
+    )
+
+
+def _extra_state(problem: Problem, extras: Extras, breakpoints: int) -> ExtraState:
+    pools, jobs = extras.pools.amount.size, extras.precedence.conditions.size
+    lookouts, groups = extras.calendar.left.shape
+    return ExtraState(
+        pools=PoolsLeft(
+            free=np.zeros(pools, dtype=np.int64),
+            extra=np.zeros(pools, dtype=np.int64),
+            held=np.zeros(pools, dtype=np.int64),
+            planned=np.empty((pools, breakpoints), dtype=np.int64),
+        ),
+        waiting=Waiting(
+            open=np.zeros(jobs, dtype=np.int64),
+            moment=np.zeros(jobs),
+            number=np.zeros(len(WaitingNumber), dtype=np.int64),
+            timer=np.zeros(jobs, dtype=np.int64),
+            joined=np.zeros(jobs, dtype=np.int64),
+            begun=np.zeros(jobs, dtype=np.int64),
+            doomed=np.zeros(jobs, dtype=np.int64),
+        ),
+        closed=Closed(
+            number=np.zeros(len(ClosedNumber), dtype=np.int64),
+            owed=np.zeros(groups, dtype=np.int64),
+            left=np.zeros((lookouts, groups), dtype=np.int64),
+            low=np.zeros(groups, dtype=np.int64),
+            head=np.zeros(groups, dtype=np.int64),
+            head_until=np.zeros(1),
+            beyond=np.zeros(groups, dtype=np.int64),
+        ),
+        lost=_nothing_lost(problem, extras.calendar),
+        draw=_room_to_draw(problem, extras.calendar),
+    )
+
+
+def _nothing_lost(problem: Problem, calendar: Calendar) -> Lost:
+    # A downtime takes no more jobs than it closes nodes.
+    takes = calendar.on_running != OnRunning.WAIT
+    runs = int(np.minimum(calendar.nodes[takes], problem.submit.size).sum())
+    groups = problem.groups.nodes.size
+    return Lost(
+        number=np.zeros(len(LostNumber), dtype=np.int64),
+        job=np.zeros(runs, dtype=np.int64),
+        requeued=np.zeros(runs, dtype=np.int64),
+        start=np.zeros(runs),
+        end=np.zeros(runs),
+        counts=np.zeros((runs, groups), dtype=np.int64),
+        seconds=np.zeros(groups),
+        until=np.full(1, -np.inf),
+    )
+
+
+def _room_to_draw(problem: Problem, calendar: Calendar) -> Draw:
+    at_random = bool((calendar.victims == Victims.RANDOM).any())
+    jobs, nodes = (problem.submit.size, int(problem.groups.nodes.max())) if at_random else (0, 0)
+    return Draw(
+        job=np.zeros(jobs, dtype=np.int64),
+        hit=np.zeros(jobs, dtype=np.int64),
+        node=np.zeros(nodes, dtype=np.int64),
+        alike=np.zeros(jobs),
+    )

@@ -1,0 +1,152 @@
+"""Jobs that lose their nodes as a downtime begins: whom it chooses, and what becomes of them [42]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.engine import calendar, lost, precedence
+from fedsched.engine import queue as queues
+from fedsched.engine.arrays import Clock, ClosedNumber, Counter
+from fedsched.engine.classes import begin_ungrouped
+from fedsched.engine.codes import OnRunning, Victims
+from fedsched.engine.running import take_off, vacate
+from fedsched.random_numbers import drawn
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
+
+NOBODY = constant(-1)
+FREE_NODE = constant(-1)
+NONE = constant(0)
+
+
+@inlined
+def go_on(problem: Problem, plan: Plan, state: State) -> bool:
+    """Let become known, open and close whatever does so until now; return whether nodes were opened or closed."""
+    return _go_on(problem.extras, state.extras, problem, plan, state)
+
+
+@inlined
+def _go_on(extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State) -> bool:
+    if extras is None or extra_state is None:
+        return False
+    if extras.calendar.lookout.size == 0:
+        return False
+    return _turn_pages(extras, extra_state, problem, plan, state)
+
+
+@part
+def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
+    pages, closed = extras.calendar, extra_state.closed
+    before = closed.number[ClosedNumber.CHANGED]
+    c = calendar.turn_pages(pages, closed, state)
+    while c != calendar.NO_MORE:
+        if pages.victims[c] == Victims.RANDOM:
+            _take_at_random(extras, extra_state, problem, plan, state, c)
+        else:
+            _take_latest(extras, extra_state, problem, plan, state, c)
+        calendar.close(closed, state, pages.group[c], pages.nodes[c])
+        c = calendar.turn_pages(pages, closed, state)
+    return closed.number[ClosedNumber.CHANGED] > before
+
+
+@inlined
+def _may_lose(state: State, j: int, g: int) -> bool:
+    # Who is about to end, in the sequential reading, is left alone.
+    return state.finish[j] > state.clock[Clock.NOW] and state.counts[j, g] > 0
+
+
+@inlined
+def _free(extra_state: ExtraState, state: State, g: int) -> int:
+    # The nodes of a group that are free or about to be, less what older downtimes are owed.
+    free = state.free[g] - extra_state.closed.owed[g]
+    for place in range(state.counter[Counter.RUNNING]):
+        j = state.heap.job[place]
+        if not _may_lose(state, j, g) and state.ends.released[j] == 0:
+            free += state.counts[j, g]
+    return free
+
+
+@inlined
+def _loses_before(problem: Problem, state: State, a: int, b: int) -> bool:
+    now = state.clock[Clock.NOW]
+    a_is_late, b_is_late = state.planned_end[a] <= now, state.planned_end[b] <= now
+    if a_is_late != b_is_late:
+        return a_is_late
+    if state.start[a] != state.start[b]:
+        return state.start[a] > state.start[b]
+    return problem.arrival_rank[a] > problem.arrival_rank[b]
+
+
+@inlined
+def _take_latest(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int
+) -> None:
+    g, nodes = extras.calendar.group[c], extras.calendar.nodes[c]
+    lacking = min(nodes, nodes - _free(extra_state, state, g))
+    while lacking > 0:
+        victim = NOBODY
+        for place in range(state.counter[Counter.RUNNING]):
+            j = state.heap.job[place]
+            if _may_lose(state, j, g) and (victim == NOBODY or _loses_before(problem, state, j, victim)):
+                victim = j
+        if victim == NOBODY:
+            break
+        lacking -= state.counts[victim, g]
+        _lose(extras, extra_state, problem, plan, state, victim, c)
+
+
+@inlined
+def _take_at_random(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int
+) -> None:
+    g, draw = extras.calendar.group[c], extra_state.draw
+    seed, number = extras.calendar.seed[c], extras.calendar.number[c]
+    free = max(NONE, _free(extra_state, state, g))
+    jobs = NONE
+    for place in range(state.counter[Counter.RUNNING]):
+        j = state.heap.job[place]
+        if _may_lose(state, j, g):
+            draw.job[jobs] = j
+            jobs += 1
+    queues.sort(state.heap.sequence, draw.alike, draw.job, jobs)
+    nodes = NONE
+    for i in range(jobs):
+        draw.hit[i] = 0
+        for _ in range(state.counts[draw.job[i], g]):
+            draw.node[nodes] = i
+            nodes += 1
+    draw.node[nodes : nodes + free] = FREE_NODE
+    nodes += free
+    for k in range(min(extras.calendar.nodes[c], nodes)):
+        place = k + int(drawn(seed, number, k) % np.uint64(nodes - k))
+        draw.node[k], draw.node[place] = draw.node[place], draw.node[k]
+        if draw.node[k] != FREE_NODE:
+            draw.hit[draw.node[k]] = 1
+    for i in range(jobs):
+        if draw.hit[i] == 1:
+            _lose(extras, extra_state, problem, plan, state, draw.job[i], c)
+
+
+@part
+def _lose(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, j: int, c: int
+) -> None:
+    counter, now = state.counter, state.clock[Clock.NOW]
+    requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
+    take_off(state, j)
+    vacate(problem, state, j)
+    lost.note(extra_state, state, j, problem.t0, now, requeued)
+    counter[Counter.PLAN_HOLDS] = 0
+    state.finish[j] = np.nan
+    state.counts[j] = 0
+    if requeued:
+        state.start[j] = np.nan
+        counter[Counter.QUEUED] += 1
+        queues.join_again(problem, plan, state, j)
+        begin_ungrouped(plan, state)
+    else:
+        counter[Counter.FINISHED] += 1 + precedence.was_killed(extras, extra_state, problem.arrival_rank, j, now)

@@ -1,0 +1,117 @@
+"""Whether jobs lost their nodes as reading 42 has it, and all runs of a schedule, those too that came to nothing.
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.model.calendar import ON_RUNNING, VICTIMS, closures_of
+from fedsched.model.labels import Labels
+from fedsched.model.lost import no_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
+
+JOB = "job"  # the label by which a run tells whose it is
+REQUEUE, KILL = ON_RUNNING.index("requeue"), ON_RUNNING.index("kill")
+
+
+class Runs(NamedTuple):
+    """The jobs that ran to their ends, as if there had been no others, and beside them the runs that were cut."""
+
+    ended: Schedule
+    all: Schedule  # a row a run
+    since: NDArray[np.float64]  # of each run: from when its job waited for it
+    cut: NDArray[np.float64]  # when it lost its nodes; infinite where it did not
+    requeues: int
+
+
+def runs_of(schedule: Schedule, ended: NDArray[np.int64]) -> Runs:
+    """Return the runs of a schedule of which these rows ran to their ends."""
+    lost, groups = schedule.lost, schedule.counts.shape[1]
+    columns = {name: getattr(schedule, name)[ended] for name in ("start", "finish", "counts")}
+    whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), **columns)
+    job = np.concatenate([ended, lost.job])
+    start, end = np.concatenate([whole.start, lost.start]), np.concatenate([whole.finish, lost.end])
+    since = schedule.eligible[job]
+    latest = np.array(schedule.eligible)
+    for run in np.lexsort((start, job)).tolist() if lost.runs else ():
+        since[run], latest[job[run]] = latest[job[run]], end[run]
+    cut = np.concatenate([np.full(ended.size, np.inf), lost.end])
+    every = whole
+    if lost.runs:
+        counts = np.vstack([whole.counts, lost.counts])
+        workload = _each_by_itself(schedule.workload, job)
+        every = replace(whole, workload=workload, start=start, finish=end, counts=counts)
+    return Runs(whole, every, since, cut, int(lost.requeued.sum()))
+
+
+def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
+    """Return these rows as jobs with ids of their own, labelled by those that they had; some stand there twice."""
+    plain = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_bandwidth", "origin", "user")
+    return replace(
+        workload,
+        id=np.arange(rows.size),
+        allowed=None,
+        pools=None if workload.pools is None else workload.pools.take(rows),
+        after=None,
+        begin=None,
+        labels=Labels({JOB: workload.id[rows].astype(np.str_)}),
+        log=None,
+        **{name: getattr(workload, name)[rows] for name in plain},
+    )
+
+
+def whose(schedule: Schedule, run: int | np.integer[Any]) -> str:
+    """Return what errors call the job of a run."""
+    workload = schedule.workload
+    return f"Job {workload.label(JOB)[run] or workload.id[run]}"
+
+
+def broken_losses(schedule: Schedule) -> Iterator[str]:
+    """Give what is wrong with the runs that came to nothing, and which downtimes did not take what they needed."""
+    lost, workload, closures = schedule.lost, schedule.workload, closures_of(schedule.federation)
+    if not lost.runs and not (closures.on_running != 0).any():
+        return
+    last = {row: float(start) for row, start in enumerate(schedule.start.tolist()) if start == start}
+    for run in np.lexsort((-lost.start, lost.job)).tolist():
+        row, name = int(lost.job[run]), f"Job {workload.id[lost.job[run]]}: its run from {lost.start[run]:g}"
+        becomes = REQUEUE if lost.requeued[run] else KILL
+        taking = (closures.begin == lost.end[run]) & (closures.on_running == becomes)
+        if not (taking & (lost.counts[run][closures.group] > 0)).any():
+            yield f"{name} is cut at {lost.end[run]:g}, where no downtime takes nodes from it in that way."
+        if lost.counts[run].sum() != workload.tasks[row]:
+            yield f"{name} has {lost.counts[run].sum()} nodes for {workload.tasks[row]} tasks."
+        if not workload.submit[row] <= lost.start[run] < lost.end[run] <= last.get(row, np.inf):
+            yield f"{name} to {lost.end[run]:g} is not between its submit and what follows."
+        if not lost.requeued[run] and row in last:
+            yield f"{name} is cut for good at {lost.end[run]:g}, but it starts at {last[row]:g} again."
+        last[row] = float(lost.start[run])
+    start, end = np.concatenate([schedule.start, lost.start]), np.concatenate([schedule.finish, lost.end])
+    counts = np.vstack([schedule.counts, lost.counts])
+    for c in np.flatnonzero((closures.on_running != 0) & (closures.begin > schedule.t0)).tolist():
+        begin, g, size = closures.begin[c], closures.group[c], schedule.federation.groups[closures.group[c]].count
+        running = (start < begin) & (end >= begin)
+        cut = np.concatenate([np.zeros(len(schedule), dtype=bool), lost.end == begin])
+        # Who ends just then is no victim, and what it held is free.
+        used, kept = counts[running & (cut | (end > begin)), g].sum(), counts[running & (end > begin), g].sum()
+        if kept > size - closures.nodes[c]:
+            yield (
+                f"Downtime at {begin:g}: it takes {closures.nodes[c]} of the {size} nodes of group {g}, but jobs hold "
+                f"{kept} on."
+            )
+        here = (closures.group == g) & (closures.begin <= begin) & (begin < closures.end)
+        at_random = (closures.victims[here & (closures.begin == begin)] == VICTIMS.index("random")).any()
+        others = ((closures.on_running != 0) & (closures.begin == begin) & (closures.group != g)).any()
+        if used > kept and used + closures.nodes[here].sum() <= size and not at_random and not others:
+            yield f"Downtime at {begin:g}: jobs lose {used - kept} nodes of group {g}, where enough are free."
