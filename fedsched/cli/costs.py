@@ -25,8 +25,7 @@ class Run:
     @property
     def values(self) -> Mapping[str, float]:
         """Return the metrics by name, those that say nothing left out."""
-        found = self.schedule.metrics().as_dict()
-        return {name: value for name, value in found.items() if value == value}
+        return self.schedule.metrics().telling()
 
     @property
     def recorded(self) -> Mapping[str, float]:
@@ -39,7 +38,7 @@ class Run:
         """Return how many jobs ran in which time, and what tells this schedule from others."""
         jobs = len(self.schedule)
         if self.schedule.complete:
-            jobs -= int(self.schedule.hopeless.sum())
+            jobs -= int(self.schedule.hopeless.sum()) + self.schedule.lost.killed.size
             return f"{counted(jobs, 'job')} in {self.seconds:.2f} s; start hash {self.schedule.start_hash()}"
         finished = int((self.schedule.finish == self.schedule.finish).sum())
         return (

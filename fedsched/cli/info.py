@@ -137,7 +137,11 @@ def _times(window: Downtime) -> list[str]:
     times = (window.begin, window.end if window.end_known or window.end == inf else f"{window.end:g} (not known)")
     cells = [one if isinstance(one, str) else "—" if one == inf else f"{one:g}" for one in times]
     known = "the outset" if window.known_from == -inf else f"{window.known_from:g}"
-    return [window.cluster, window.nodes, *cells, f"{window.kind} {window.name}".strip(), known]
+    kind = f"{window.kind} {window.name}".strip()
+    if window.on_running != "wait":
+        whom = "the latest jobs" if window.victims == "latest" else "jobs at random"
+        kind += f" ({window.on_running}s {whom})"
+    return [window.cluster, window.nodes, *cells, kind, known]
 
 
 def _workload(log: Log, *, as_json: bool) -> None:

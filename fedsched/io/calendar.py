@@ -63,6 +63,10 @@ def _downtime(cells: dict[str, str], where: str, *, decimal: str) -> Downtime:
 
 
 def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool:
+    if name == "seed":
+        if not text.isdecimal():
+            raise FederationError(f"{where}: seed={shortened(repr(text))} must be a whole number.")
+        return int(text)
     if name in ("begin", "end", "known_from"):
         try:
             return float(text.replace(decimal, "."))
@@ -91,8 +95,10 @@ def _cell(downtime: Downtime, name: str) -> str:
     value = getattr(downtime, name)
     if name in ("known_from", "end_known") and downtime.usual:
         return ""
+    if name in ("on_running", "victims", "seed") and downtime.on_running == "wait":
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return "" if name == "end" and math.isinf(value) else repr(value)
-    return guarded(value)
+    return str(value) if isinstance(value, int) else guarded(value)

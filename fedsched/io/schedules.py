@@ -12,6 +12,7 @@ from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf import write_swf
 from fedsched.model.log import LOG_COLUMNS, LogColumns
+from fedsched.model.lost import LostRuns
 from fedsched.model.reading import UNRECORDED
 from fedsched.model.schedule import Schedule
 from fedsched.model.workload import Workload
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
 
+CUT, REQUEUED, KILLED = "cut", "requeued", "killed"  # of runs that lost their nodes: the column, and what it says
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
 
@@ -54,12 +56,30 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
 
 
 def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
-    """Write one row a job; numbers stand so that they are read back to the last bit."""
+    """Write one row a job; numbers stand so that they are read back to the last bit.
+
+    Where downtimes took nodes from jobs a last column says so, and a row a run tells which runs came to nothing.
+    """
     table = columns_of(schedule)
+    columns = [[_number(value) for value in column.tolist()] for column in table.values()]
+    names, lost = list(table), schedule.lost
+    if lost.runs:
+        of_lost = columns_of_lost(schedule)
+        for name, column in zip(names, columns, strict=True):
+            column += [_number(value) for value in of_lost[name].tolist()]
+        columns.append([""] * len(schedule) + [REQUEUED if again else KILLED for again in lost.requeued.tolist()])
+        names.append(CUT)
     with atomic_text(path) as out:
-        csv.writer(out, lineterminator="\n").writerow(table)
-        columns = [[_number(value) for value in column.tolist()] for column in table.values()]
+        csv.writer(out, lineterminator="\n").writerow(names)
         out.writelines(",".join(row) + "\n" for row in zip(*columns, strict=True))
+
+
+def columns_of_lost(schedule: Schedule) -> dict[str, NDArray[Any]]:
+    """Return the same columns of the runs that came to nothing."""
+    lost = schedule.lost
+    whole = {name: column[lost.job] for name, column in columns_of(schedule).items()}
+    times = {"start": lost.start, "finish": lost.end, "wait": lost.start - schedule.workload.submit[lost.job]}
+    return whole | times | {label: lost.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
 
 
 def _number(value: float) -> str:
@@ -102,18 +122,25 @@ def read_csv(
     start = np.full(len(workload), np.nan)
     finish = np.full(len(workload), np.nan)
     counts = np.zeros((len(workload), len(federation.groups)), dtype=np.int64)
-    at = [header.index(name) for name in wanted]
+    at, cut = [header.index(name) for name in wanted], header.index(CUT) if CUT in header else None
+    lost: list[tuple[int, float, float, list[int], bool]] = []
     for line, row in enumerate(body, start=2):
         try:
             values = [float(row[k]) if row[k] else np.nan for k in at]
             job = place[int(values[0])]
-            counts[job] = [int(value) for value in values[3:]]
+            nodes = [int(value) for value in values[3:]]
+            how = "" if cut is None else row[cut]
         except KeyError as error:
             raise ScheduleError(f"{path}, line {line}: the workload has no job {shortened(error.args[0])}.") from None
         except (ValueError, IndexError, OverflowError) as error:
             said = shortened(str(error))
             raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({said}).") from None
-        start[job], finish[job] = values[1:3]
+        if how not in ("", REQUEUED, KILLED):
+            raise ScheduleError(f"{path}, line {line}: {CUT}={shortened(repr(how))} is none of {REQUEUED}, {KILLED}.")
+        if how:
+            lost.append((job, values[1], values[2], nodes, how == REQUEUED))
+        else:
+            start[job], finish[job], counts[job] = *values[1:3], nodes
     return Schedule(
         workload=workload,
         federation=federation,
@@ -125,6 +152,7 @@ def read_csv(
             same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate
         ),
         policy=f"read from {path}",
+        lost=LostRuns.of(lost) if lost else None,
     )
 
 
@@ -145,6 +173,8 @@ def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:
     columns["status"] = np.ones(done.size)
     away = counted(len(schedule) - done.size, "job") if done.size < len(schedule) else ""
     notes = [f"scheduled by fedsched: {schedule.policy}", *[f"left out: {away} that did not finish"] * bool(away)]
+    if schedule.lost.runs:
+        notes.append(f"left out: {counted(schedule.lost.runs, 'run')} that lost their nodes to downtimes")
     as_run = Workload(
         submit=kept.submit,
         tasks=kept.tasks,

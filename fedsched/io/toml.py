@@ -228,6 +228,9 @@ def _lines_of_downtime(downtime: Downtime) -> list[str]:
     lines += [f"{key} = {quoted(getattr(downtime, key))}" for key in ("nodes", "kind")]
     if not downtime.usual:
         lines += [f"known_from = {downtime.known_from!r}", f"end_known = {str(downtime.end_known).lower()}"]
+    if downtime.on_running != "wait":
+        lines += [f"{key} = {quoted(getattr(downtime, key))}" for key in ("on_running", "victims")]
+        lines += [f"seed = {downtime.seed}"]
     return lines + ([f"name = {quoted(downtime.name)}"] if downtime.name else [])
 
 

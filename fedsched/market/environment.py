@@ -206,11 +206,12 @@ def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
 
     Neighbours that all jobs take together are looked at as one: a node for itself stands only in what is free.
     """
-    of_jobs, spans, closed = numbered(schedule)
-    runs = NodeRuns(*map(np.concatenate, zip(of_jobs, closed, strict=True)))
+    of_jobs, of_lost, spans, closed = numbered(schedule)
+    runs = NodeRuns(*map(np.concatenate, zip(of_jobs, of_lost, closed, strict=True)))
     of_run = np.repeat(np.arange(runs.pieces.size), runs.pieces)
-    start = np.maximum(np.concatenate([schedule.start, spans.start]), begin)[of_run]
-    stop = np.fmin(np.concatenate([schedule.finish, spans.finish]), end)[of_run]  # what has no finish runs on
+    start = np.maximum(np.concatenate([schedule.start, schedule.lost.start, spans.start]), begin)[of_run]
+    stop = np.concatenate([schedule.finish, schedule.lost.end, spans.finish])
+    stop = np.fmin(stop, end)[of_run]  # what has no finish runs on
     within = stop > start
     edges = np.unique(np.concatenate([[0, nodes], runs.first[within], runs.last[within] + 1]))
     part = np.searchsorted(edges, runs.first[within])

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model import assumed
 from fedsched.model.closed_spans import numbered
+from fedsched.model.lost import held
 from fedsched.model.units import scaled
 from fedsched.plot import saving, shading
 from fedsched.text import counted, drawn
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.model.lost import Held
     from fedsched.model.schedule import Schedule
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates light and dark.
@@ -56,7 +58,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     unit, name = time_unit(schedule.makespan)
     offsets = _lane_offsets(schedule)
     lanes = offsets[-1][1] + schedule.federation.clusters[-1].nodes
-    bars, closed = _bars(schedule, offsets, unit)
+    bars, lost, closed = _bars(schedule, offsets, unit)
     shown = shading.largest((bars.end - bars.begin) * bars.parts.nodes, MOST_BARS)
     if not shown.all():
         _shade(ax, schedule, bars.only(~shown), offsets, unit)
@@ -66,8 +68,14 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     )
     crossing = schedule.coallocated[bars.job]
     thin = len(schedule) > 2000
-    marks = bool(closed.job.size)
-    if marks:
+    marks = bool(closed.job.size or lost.job.size)
+    if lost.job.size:
+        colours = [COLOURS[row % len(COLOURS)] for row in schedule.lost.job[lost.job].tolist()]
+        ax.add_collection(
+            PolyCollection(lost.corners(), facecolors=colours, edgecolors="white", linewidths=0.0, hatch="xxx",
+                           alpha=0.45, label="lost its nodes")
+        )  # fmt: skip
+    if closed.job.size:
         ax.add_collection(
             PolyCollection(closed.corners(), facecolors=CLOSED, edgecolors="white", linewidths=0.0, hatch="\\\\\\",
                            zorder=0.7, label="closed")
@@ -114,13 +122,14 @@ class _Bars(NamedTuple):
         return np.stack([across, np.stack([self.low, high, high, self.low], axis=1)], axis=2)
 
 
-def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> tuple[_Bars, _Bars]:
-    """Return the bars of the jobs, and of what is closed until the last job ends."""
-    runs, spans, closed = numbered(schedule)
+def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> tuple[_Bars, _Bars, _Bars]:
+    """Return the bars of the jobs, of runs that came to nothing, and of what is closed until the last job ends."""
+    runs, lost, spans, closed = numbered(schedule)
     last = schedule.t0 + schedule.makespan
     found = []
     for columns, start, finish in (
         (runs, schedule.start, schedule.finish),
+        (lost, schedule.lost.start, schedule.lost.end),
         (closed, np.where(spans.start < last, spans.start, np.nan), np.minimum(spans.finish, last)),
     ):
         job = np.repeat(np.arange(start.size), columns.pieces)
@@ -131,7 +140,7 @@ def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> tu
         job = job[parts.run]
         begin, end = ((times[job] - schedule.t0) / unit for times in (start, finish))
         found.append(_Bars(job, begin, end, parts, np.array([lane for _, lane in offsets])[parts.block] + parts.low))
-    return found[0], found[1]
+    return found[0], found[1], found[2]
 
 
 def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, int]], unit: float) -> None:
@@ -237,16 +246,15 @@ def figure(schedule: Schedule) -> Any:
 
 
 def steps_of(
-    schedule: Schedule, weight: NDArray[np.float64], unit: float
+    runs: Held, weight: NDArray[np.float64], t0: float, unit: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return instants, and from each on the sum of the weights of the running jobs.
+    """Return instants, and from each on the sum of the weights of what runs.
 
     All changes of an instant are one step: where one job's end lets another start, the two never add up.
     """
-    done = ~np.isnan(schedule.finish)
-    times, place = np.unique(np.concatenate([schedule.start[done], schedule.finish[done]]), return_inverse=True)
-    change = np.bincount(place, weights=np.concatenate([weight[done], -weight[done]]), minlength=len(times))
-    return (times - schedule.t0) / unit, np.cumsum(change)
+    times, place = np.unique(np.concatenate([runs.start, runs.end]), return_inverse=True)
+    change = np.bincount(place, weights=np.concatenate([weight, -weight]), minlength=len(times))
+    return (times - t0) / unit, np.cumsum(change)
 
 
 def few_steps(
@@ -262,18 +270,19 @@ def few_steps(
 
 def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants, and from each on the load on cluster k's uplink (eqs. 1.2 and 1.3)."""
-    tasks = schedule.workload.tasks
-    here = schedule.counts[:, np.array(schedule.federation.group_cluster) == k].sum(axis=1)
+    runs = held(schedule)
+    tasks, bandwidth = schedule.workload.tasks[runs.job], schedule.workload.task_bandwidth[runs.job]
+    here = runs.counts[:, np.array(schedule.federation.group_cluster) == k].sum(axis=1)
     # Nothing crosses where no task or every task is here.
-    demand = here * schedule.workload.task_bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
-    return steps_of(schedule, demand, unit)
+    demand = here * bandwidth * (tasks - here) / np.maximum(tasks - 1, 1)
+    return steps_of(runs, demand, schedule.t0, unit)
 
 
 def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
-    groups = schedule.federation.groups
-    extra = schedule.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
+    groups, runs = schedule.federation.groups, held(schedule)
+    extra = runs.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
     idle = sum(group.idle_watts * group.count for group in groups)
-    times, power = few_steps(*steps_of(schedule, extra, unit), schedule.makespan / unit)
+    times, power = few_steps(*steps_of(runs, extra, schedule.t0, unit), schedule.makespan / unit)
     name, watts = scaled("W", float(np.max(power, initial=0.0)) + idle)
     ax.fill_between(times, (power + idle) / watts, step="post", color="#999999", linewidth=0)
     ax.axhline(idle / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.model.assumed import marked
+from fedsched.model.lost import held
 from fedsched.model.units import scaled
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, few_steps, link_load, steps_of, time_unit
@@ -48,10 +49,10 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
     extra = np.array([group.busy_watts - group.idle_watts for group in groups])
     idle = np.array([group.idle_watts * group.count for group in groups])
     layers = []
-    times = np.zeros(1)
+    times, runs = np.zeros(1), held(schedule)
     for k in range(len(clusters)):
         here = cluster_of == k
-        steps = steps_of(schedule, schedule.counts[:, here] @ extra[here], unit)
+        steps = steps_of(runs, runs.counts[:, here] @ extra[here], schedule.t0, unit)
         times, taken = few_steps(*steps, schedule.makespan / unit)
         layers.append(taken + idle[here].sum())
     peak = max(float(np.sum(layers, axis=0).max(initial=0.0)), float(idle.sum()))

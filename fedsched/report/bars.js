@@ -45,10 +45,15 @@ function barsOf(plan) {
   return { begin, end, row, height, job, group, count: job.length };
 }
 
-// Where nodes are closed: rectangles on the rows.
+// Where nodes are closed, and where jobs ran in vain: rectangles on the rows.
 function closedOf(plan) {
   return Array.from(plan.closedFirst ?? [], (first, i) => [...inGroups(first, plan.closedNodes[i])].map(([, row, height]) => ({
     begin: plan.closedStart[i] * data.tick, end: plan.closedFinish[i] * data.tick, row, height,
+  }))).flat();
+}
+function lostOf(plan) {
+  return Array.from(plan.lostFirst ?? [], (first, i) => [...inGroups(first, plan.lostNodes[i])].map(([group, row, height]) => ({
+    begin: plan.lostStart[i] * data.tick, end: plan.lostFinish[i] * data.tick, row, height, group, job: plan.lostJob[i],
   }))).flat();
 }
 
@@ -97,11 +102,11 @@ function mostOf(steps, from, to) {
 
 // What a cluster draws and carries: eqs. 1.8 (idle and busy watts) and 1.3 (a job's demand on each uplink it crosses).
 // The sums are those of all jobs, which the page brings along; so do thinned plans the steps.
-function clustersOf(plan, bars, jobs, { until, clusters }) {
+function clustersOf(plan, bars, lost, jobs, { until, clusters }) {
   const even = (values) => evenSteps(values, until);
   const found = plan.shade
     ? data.clusters.map((_, k) => ({ power: even(plan[`power${k}`]), load: even(plan[`load${k}`]), most: even(plan[`most${k}`]) }))
-    : exactSteps(bars, jobs, until);
+    : exactSteps(withLost(bars, lost), jobs, until);
   return found.map((steps, k) => ({
     name: data.clusters[k].name,
     nodes: data.clusters[k].groups.reduce((sum, group) => sum + group.count, 0),
@@ -124,6 +129,13 @@ function evenSteps(values, until) {
   return { at, value, area, until };
 }
 
+// All that ran, of one job and run after the other.
+function withLost(bars, lost) {
+  const all = { ...bars };
+  for (const name of ["begin", "end", "height", "job", "group"]) all[name] = [...bars[name], ...lost.map((one) => one[name])];
+  return { ...all, count: all.job.length };
+}
+
 function exactSteps(bars, jobs, until) {
   const found = data.clusters.map(() => ({ times: [], changes: [], loadTimes: [], loads: [], idle: 0 }));
   for (const group of groups) found[group.cluster].idle += group.idle * group.count;
@@ -135,7 +147,7 @@ function exactSteps(bars, jobs, until) {
     one.times.push(bars.begin[b], bars.end[b]);
     one.changes.push(extra, -extra);
     here.set(group.cluster, (here.get(group.cluster) || 0) + bars.height[b]);
-    if (bars.job[b + 1] !== bars.job[b]) {
+    if (bars.job[b + 1] !== bars.job[b] || bars.begin[b + 1] !== bars.begin[b]) {
       const tasks = jobs.tasks[bars.job[b]];
       if (jobs.bandwidth && here.size > 1) {
         for (const [k, nodes] of here) {
@@ -181,8 +193,9 @@ async function shownPlan(entry, jobs) {
   const started = [...plan.pieces.keys()].filter((j) => plan.pieces[j] > 0);
   started.sort((a, b) => plan.start[a] - plan.start[b] || a - b);
   const shading = thinned ? shadingOf(plan, thinned) : null;
-  const clusters = clustersOf(plan, bars, jobs, sums);
-  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan) };
+  const lost = lostOf(plan);
+  const clusters = clustersOf(plan, bars, lost, jobs, sums);
+  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan), lost };
 }
 
 const startOf = (shown, j) => shown.plan.start[j] * data.tick;

@@ -68,7 +68,7 @@ def plan_of(
     progress
         Told how many of how many jobs have their nodes.
     """
-    runs, spans, closed = numbered(schedule, progress)
+    runs, lost, spans, closed = numbered(schedule, progress)
     done = ~np.isnan(schedule.finish)
     columns: dict[str, NDArray[Any]] = {
         "start": ticks(np.where(done, schedule.start - schedule.t0, np.nan), tick),
@@ -84,7 +84,7 @@ def plan_of(
         strips = strips_of(schedule, min(STRIPS, max(64, STRIPS_TOGETHER // len(schedule.federation.clusters))))
         columns |= {"shade": shade.pop("shade"), **strips}
         about |= {"thinned": shade | {"jobs": int(done.sum())}}
-    columns |= _closed(schedule, spans, closed, tick)
+    columns |= _closed(schedule, spans, closed, tick) | _lost(schedule, lost, kept, tick)
     columns["pieces"] = np.bincount(job[drawn], minlength=len(schedule))[slice(None) if kept is None else kept]
     columns["first"] = runs.first[drawn]
     columns["nodes"] = runs.last[drawn] - runs.first[drawn] + 1
@@ -103,6 +103,25 @@ def _closed(schedule: Schedule, spans: Spans, runs: NodeRuns, tick: float) -> di
         "closedFinish": ticks(np.minimum(end[within], last), tick),
         "closedFirst": runs.first[within],
         "closedNodes": (runs.last - runs.first + 1)[within],
+    }
+
+
+def _lost(
+    schedule: Schedule, runs: NodeRuns, kept: NDArray[np.bool_] | None, tick: float
+) -> dict[str, NDArray[Any]]:
+    """Return the runs that came to nothing, of the jobs that the page keeps: a run of neighbouring nodes each."""
+    lost, run = schedule.lost, np.repeat(np.arange(schedule.lost.runs), runs.pieces)
+    place = np.arange(len(schedule)) if kept is None else np.where(kept, np.cumsum(kept) - 1, -1)
+    drawn = place[lost.job[run]] >= 0
+    if not drawn.any():
+        return {}
+    run = run[drawn]
+    return {
+        "lostJob": place[lost.job[run]],
+        "lostStart": ticks(lost.start[run] - schedule.t0, tick),
+        "lostFinish": ticks(lost.end[run] - schedule.t0, tick),
+        "lostFirst": runs.first[drawn],
+        "lostNodes": (runs.last - runs.first + 1)[drawn],
     }
 
 

@@ -55,6 +55,7 @@ function drawGantt() {
   context.clip();
   context.fillStyle = hatching(context, colours.soft);
   for (const one of shown.closed) context.fillRect(x(one.begin), y(one.row), (one.end - one.begin) * across, one.height * down);
+  drawLost(context, colours, shown.lost, { x, y, across, down });
   if (shown.shading) drawShading(context, colours, { left, width, bottom, x, y });
   const { begin, end, row, height: size, job } = shown.bars;
   const gap = down >= 5 ? 1 : 0;
@@ -97,6 +98,18 @@ function drawGantt() {
   context.restore();
   drawCursor(context, colours, x, bottom, left);
   gantt.canvas.setAttribute("aria-label", `${gantt.name}, from ${duration(view.from)} to ${duration(view.to)}`);
+}
+
+function drawLost(context, colours, lost, { x, y, across, down }) {
+  for (const one of lost) {
+    const size = [Math.max((one.end - one.begin) * across, 1), Math.max(one.height * down, 1)];
+    context.globalAlpha = 0.35;
+    context.fillStyle = colours.bars[one.job % colours.bars.length];
+    context.fillRect(x(one.begin), y(one.row), ...size);
+    context.globalAlpha = 1;
+    context.fillStyle = hatching(context, colours.ink);
+    context.fillRect(x(one.begin), y(one.row), ...size);
+  }
 }
 
 function drawGround(context, colours, { left, width, bottom, x, y }) {
@@ -271,6 +284,7 @@ function drawLegend() {
   if (gantt.by === "cluster") for (const [k, word] of ["on one cluster", "on several clusters"].entries()) entries.push([swatch(k, "c"), word]);
   if (gantt.shown.thinned) entries.push([swatch(2, "c"), "pale: jobs too small to be drawn one by one"]);
   if (gantt.shown.closed.length) entries.push(["", "hatched ground: closed"]);
+  if (gantt.shown.lost.length) entries.push(["", "hatched and pale: lost its nodes to a downtime"]);
   if (gantt.shown.clustersPerJob.some((count) => count > 1)) entries.push(["", "hatched: a job on several clusters"]);
   byId("gantt-legend").replaceChildren(...entries.map(([mark, text]) => make("li", {}, mark, text)));
 }

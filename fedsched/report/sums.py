@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.lost import held
 from fedsched.plot.gantt import link_load, steps_of
 from fedsched.plot.shading import in_parts
 
@@ -21,9 +22,8 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
     """Return the period, the most watts, and of each cluster node-seconds, joules, most watts, its uplink's load."""
     groups = schedule.federation.groups
     until = schedule.makespan
-    done = ~np.isnan(schedule.finish)
-    run = np.where(done, schedule.finish - np.maximum(schedule.start, schedule.t0), 0.0)
-    seconds = run @ schedule.counts
+    runs = held(schedule)
+    seconds = (runs.end - np.maximum(runs.start, schedule.t0)) @ runs.counts
     clusters = []
     for k, cluster in enumerate(schedule.federation.clusters):
         here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
@@ -56,9 +56,9 @@ def idle_watts(schedule: Schedule, groups: list[int]) -> float:
 
 def power_of(schedule: Schedule, groups: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants since t0, and from each on the watts of these groups above their idle ones."""
-    known = schedule.federation.groups
+    known, runs = schedule.federation.groups, held(schedule)
     extra = np.array([known[g].busy_watts - known[g].idle_watts for g in groups])
-    return steps_of(schedule, schedule.counts[:, groups] @ extra, 1.0)
+    return steps_of(runs, runs.counts[:, groups] @ extra, schedule.t0, 1.0)
 
 
 def strips_of(schedule: Schedule, columns: int) -> dict[str, NDArray[np.float32]]:

@@ -18,6 +18,7 @@ from fedsched.errors import FedschedError, TraceError, shortened
 from fedsched.model.integrals import Integrals
 from fedsched.model.job import OPTIONAL
 from fedsched.model.log import CleaningReport
+from fedsched.model.lost import LostRuns
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.schedule import Schedule
 from fedsched.model.workload import Workload
@@ -208,6 +209,7 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
             "policy": s.policy, **asdict(s.reading),
             **{name: _or_none(value) for name, value in s.integrals._asdict().items()},
             "notes": list(s.notes),
+            **({"lost": [column.tolist() for column in s.lost]} if s.lost.runs else {}),
         }  # fmt: skip
     if plan.order is None:
         return {"policy": plan.policy}
@@ -227,6 +229,7 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
                 "finish": np.array(data["finish"], dtype=np.float64),
                 "counts": np.array(data["counts"], dtype=np.int64),
                 "notes": tuple(data.get("notes", ())),  # none in files of version 1
+                "lost": LostRuns.of(list(zip(*data["lost"], strict=True))) if "lost" in data else None,
             },
         )
         return PlannedQueue(schedule=schedule)

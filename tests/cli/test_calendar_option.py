@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import fedsched as fs
+from fedsched.io.calendar import read_calendar
 from fedsched.scenario.files import read_scenario, write_scenario
 
 if TYPE_CHECKING:
@@ -58,3 +59,26 @@ def test_scenarios_name_a_calendar(tmp_path: Path) -> None:
     assert len(scenario.machine.cluster().calendar) == 2
     write_scenario(scenario, tmp_path / "again.toml")
     assert read_scenario(tmp_path / "again.toml") == scenario
+
+
+def test_who_lost_a_run_is_said(call: Callable[..., Any], tmp_path: Path) -> None:
+    """The one command names who was queued again or killed and what it cost; the other one whom a downtime takes."""
+    log, works = tmp_path / "jobs.csv", tmp_path / "works.csv"
+    log.write_text("submit,tasks,runtime\n0,2,20\n1,2,20\n", encoding="utf-8")
+    works.write_text(
+        "cluster,begin,end,nodes,kind,on_running,victims,seed\n"
+        "cluster,5,8,1 of all,outage,requeue,,\ncluster,15,18,1 of all,outage,kill,random,3\n", encoding="utf-8"
+    )  # fmt: skip
+    said = call("simulate", log, "--nodes", "4", "--calendar", works)[1]
+    for line in ("queued again by downtimes: 1 job (2)", "killed by downtimes: 1 job (", "wasted_node_seconds"):
+        assert line in said
+    told = json.loads(call("simulate", log, "--nodes", "4", "--calendar", works, "--json")[1])
+    assert told["metrics"]["requeues"] == 1.0
+    assert "requeues" not in call("simulate", log, "--nodes", "4")[1]
+    works.write_text(works.read_text(encoding="utf-8").replace("15,18,1 of", "15,18,4 of"), encoding="utf-8")
+    assert "killed by downtimes: 2 jobs (1, 2)" in call("simulate", log, "--nodes", "4", "--calendar", works)[1]
+    machine = fs.Federation(fs.Federation.homogeneous(4).clusters, calendar=read_calendar(works))
+    machine.write(tmp_path / "machine.toml")
+    said = call("info", tmp_path / "machine.toml")[1]
+    assert "outage (requeues the latest jobs)" in said
+    assert "outage (kills jobs at random)" in said
