@@ -100,13 +100,10 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
             _finish_first(problem, state)
         update_rates(problem, state)
-        if victims.go_on(problem, plan, state):
-            update_rates(problem, state)
+        victims.go_on(problem, plan, state)
         arrive_all(problem, plan, state)
         _join_all_that_are_due(problem, plan, state)
-    elif victims.go_on(problem, plan, state):
-        update_rates(problem, state)
-    else:
+    elif not victims.go_on(problem, plan, state):
         arrived = counter[Counter.ARRIVED]
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
             _arrive(problem, plan, state, queues.AT_ONCE)

@@ -12,7 +12,7 @@ from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import OnRunning, Victims
-from fedsched.engine.running import take_off, vacate
+from fedsched.engine.running import take_off, update_rates, vacate
 from fedsched.random_numbers import drawn
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ NONE = constant(0)
 
 @inlined
 def go_on(problem: Problem, plan: Plan, state: State) -> bool:
-    """Let become known, open and close whatever does so until now; return whether nodes were opened or closed."""
+    """Let become known, open and close whatever does so until now; return whether nodes were opened or closed.
+
+    Rates are up to date with whoever lost its nodes.
+    """
     return _go_on(problem.extras, state.extras, problem, plan, state)
 
 
@@ -50,6 +53,7 @@ def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
             _take_latest(extras, extra_state, problem, plan, state, c)
         calendar.close(closed, state, pages.group[c], pages.nodes[c])
         c = calendar.turn_pages(pages, closed, state)
+    update_rates(problem, state)
     return closed.number[ClosedNumber.CHANGED] > before
 
 
