@@ -75,6 +75,9 @@ class Sampled(Log):
     sample: options.Sample = None
 
 
+FILES = ("partitions", "calendar", "hosts")  # what a machine takes of other files than its own
+
+
 class OneMachine(Group):
     """Options that say on what jobs run."""
 
@@ -86,12 +89,12 @@ class OneMachine(Group):
         words = self.given()
         federations = words.get("federation", ())
         named = federations if isinstance(federations, tuple) else (federations,)
-        return [*named, *(words[name] for name in ("partitions", "calendar") if name in words)]
+        return [*named, *(words[name] for name in FILES if name in words)]
 
     def over(self, before: parts.Machine) -> parts.Machine:
         """Return a scenario's machine, with what was given in place of its own."""
         words = self.given()
-        words |= {field: str(words[field]) for field in ("federation", "partitions", "calendar") if field in words}
+        words |= {field: str(words[field]) for field in ("federation", *FILES) if field in words}
         if {"federation", "nodes"} & words.keys():  # each takes the place of both
             words = {"federation": None, "nodes": None, **words}
         return replace(before, **words)
@@ -108,6 +111,9 @@ class Machine(OneMachine):
     pool: options.Pool = ()
     partitions: options.Partitions = None
     calendar: options.Calendar = None
+    hosts: options.Hosts = None
+    calendar_origin: options.CalendarOrigin = None
+    calendar_until: options.CalendarUntil = None
 
 
 @Parameter(name="*")
@@ -124,6 +130,9 @@ class Machines(OneMachine):
     pool: options.Pool = ()
     partitions: options.Partitions = None
     calendar: options.Calendar = None
+    hosts: options.Hosts = None
+    calendar_origin: options.CalendarOrigin = None
+    calendar_until: options.CalendarUntil = None
 
     def each(self) -> list[Machine]:
         """Return the machines one by one: one of them where no federation is named."""

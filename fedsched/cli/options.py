@@ -54,7 +54,28 @@ Partitions = Annotated[
 Calendar = Annotated[
     Path | None,
     Parameter(
-        help="A CSV file of downtimes, or a TOML file of [[downtime]] tables: when which nodes are closed to jobs."
+        help="When which nodes are closed to jobs: a CSV file of downtimes, a TOML file of [[downtime]] tables, or "
+        "what `scontrol show res` prints."
+    ),
+]
+Hosts = Annotated[
+    Path | None,
+    Parameter(
+        help="Which nodes the hosts in such a file are: what `scontrol show node -o` or `sinfo -N` prints, a "
+        "slurm.conf, or lines `CLUSTER = cn[001-064]`. Without it they are counted."
+    ),
+]
+CalendarOrigin = Annotated[
+    str | None,
+    Parameter(
+        help="The time at second 0 of the jobs, as 2027-01-12T08:00:00, in place of what the log's header tells."
+    ),
+]
+CalendarUntil = Annotated[
+    str | None,
+    Parameter(
+        help="Up to when reservations that come again do so, a time or a second of the jobs. Default: 30 days beyond "
+        "the last submit."
     ),
 ]
 Communication = Annotated[

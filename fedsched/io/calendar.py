@@ -1,4 +1,4 @@
-"""Calendars as CSV files, a row a downtime, and as TOML files of [[downtime]] tables."""
+"""Calendars as CSV files, a row a downtime, as TOML files of [[downtime]] tables, and as other programs write them."""
 
 from __future__ import annotations
 
@@ -14,28 +14,72 @@ from fedsched.io.files import read_text
 from fedsched.model.calendar import Downtime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from os import PathLike
+
+    from fedsched.io.calendar_terms import Terms
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
 
 COLUMNS = tuple(field.name for field in fields(Downtime))
 _NEEDED = ("cluster", "begin")
 _YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
-def read_calendar(path: str | PathLike[str]) -> tuple[Downtime, ...]:
-    """Return the downtimes in a file: one of [[downtime]] tables where it ends in .toml, else a CSV file.
+def read_calendar(
+    path: str | PathLike[str],
+    *,
+    federation: Federation | None = None,
+    workload: Workload | None = None,
+    origin: str | float | None = None,
+    hosts: str | PathLike[str] | Mapping[str, tuple[str, int]] | None = None,
+    until: str | float | None = None,
+) -> tuple[Downtime, ...]:
+    """Return the downtimes in a file, whose content tells what it is.
 
-    The columns of a CSV file are the parameters of `Downtime`, of which `cluster` and `begin` are needed; an empty cell
-    is what is usual.
+    A file of fedsched's own is a CSV file, or TOML of [[downtime]] tables where its name ends in .toml. The columns of
+    a CSV file are the parameters of `Downtime`, of which `cluster` and `begin` are needed; an empty cell is what is
+    usual. Files of others are what `scontrol show res` prints (with or without -o), `sacctmgr -P show events`, and
+    Batsim's external events. What they hold and the model does not stands in the `left_out` of what comes back, and
+    what was assumed in its `assumed`; the command line says both.
+
+    Parameters
+    ----------
+    path
+        The file.
+    federation
+        Whose nodes the hosts in files of others are; fedsched's own name nodes themselves.
+    workload
+        The jobs that the downtimes are for: their header tells which second a date is, and what is over before the
+        first of them comes is left out.
+    origin
+        In place of what that header tells: the time at second 0, as "2027-01-12T08:00:00".
+    hosts
+        Which nodes the hosts are: a file as `fedsched.io.hosts.read_hosts` reads, or a table of host: (cluster, node).
+        Without it they are counted ("6 of all").
+    until
+        Up to when reservations that come again do so, a time or a second of the jobs; without it 30 days beyond the
+        last submit.
     """
+    given = {"origin": origin, "hosts": hosts, "until": until}
     if str(path).lower().endswith(".toml"):
         from fedsched.io.toml import read_downtimes
 
+        _refuse_foreign(path, given)
         return read_downtimes(path)
     try:
-        table = table_of(read_text(path), path)
+        text = read_text(path)
+        if (reader := _reader_of(text, path)) is not None:
+            from fedsched.io.calendar_terms import terms_of
+
+            terms = terms_of(
+                str(path), federation=federation, workload=workload, origin=origin, hosts=hosts, until=until
+            )
+            return terms.calendar(reader(text, terms))
+        table = table_of(text, path)
     except TraceError as error:
         raise FederationError(str(error)) from error
+    _refuse_foreign(path, given)
     for name in table.names:
         if name not in COLUMNS:
             raise FederationError(f"{path}: {unknown_name('column', name, COLUMNS)}")
@@ -46,6 +90,23 @@ def read_calendar(path: str | PathLike[str]) -> tuple[Downtime, ...]:
         _downtime(dict(zip(table.names, row, strict=True)), f"{path}, line {line}", decimal=table.decimal)
         for row, line in zip(table.rows, table.lines, strict=True)
     )
+
+
+def _reader_of(text: str, path: str | PathLike[str]) -> Callable[[str, Terms], list[Downtime]] | None:
+    """Return what reads a text of another program; None for one of fedsched's own."""
+    from fedsched.io.reservations import are_reservations, read_reservations
+
+    return read_reservations if are_reservations(text) else None
+
+
+def _refuse_foreign(path: str | PathLike[str], given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            option = "--hosts" if name == "hosts" else f"--calendar-{name}"
+            raise FederationError(
+                f"{path}: it says nodes and seconds itself; leave out {name}= (fedsched: {option}), which is for files "
+                "of other programs."
+            )
 
 
 def _downtime(cells: dict[str, str], where: str, *, decimal: str) -> Downtime:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from fedsched.model.calendar_notes import assumed_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -45,7 +47,7 @@ def watts_sentence(federation: Federation) -> str:
 
 
 def assumptions(federation: Federation, workload: Workload | None = None) -> tuple[str, ...]:
-    """Return what is assumed of the machine and of what the jobs send, a few words each.
+    """Return what is assumed of the machine, its calendar and what the jobs send, a few words each.
 
     Parameters
     ----------
@@ -54,6 +56,10 @@ def assumptions(federation: Federation, workload: Workload | None = None) -> tup
     workload
         The jobs that are to run on it, where there are some.
     """
+    return _of_the_machine(federation, workload) + assumed_of(federation.calendar)
+
+
+def _of_the_machine(federation: Federation, workload: Workload | None) -> tuple[str, ...]:
     groups, facts = federation.groups, []
     if federation.watts_assumed:
         facts.append(_bare_watts(federation))

@@ -128,7 +128,8 @@ class Federation:
 
     def __post_init__(self) -> None:
         for several in ("clusters", "pools", "partitions", "calendar"):
-            object.__setattr__(self, several, tuple(getattr(self, several)))
+            given = getattr(self, several)
+            object.__setattr__(self, several, given if isinstance(given, tuple) else tuple(given))  # notes stay
         if not self.clusters:
             raise FederationError(f"Federation {self.name!r}: it has no cluster; give at least one.")
         seen: set[str] = set()

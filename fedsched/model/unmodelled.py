@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.calendar_notes import left_out_of
 from fedsched.model.dependencies import unmet
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.text import counted
@@ -84,10 +85,11 @@ def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -
 
 
 def without_place(workload: Workload, federation: Federation) -> list[str]:
-    """Return what the jobs ask for, or name, and this federation has no place for: their sites, pools and the like."""
+    """Return what this federation has no place for: what jobs ask for or name, and what its calendar's file holds."""
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
     away = unmet(workload)
-    return _pooled_sites(workload, federation) + needs + ([] if away is None else [away])
+    facts = _pooled_sites(workload, federation) + needs + ([] if away is None else [away])
+    return [*facts, *left_out_of(federation.calendar)]
 
 
 def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:

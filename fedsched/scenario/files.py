@@ -85,7 +85,7 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
     for field in fields(noun):
         if field.name in ("file", "model") and field.name not in values:
             raise ConfigError(f"{where}: the key {field.name!r} is missing.")
-    for key in {"file", "federation", "partitions", "calendar"} & set(values):
+    for key in {"file", "federation", "partitions", "calendar", "hosts"} & set(values):
         values[key] = _from_folder(values[key], Path(path).parent, key)
     if inline:
         if "federation" in values or "cluster" not in inline:
@@ -147,7 +147,7 @@ def scenario_text(scenario: Scenario, *, folder: Path | None = None) -> str:
             inline = federation_text(words.pop("federation"), table="machine")
         elif "federation" in words:
             words["federation"] = located(words["federation"], lambda given: not names_federation_file(given))
-        for key in {"partitions", "calendar"} & set(words):
+        for key in {"partitions", "calendar", "hosts"} & set(words):
             words[key] = located(words[key], lambda _: False)
         if "file" in words:
             words["file"] = located(words["file"], names_shipped)

@@ -180,7 +180,12 @@ class Machine:
     partitions
         In place of its own partitions: those of a TOML file of [[partition]] tables.
     calendar
-        In place of its own downtimes: those of a CSV file, or of a TOML file of [[downtime]] tables.
+        In place of its own downtimes: those of a file that `fedsched.io.calendar.read_calendar` reads.
+    hosts
+        Where that file names hosts: the file that says which nodes they are.
+    calendar_origin, calendar_until
+        Where its times are the wall's: the time at second 0, in place of what the log's header tells, and up to when
+        what comes again does so.
     """
 
     federation: Federation | str | None = None
@@ -189,6 +194,9 @@ class Machine:
     pool: tuple[str, ...] = ()
     partitions: str | None = None
     calendar: str | None = None
+    hosts: str | None = None
+    calendar_origin: str | None = None
+    calendar_until: str | None = None
 
     def __post_init__(self) -> None:
         from fedsched.model.federation import MOST_NODES
@@ -199,6 +207,9 @@ class Machine:
             nodes = whole("Machine", "nodes", self.nodes)
             if not 1 <= nodes <= MOST_NODES:
                 raise FieldError("{nodes}={!r} must be at least 1 and at most {}.", nodes, MOST_NODES)
+        for field in ("hosts", "calendar_origin", "calendar_until"):
+            if getattr(self, field) is not None and self.calendar is None:
+                raise FieldError(f"{{{field}}} is for a {{calendar}}; give one, or leave it out.")
         for one in self.uplink:
             bytes_a_second(one.rpartition("=")[2], "uplink")
 
@@ -206,7 +217,7 @@ class Machine:
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
         own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
-        return (str(self.federation),) * own + tuple(filter(None, (self.partitions, self.calendar)))
+        return (str(self.federation),) * own + tuple(filter(None, (self.partitions, self.calendar, self.hosts)))
 
     def cluster(self, workload: Workload | None = None) -> Federation:
         """Return the federation; where nothing is said of it, that of the workload's log."""
@@ -216,7 +227,17 @@ class Machine:
         whole = with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
         if self.partitions is not None:
             whole = replace(whole, partitions=read_partitions(self.partitions))
-        return whole if self.calendar is None else replace(whole, calendar=read_calendar(self.calendar))
+        if self.calendar is None:
+            return whole
+        downtimes = read_calendar(
+            self.calendar,
+            federation=whole,
+            workload=workload,
+            origin=self.calendar_origin,
+            hosts=self.hosts,
+            until=self.calendar_until,
+        )
+        return replace(whole, calendar=downtimes)
 
     def _nodes(self, workload: Workload | None) -> Federation:
         from fedsched.model.federation import Federation

@@ -16,7 +16,7 @@ if typing.TYPE_CHECKING:
 
 # Of each command, the parameters that name files: those that it reads, and those that it writes with the suffix.
 READ = {"scenario", "trace", "traces", "more", "source", "result", "initial", "federation", "partitions", "calendar"}
-READ |= {"file", "arrivals", "what"}
+READ |= {"file", "arrivals", "what", "hosts"}
 WRITTEN = {"out", "gantt", "save", "checkpoint", "report", "target"}
 # How a command is called with a file to read and one to write; what else it then needs.
 CALLS = {
@@ -26,6 +26,7 @@ CALLS = {
         "simulate --scenario F --out F",
         "simulate sample --nodes 8 --partitions F --out F",
         "simulate sample --nodes 8 --calendar F --out F",
+        "simulate sample --nodes 8 --calendar works.txt --hosts F --out F",
         "simulate F --from swf --gantt F",
         "simulate F --from swf --policy rolling --checkpoint F",
     ],
@@ -36,6 +37,7 @@ CALLS = {
         "optimize --scenario F --out F",
         "optimize sample --nodes 8 --partitions F --out F",
         "optimize sample --nodes 8 --calendar F --out F",
+        "optimize sample --nodes 8 --calendar works.txt --hosts F --out F",
         "optimize F --from swf --checkpoint F",
     ],
     "compare": [
@@ -44,6 +46,7 @@ CALLS = {
         "compare --scenario F --method easy --report F",
         "compare sample --nodes 8 --partitions F --method easy --out F",
         "compare sample --nodes 8 --calendar F --method easy --out F",
+        "compare sample --nodes 8 --calendar works.txt --hosts F --method easy --out F",
         "compare sample --federation example --federation F --method easy --out F",
     ],
     "plot": ["plot F --out F"],
@@ -53,6 +56,7 @@ CALLS = {
         "report sample --federation F --out F",
         "report sample --nodes 8 --partitions F --out F",
         "report sample --nodes 8 --calendar F --out F",
+        "report sample --nodes 8 --calendar works.txt --hosts F --out F",
     ],
     "market": ["market --file F --gantt F", "market --trace F --out F", "market --trace sample --federation F --out F"],
     "gang": ["gang F --from swf --gantt F", "gang --arrivals F --replications 2 --gantt F"],

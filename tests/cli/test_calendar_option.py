@@ -82,3 +82,55 @@ def test_who_lost_a_run_is_said(call: Callable[..., Any], tmp_path: Path) -> Non
     said = call("info", tmp_path / "machine.toml")[1]
     assert "outage (requeues the latest jobs)" in said
     assert "outage (kills jobs at random)" in said
+RES = (
+    "ReservationName=works StartTime=2027-01-12T08:00:10 EndTime=2027-01-12T08:00:50 Duration=00:00:40 "
+    "Nodes=n[1-2] NodeCnt=2 Flags=MAINT,DAILY,SPEC_NODES Users=root\n"
+    "ReservationName=course StartTime=2027-01-12T08:00:00 EndTime=2027-01-13T08:00:00 Duration=1-00:00:00 "
+    "Nodes=n1 NodeCnt=1 Flags=SPEC_NODES Accounts=physics\n"
+)
+DUMP = "JobID|Submit|Start|End|State|NNodes|NCPUS\n" + "".join(
+    f"{job}|2027-01-12T08:00:{submit:02d}|2027-01-12T08:00:{submit:02d}|2027-01-12T08:01:00|COMPLETED|{nodes}|{cpus}\n"
+    for job, submit, nodes, cpus in ((1, 5, 2, 8), (2, 6, 2, 8), (3, 7, 4, 16))
+)
+
+
+def test_the_command_line_takes_what_slurm_prints(call: Callable[..., Any], tmp_path: Path) -> None:
+    """The dump's first submit is second 0; what was left out and assumed is said, as text and in JSON."""
+    log, works, hosts = tmp_path / "log.sacct", tmp_path / "works.txt", tmp_path / "hosts.txt"
+    for path, text in ((log, DUMP), (works, RES), (hosts, "cluster = n[1-4]\n")):
+        path.write_text(text, encoding="utf-8")
+    machine = ("--nodes", 4, "--unit", "nodes", "--calendar", works)
+    code, out, err = call("simulate", log, *machine, "--json")
+    assert code == 0, err
+    said = json.loads(out)
+    assert "1 reservation for users or accounts left out (course)" in said["not_modelled"]
+    taken = "second 0 is 2027-01-12 08:00:05 by the calendar's clock, StartTime of the log's header, so that every"
+    assert any(fact.startswith(taken) for fact in said["assumed"])
+    code, out, _ = call("simulate", log, *machine, "--hosts", hosts, "--calendar-until", "2027-01-14")
+    assert code == 0
+    assert "1 reservation for users or accounts left out (course)" in out
+    assert "2 downtimes" in out
+    assert "--hosts says which" not in out
+    code, _, err = call("simulate", log, "--calendar", works, "--nodes", 16)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "the log's tasks are CPUs; read the log with unit='nodes'" in err
+    for option in ("--hosts", "--calendar-origin", "--calendar-until"):
+        code, _, err = call("simulate", log, "--nodes", 4, option, hosts)
+        assert (code, err) == (2, f"fedsched: {option} is for a --calendar; give one, or leave it out.\n")
+
+
+def test_scenarios_name_hosts_and_times(tmp_path: Path) -> None:
+    """All that says how a calendar is read is of the machine, and its files lead from the scenario's folder."""
+    (tmp_path / "works.txt").write_text(RES, encoding="utf-8")
+    (tmp_path / "hosts.txt").write_text("cluster = n[1-4]\n", encoding="utf-8")
+    (tmp_path / "s.toml").write_text(
+        '[log]\nfile = "sample"\n[machine]\nnodes = 4\ncalendar = "works.txt"\nhosts = "hosts.txt"\n'
+        'calendar_origin = "2027-01-12T08:00:00"\ncalendar_until = "200000"\n',
+        encoding="utf-8",
+    )
+    scenario = read_scenario(tmp_path / "s.toml")
+    found = scenario.machine.cluster().calendar
+    assert [(one.begin, one.nodes) for one in found] == [(10.0, "0-1"), (86410.0, "0-1"), (172810.0, "0-1")]
+    assert scenario.sources[-1].endswith("hosts.txt")
+    write_scenario(scenario, tmp_path / "again.toml")
+    assert read_scenario(tmp_path / "again.toml") == scenario

@@ -1,0 +1,175 @@
+"""Stretches in which hosts are closed into downtimes of nodes: each host closed once, equal stretches as one count."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.errors import FederationError
+from fedsched.model.calendar import Downtime
+from fedsched.model.node_ranges import ALL
+from fedsched.text import counted, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from fedsched.io.hosts import Hosts, Place
+    from fedsched.model.federation import Cluster, Federation
+
+# What a host is where several say different things of the same time: the first of these.
+KINDS = ("outage", "maintenance", "drain")
+MOST_NAMES, LONGEST_NAME = 3, 80
+
+
+class Stretch(NamedTuple):
+    """From when to when, as what and by which word a host is closed."""
+
+    begin: float
+    end: float
+    kind: str
+    name: str = ""
+
+
+class Host(NamedTuple):
+    """A host by its name, and by the cluster that the file says it is of, where it says that."""
+
+    name: str
+    cluster: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteHosts:
+    """A federation's nodes as a site's files speak of them: by their hosts, which are counted where nobody says which
+    nodes they are.
+    """
+
+    federation: Federation
+    hosts: Hosts | None
+
+    def place(self, host: Host, where: str) -> Place | str:
+        """Return which nodes a host is; where only that can be said, of which cluster."""
+        if self.hosts is not None:
+            return self.hosts.place(host.name, where)
+        return self.cluster(host.cluster, where).name
+
+    def cluster(self, name: str, where: str) -> Cluster:
+        """Return the cluster that a file calls so; a federation of one may call it otherwise."""
+        clusters = self.federation.clusters
+        for cluster in clusters:
+            if cluster.name == name or len(clusters) == 1:
+                return cluster
+        names = ", ".join(cluster.name for cluster in clusters)
+        said = f"the cluster {one_line(name)!r} is none of these" if name else "it does not say of which cluster it is"
+        raise FederationError(
+            f"{where}: {said}: {names}; give hosts= (fedsched: --hosts), a file of lines like "
+            f"`{clusters[0].name} = cn[001-064]`."
+        )
+
+
+def downtimes_of(closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, path: str) -> list[Downtime]:
+    """Return the downtimes that close each host when it is closed, by when they begin.
+
+    Maintenance closes the very nodes that its hosts are, where that is known; of other downtimes, of which nobody knows
+    beforehand, it counts how many nodes of a group they close: whichever a job leaves.
+    """
+    places: dict[tuple[Stretch, str], list[Place | str]] = defaultdict(list)
+    for host, stretches in closed.items():
+        place = machine.place(host, path)
+        for stretch in once(stretches):
+            places[stretch, place if isinstance(place, str) else place.cluster].append(place)
+    found = [
+        Downtime(cluster, stretch.begin, stretch.end, nodes=nodes, kind=stretch.kind, name=stretch.name)
+        for (stretch, cluster), here in places.items()
+        for nodes in _nodes(stretch.kind, here, machine.cluster(cluster, path), f"{path}: {stretch.name}".rstrip(": "))
+    ]
+    return sorted(found, key=lambda downtime: (downtime.begin, downtime.cluster, downtime.end, downtime.nodes))
+
+
+def _nodes(kind: str, here: list[Place | str], cluster: Cluster, where: str) -> Iterator[str]:
+    known = [place for place in here if not isinstance(place, str)]
+    if len(known) < len(here):
+        if len(here) > cluster.nodes:
+            raise FederationError(
+                f"{where}: {counted(len(here), 'host')}, but the cluster {cluster.name!r} has {cluster.nodes} nodes; "
+                "give the machine as it is (--nodes, --federation)."
+            )
+        yield ALL if len(here) == cluster.nodes else f"{len(here)} of {ALL}"
+        return
+    nodes = sorted({node for place in known for node in range(place.first, place.last + 1)})
+    if len(nodes) == cluster.nodes:
+        yield ALL
+    elif kind == "maintenance":
+        yield ranges_text(nodes)
+    else:
+        first = 0
+        for group in cluster.groups:
+            some = sum(first <= node < first + group.count for node in nodes)
+            among = ALL if group.count == cluster.nodes else f"{first}-{first + group.count - 1}"
+            if some:
+                yield among if some == group.count else f"{some} of {among}"
+            first += group.count
+
+
+def ranges_text(nodes: Iterable[int]) -> str:
+    """Return whole numbers in rising order as text: 0-15,20."""
+    parts = []
+    for _, run in groupby(enumerate(nodes), key=lambda pair: pair[1] - pair[0]):
+        members = [node for _, node in run]
+        parts.append(f"{members[0]}-{members[-1]}" if len(members) > 1 else f"{members[0]}")
+    return ",".join(parts)
+
+
+def once(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """Return one host's stretches so that no two overlap, those of one kind that touch as one."""
+    given = sorted(set(stretches))
+    found: list[Stretch] = []
+    for kind in KINDS:
+        stronger = found
+        for whole in _joined([stretch for stretch in given if stretch.kind == kind]):
+            found = found + list(_without(whole, stronger))
+    return sorted(found)
+
+
+def _joined(stretches: list[Stretch]) -> Iterator[Stretch]:
+    # Those of one kind that overlap or touch, as one; in the order of their begins.
+    names: list[str] = []
+    begin = end = -math.inf
+    for k, stretch in enumerate(stretches):
+        if k and stretch.begin > end:
+            yield Stretch(begin, end, stretch.kind, name_of(names))
+        if not k or stretch.begin > end:
+            begin, end, names = stretch.begin, stretch.end, []
+        end = max(end, stretch.end)
+        names.append(stretch.name)
+    if stretches:
+        yield Stretch(begin, end, stretches[0].kind, name_of(names))
+
+
+def _without(whole: Stretch, others: list[Stretch]) -> Iterator[Stretch]:
+    # What others leave of a stretch.
+    begin = whole.begin
+    for other in sorted(others):
+        if other.end <= begin or other.begin >= whole.end:
+            continue
+        if other.begin > begin:
+            yield whole._replace(begin=begin, end=other.begin)
+        begin = max(begin, other.end)
+    if begin < whole.end:
+        yield whole._replace(begin=begin)
+
+
+def name_of(names: Iterable[str]) -> str:
+    """Return what a downtime is called that has come of things of these names."""
+    plain = (" ".join(one_line(name).replace("|", "/").split()) for name in names)
+    text = listed([name for name in plain if name], MOST_NAMES)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1].rstrip()}…"
+
+
+def listed(names: Iterable[str], most: int) -> str:
+    """Return names side by side, each once, and of many how many more there are."""
+    several = list(dict.fromkeys(names))
+    more = f" and {len(several) - most} more" if len(several) > most else ""
+    return ", ".join(several[:most]) + more

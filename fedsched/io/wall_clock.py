@@ -1,0 +1,171 @@
+"""The wall's clock and a log's: where the seconds of a workload begin, and which second of it a date is."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from fedsched.errors import FederationError, shortened
+from fedsched.io.sacct_values import UNKNOWN, WORDS, clock_of, day_of
+
+if TYPE_CHECKING:
+    from fedsched.model.workload import Workload
+
+_ZERO = datetime(1970, 1, 1)  # without a zone: times as they stand
+_MOST = 1e11  # seconds from 1970 on that are still dates
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+# As archives write it, and as `fedsched.io.sacct` does: Mon Sep 23 14:00:31 CEST 1996; 2027-01-12 08:00:00 (…).
+_SPELLED = re.compile(
+    r"(?:[A-Za-z]{3},? +)?([A-Za-z]{3}) +(\d{1,2}) +(\d\d:\d\d:\d\d)(?: +[A-Za-z+\-0-9]+)?? +(\d{4})\b", re.ASCII
+)
+_MINUTES = re.compile(r"[ T]\d\d:\d\d", re.ASCII)
+_STANDING = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.ASCII)
+# What a workload's history says of submits that its header's time no longer fits.
+_MOVED = re.compile(r"^(?:fedsched: )?(?:rebased to|scale_load\(|read .*\brebase=True)")
+GIVE = "give origin= (fedsched: --calendar-origin), the time at second 0, like 2027-01-12T08:00:00"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time of the wall: seconds from 1970 on, as the text has them; `exact` where it counts them itself (in UTC)."""
+
+    seconds: float
+    exact: bool = False
+
+    def __str__(self) -> str:
+        try:
+            return f"{_ZERO + timedelta(seconds=self.seconds):%Y-%m-%d %H:%M:%S}"
+        except OverflowError:
+            return f"{self.seconds:g} s from 1970 on"
+
+    def later(self, seconds: float) -> Moment:
+        """Return the moment so much later by the clock on the wall."""
+        return Moment(self.seconds + seconds, self.exact)
+
+
+def moment_of(text: str) -> Moment | None:
+    """Return the moment that a text is: 2027-01-12T08:00:00, 2027-01-12, or seconds since 1970; None for Unknown.
+
+    A text that is no time gives NaN seconds.
+    """
+    text = text.strip()
+    if text.isdecimal() and text.isascii():
+        return Moment(float(text) if len(text) < 13 else math.nan, exact=True)
+    if WORDS.get(text.lower()) == UNKNOWN:
+        return None
+    clock = f"{text[10:]}:00" if _MINUTES.fullmatch(text[10:]) else text[10:]
+    return Moment(day_of(text[:10]) + clock_of(clock) if "-" in text[1:10] else math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class WallClock:
+    """Which second of a workload each moment is.
+
+    Parameters
+    ----------
+    zero
+        The wall's time at second 0.
+    unix
+        Seconds from 1970 on at second 0, counted in UTC, where they are known.
+    zone
+        Where the wall is, where that is known: an hour is then neither lost nor won as its clocks are set.
+    said
+        Whose word that is: "StartTime of the log's header".
+    """
+
+    zero: Moment
+    unix: float | None = None
+    zone: ZoneInfo | None = None
+    said: str = ""
+
+    def second(self, moment: Moment) -> float:
+        """Return which second of the workload a moment is."""
+        if self.unix is not None and moment.exact:
+            return moment.seconds - self.unix
+        if self.unix is not None and self.zone is not None:
+            return self._counted(moment, self.zone) - self.unix
+        return moment.seconds - self.zero.seconds
+
+    def moment(self, second: float) -> Moment:
+        """Return when on the wall a second of the workload is."""
+        if self.unix is not None and self.zone is not None and abs(self.unix + second) < _MOST:
+            return _on_the_wall(self.unix + second, self.zone)
+        return self.zero.later(second)
+
+    def on_the_wall(self, moment: Moment) -> Moment:
+        """Return a moment as the clock on the wall shows it, be it counted in UTC."""
+        return self.moment(self.second(moment)) if moment.exact else moment
+
+    def _counted(self, moment: Moment, zone: ZoneInfo) -> float:
+        try:
+            return (_ZERO + timedelta(seconds=moment.seconds)).replace(tzinfo=zone).timestamp()
+        except (OverflowError, ValueError):
+            return moment.seconds
+
+
+def clock_from(origin: Workload | str | float | None) -> WallClock | None:
+    """Return the clock of a workload, or of one whose second 0 is a given time; None where nobody says it."""
+    if origin is None:
+        return None
+    if isinstance(origin, str | int | float):
+        moment = moment_of(str(origin) if isinstance(origin, str) else f"{origin:.0f}")
+        if isinstance(origin, bool) or moment is None or not math.isfinite(moment.seconds):
+            raise FederationError(f"origin={shortened(repr(origin))} must be a time like 2027-01-12T08:00:00.")
+        return WallClock(zero=moment)
+    return clock_of_workload(origin)
+
+
+def clock_of_workload(workload: Workload) -> WallClock | None:
+    """Return the clock that a workload's header tells; None where it tells none.
+
+    Raises where the submits were moved since, so that the header's time is another second's.
+    """
+    header = dict(reversed(workload.header))  # of several lines of one name the first
+    unix, zero = _whole(header.get("UnixStartTime", "")), start_of(header.get("StartTime", ""))
+    zone = _zone(header.get("TimeZoneString", ""))
+    said = "StartTime of the log's header"
+    if unix is not None and (zone is not None or zero is None):
+        said = "UnixStartTime of the log's header"
+        ahead = _whole(header.get("TimeZone", ""))
+        zero = Moment(unix + (ahead or 0.0)) if zone is None else _on_the_wall(unix, zone)
+        said += " in UTC" * (zone is None and ahead is None)
+    if zero is None:
+        return None
+    told = [*workload.history, *(text for label, text in workload.header if label == "Note")]  # as SWF files keep it
+    if line := next((line for line in told if _MOVED.match(line)), None):
+        raise FederationError(f"{workload.name}: its submits were moved ({line}) since its header was written; {GIVE}.")
+    return WallClock(zero, unix, zone, said)
+
+
+def start_of(text: str) -> Moment | None:
+    """Return the wall's time in a header's StartTime; its zone is left aside."""
+    if match := _STANDING.match(text.strip()):
+        moment = moment_of(match[0])
+        return moment if moment is not None and math.isfinite(moment.seconds) else None
+    match = _SPELLED.match(text.strip())
+    if match is None or match[1].lower() not in _MONTHS:
+        return None
+    month = _MONTHS.index(match[1].lower()) + 1
+    seconds = day_of(f"{match[4]}-{month:02d}-{int(match[2]):02d}") + clock_of(f" {match[3]}")
+    return Moment(seconds) if math.isfinite(seconds) else None
+
+
+def _on_the_wall(unix: float, zone: ZoneInfo) -> Moment:
+    there = datetime.fromtimestamp(unix, UTC).astimezone(zone).replace(tzinfo=None)
+    return Moment((there - _ZERO).total_seconds())
+
+
+def _zone(name: str) -> ZoneInfo | None:
+    try:
+        return ZoneInfo(name.strip()) if name.strip() else None
+    except (KeyError, ValueError, OSError):  # this machine knows of no such place
+        return None
+
+
+def _whole(text: str) -> float | None:
+    match = re.match(r"\s*(-?\d{1,10})(?!\d)", text)
+    return float(match[1]) if match else None

@@ -1,0 +1,217 @@
+"""What `scontrol show res` prints, as calendars: recorded from a Slurm (tests/io/slurm), and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fedsched as fs
+from fedsched.errors import FederationError
+from fedsched.io.calendar import read_calendar, write_calendar
+from fedsched.model.calendar_notes import NotedCalendar, assumed_of, left_out_of
+
+if TYPE_CHECKING:
+    from fedsched.model.calendar import Downtime
+
+SLURM = Path(__file__).parent / "slurm"
+NORTH = fs.Federation((fs.Cluster("north", (fs.NodeGroup(10, name="cn"), fs.NodeGroup(4, name="gpu"))),))
+HOUR, DAY = 3600.0, 86400.0
+BEGIN = "2027-01-10T00:00:00"  # a Sunday
+LINE = (
+    "ReservationName=r StartTime=2027-01-12T08:00:00 EndTime=2027-01-12T16:00:00 Duration=08:00:00 "
+    "Nodes=cn[001-004] NodeCnt=4 CoreCnt=16 PartitionName=(null) Flags=MAINT,SPEC_NODES TRES=cpu=16 Users=root"
+)
+
+
+def calendar(path: Path = SLURM / "reservations-o.txt", **words: Any) -> NotedCalendar:
+    """Return the calendar of a file, from a Sunday on for thirty days."""
+    found = read_calendar(path, **({"federation": NORTH, "origin": BEGIN, "until": "2027-02-09"} | words))
+    assert isinstance(found, NotedCalendar)
+    return found
+
+
+def written(folder: Path, text: str) -> Path:
+    """Return a file with a text."""
+    (folder / "res.txt").write_text(text, encoding="utf-8")
+    return folder / "res.txt"
+
+
+def named(found: tuple[Downtime, ...], name: str) -> list[tuple[float, float, str]]:
+    """Return when and where the downtimes of a name are."""
+    return [(one.begin, one.end, one.nodes) for one in found if one.name == name]
+
+
+def test_reservations_for_maintenance_are_downtimes() -> None:
+    """Their hosts are named nodes where a file says which they are, and those of all nodes are all."""
+    found = calendar(hosts=SLURM / "nodes-o.txt")
+    assert named(found, "switches") == [(2 * DAY + 8 * HOUR, 2 * DAY + 16 * HOUR, "all")]
+    assert named(found, "rack") == [(3 * DAY + 8 * HOUR, 3 * DAY + 18 * HOUR, "0-3,6,10")]
+    assert named(found, "both") == [(10 * DAY + 12 * HOUR, 10 * DAY + 14 * HOUR, "13")]
+    assert {(one.cluster, one.kind, one.known_from, one.end_known) for one in found} == {
+        ("north", "maintenance", -math.inf, True)
+    }
+    closed = fs.Federation(NORTH.clusters, calendar=found)
+    assert left_out_of(closed.calendar) == found.left_out
+
+
+def test_what_comes_again_does_so_on_its_days() -> None:
+    """Weekly, on working days, at weekends, and daily beyond midnight; until the time that is given."""
+    found = calendar(hosts=SLURM / "nodes-o.txt")
+    at = {name: [begin / DAY for begin, _, _ in named(found, name)] for name in ("workday", "weekend", "daily")}
+    assert [day // 1 % 7 for day in at["workday"]] == [5, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 1]
+    assert [day // 1 for day in at["weekend"]] == [13, 14, 20, 21, 27, 28]
+    assert at["daily"] == [22 + k + 23.5 / 24 for k in range(8)]
+    # From the third on the weekly ones are within one that has not ended by then: closed once.
+    assert named(found, "patches") == [(day * DAY + 2 * HOUR, day * DAY + 3 * HOUR, "10-13") for day in (4, 11)]
+    assert named(found, "endless, patches") == [(11 * DAY + 9 * HOUR, 376 * DAY + 9 * HOUR, "10-13")]
+    soon = [one.begin / DAY for one in calendar(until=13 * DAY)]
+    assert sum(day >= 13 for day in soon) == 2  # the first weekend and the first daily one, which are given
+    with pytest.raises(FederationError, match=r"line 3: reservation 'patches' comes again and again; give until="):
+        calendar(until=None)
+    with pytest.raises(FederationError, match="comes more than 100,000 times until"):
+        calendar(until="3500-01-01")
+
+
+def test_what_is_not_modelled_is_said() -> None:
+    """Reservations of users, of licences, of some cores and whose begin moves are left out by name."""
+    assert calendar(hosts=SLURM / "nodes-o.txt").left_out == (
+        "3 reservations for users or accounts left out (tests, course, hourly)",
+        "1 reservation of some cores of their nodes left out (cores)",
+        "1 reservation left out whose begin moves on with the time (float)",
+        "1 reservation of no nodes left out (licences)",
+        "1 reservation whose licences or buffers are left out (both)",
+    )
+    assert calendar().assumed == (
+        "nodes of 1 reservation taken whole (cores; --hosts with their CPUs tells)",
+        "closed hosts are counted, whichever nodes they are (--hosts says which)",
+    )
+
+
+@pytest.mark.parametrize("file", ["reservations.txt", "reservations-seconds.txt"])
+@pytest.mark.parametrize("hosts", [None, "nodes.txt", "sinfo-cpus.txt", "slurm.conf"])
+def test_every_form_says_the_same(file: str, hosts: str | None) -> None:
+    """Records of several lines, times in seconds, and hosts from each file that tells of them."""
+    path = None if hosts is None else SLURM / hosts
+    as_usual = None if hosts is None else SLURM / "nodes-o.txt"
+    found, usual = calendar(SLURM / file, hosts=path), calendar(hosts=as_usual)
+    assert (found, found.left_out, found.assumed) == (usual, usual.left_out, usual.assumed)
+
+
+def test_hosts_are_counted_where_nobody_says_which_nodes_they_are() -> None:
+    """All nodes and those of a partition of that name need no names; a table names them as well as a file does."""
+    found = calendar()
+    assert [nodes for _, _, nodes in named(found, "switches") + named(found, "rack")] == ["all", "6 of all"]
+    gpus = fs.Federation(NORTH.clusters, partitions=(fs.Partition("gpus", {"north": "10-13"}),))
+    assert [nodes for _, _, nodes in named(calendar(federation=gpus), "endless")] == ["10-13"]
+    names = [f"cn{k:03d}" for k in range(1, 11)] + [f"gpu{k}" for k in range(1, 5)]
+    table = {name: ("north", 13 - k) for k, name in enumerate(names)}
+    assert named(calendar(hosts=table), "rack")[0][2] == "3,7,10-13"
+
+
+def test_a_host_may_be_as_many_nodes_as_it_has_cpus() -> None:
+    """Where the log counts CPUs: the machine then has as many nodes as the hosts have CPUs."""
+    cpus = fs.Federation((fs.Cluster("north", (fs.NodeGroup(72),)),))
+    found = calendar(federation=cpus, hosts=SLURM / "nodes-o.txt")
+    assert named(found, "rack")[0][2] == "0-15,24-27,40-47"
+    log = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0], header=[("Note", "tasks are CPUs")])
+    with pytest.raises(FederationError, match=r"it names hosts, and the log's tasks are CPUs; .*--unit nodes"):
+        calendar(federation=cpus, workload=log)
+
+
+def test_the_log_tells_which_second_a_date_is(tmp_path: Path) -> None:
+    """By its header; what is over before its first job is left out, and what was assumed is said."""
+    header = [("StartTime", "2027-01-12 20:00:00 (as the dump says it)")]
+    log = fs.Workload(submit=[0.0, DAY], tasks=[1, 1], runtime=[1.0, 1.0], header=header)
+    found = calendar(origin=None, until=None, workload=log)
+    assert named(found, "rack") == [(12 * HOUR, 22 * HOUR, "6 of all")]
+    assert named(found, "switches") == named(found, "running") == []
+    assert found.left_out[-1] == "2 downtimes over before the first job"
+    assert found.assumed[:2] == (
+        "second 0 is 2027-01-12 20:00:00 by the calendar's clock, StartTime of the log's header",
+        "what comes again does so until 2027-02-12 20:00:00, 30 days after the last submit",
+    )
+    early = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0], header=[("StartTime", "2026-11-01 00:00:00")])
+    one = read_calendar(written(tmp_path, LINE), federation=NORTH, workload=early)
+    assert "so that every downtime begins after the last submit (--calendar-origin" in assumed_of(one)[0]
+    nothing = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])
+    with pytest.raises(FederationError, match=r"line 1: its times are the wall's, .*--calendar-origin\), the time"):
+        calendar(origin=None, workload=nothing)
+    with pytest.raises(FederationError, match=r"its submits were moved \(rebased to 5\) since its header was written"):
+        calendar(origin=None, workload=log.rebased(5.0))
+
+
+def test_no_reservations_are_no_downtimes(tmp_path: Path) -> None:
+    """Slurm says in words that there are none."""
+    assert calendar(written(tmp_path, "No reservations in the system\n")) == ()
+
+
+def test_a_calendar_of_slurm_can_be_written_as_ours(tmp_path: Path) -> None:
+    """A CSV file of it gives the same downtimes, to be looked through and changed."""
+    found = calendar(hosts=SLURM / "nodes-o.txt")
+    write_calendar(found, tmp_path / "works.csv")
+    assert read_calendar(tmp_path / "works.csv") == found
+    with pytest.raises(FederationError, match=r"leave out origin= \(fedsched: --calendar-origin\)"):
+        read_calendar(tmp_path / "works.csv", origin=BEGIN)
+
+
+def test_a_comment_changes_no_field(tmp_path: Path) -> None:
+    """What looks like a field in free text at the end of a record is none."""
+    found = calendar(written(tmp_path, f"{LINE} Comment=see Flags=DAILY and Nodes=cn001\n"))
+    assert [(one.nodes, one.begin) for one in found] == [("4 of all", 2 * DAY + 8 * HOUR)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("Nodes=cn[001-004]", "Nodes=cn[004-001]"), r"res.txt, line 1: '\[004-001\]' is no list of hosts"),
+        (("Nodes=cn[001-004]", "Nodes=cn[001"), r"line 1: 'cn\[001' is no list of hosts like"),
+        (("Nodes=cn[001-004]", "Nodes=cn[1-999999999]"), "are more than 1,000,000 hosts"),
+        (("Nodes=cn[001-004]", "Nodes=cn[1-15]"), "15 hosts, but the cluster 'north' has 14 nodes; give the machine"),
+        (
+            ("Nodes=cn[001-004] NodeCnt=4", "Nodes=(null) NodeCnt=15"),
+            "'r' has 15 nodes, but the cluster 'north' has 14",
+        ),
+        (("Nodes=cn[001-004] NodeCnt=4", "Nodes=(null) NodeCnt=4x"), "NodeCnt='4x' of reservation 'r' must be a whole"),
+        (("StartTime=2027-01-12", "StartTime=2027-13-12"), r"StartTime='2027-13-12T08:00:00' of .* must be a time"),
+        (("EndTime=2027-01-12", "EndTime=2027-01-11"), "must come after its StartTime"),
+        (
+            ("EndTime=2027-01-12T16:00:00 Duration=08:00:00", "EndTime=Unknown Duration=x"),
+            "Duration='x' of reservation",
+        ),
+        (("ReservationName=r ", "ReservationName=r\nand more "), "res.txt, line 2: 'and more .* is of no reservation"),
+    ],
+)
+def test_a_broken_reservation_is_refused_by_its_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    """The error names file, line, reservation and field."""
+    assert change[0] in LINE
+    with pytest.raises(FederationError, match=message):
+        calendar(written(tmp_path, LINE.replace(*change)))
+
+
+def test_an_endless_one_never_ends_and_a_count_is_one(tmp_path: Path) -> None:
+    """Unlimited is for ever; nodes that are not named are counted, and all of them are all."""
+    endless = LINE.replace("EndTime=2027-01-12T16:00:00 Duration=08:00:00", "EndTime=Unknown Duration=UNLIMITED")
+    bare = endless.replace("Nodes=cn[001-004] NodeCnt=4", "Nodes=(null) NodeCnt=14")
+    (one,) = calendar(written(tmp_path, endless))
+    assert (one.end, one.nodes) == (math.inf, "4 of all")
+    (one,) = calendar(written(tmp_path, bare))
+    assert (one.end, one.nodes) == (math.inf, "all")
+
+
+def test_which_cluster_it_is_must_be_said(tmp_path: Path) -> None:
+    """Slurm does not say it; lines of hosts do, and a host that they do not name is an error."""
+    two = fs.Federation((fs.Cluster("a", (fs.NodeGroup(4),)), fs.Cluster("b", (fs.NodeGroup(6),))))
+    path = written(tmp_path, LINE.replace("cn[001-004]", "cn[003-006]"))
+    with pytest.raises(FederationError, match=r"does not say of which cluster it is: a, b; give hosts="):
+        calendar(path, federation=two)
+    hosts = tmp_path / "hosts.txt"
+    hosts.write_text("# ours\na = cn[001-004]\nb = cn[005-006],cn[011-013]\nb = cn099\n", encoding="utf-8")
+    found = calendar(path, federation=two, hosts=hosts)
+    assert [(one.cluster, one.nodes) for one in found] == [("a", "2-3"), ("b", "0-1")]
+    with pytest.raises(FederationError, match=r"res.txt: .*hosts.txt has no host 'cn007'; put it there"):
+        calendar(written(tmp_path, LINE.replace("cn[001-004]", "cn007")), federation=two, hosts=hosts)
+    with pytest.raises(FederationError, match="it names hosts; give federation=, whose nodes they are"):
+        read_calendar(path)
