@@ -55,7 +55,7 @@ Calendar = Annotated[
     Path | None,
     Parameter(
         help="When which nodes are closed to jobs: a CSV file of downtimes, a TOML file of [[downtime]] tables, or "
-        "what `scontrol show res` prints."
+        "what `scontrol show res` or `sacctmgr -P show events` prints."
     ),
 ]
 Hosts = Annotated[

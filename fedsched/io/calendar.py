@@ -39,8 +39,7 @@ def read_calendar(
 
     A file of fedsched's own is a CSV file, or TOML of [[downtime]] tables where its name ends in .toml. The columns of
     a CSV file are the parameters of `Downtime`, of which `cluster` and `begin` are needed; an empty cell is what is
-    usual. Files of others are what `scontrol show res` prints (with or without -o), `sacctmgr -P show events`, and
-    Batsim's external events. What they hold and the model does not stands in the `left_out` of what comes back, and
+    usual. Files of others are what `scontrol show res` prints (with or without -o), and `sacctmgr -P show events`. What they hold and the model does not stands in the `left_out` of what comes back, and
     what was assumed in its `assumed`; the command line says both.
 
     Parameters
@@ -61,25 +60,33 @@ def read_calendar(
         Up to when reservations that come again do so, a time or a second of the jobs; without it 30 days beyond the
         last submit.
     """
+    from fedsched.io.calendar_terms import terms_of
+
     given = {"origin": origin, "hosts": hosts, "until": until}
     if str(path).lower().endswith(".toml"):
         from fedsched.io.toml import read_downtimes
 
-        _refuse_foreign(path, given)
+        _refuse_given(path, given)
         return read_downtimes(path)
     try:
         text = read_text(path)
-        if (reader := _reader_of(text, path)) is not None:
-            from fedsched.io.calendar_terms import terms_of
-
+        if (reader := _reader_of(text)) is not None:
+            read, by_dates = reader
+            _refuse_given(path, {} if by_dates else given)
             terms = terms_of(
-                str(path), federation=federation, workload=workload, origin=origin, hosts=hosts, until=until
+                str(path),
+                federation=federation,
+                workload=workload,
+                origin=origin,
+                hosts=hosts,
+                until=until,
+                by_dates=by_dates,
             )
-            return terms.calendar(reader(text, terms))
+            return terms.calendar(read(text, terms))
         table = table_of(text, path)
     except TraceError as error:
         raise FederationError(str(error)) from error
-    _refuse_foreign(path, given)
+    _refuse_given(path, given)
     for name in table.names:
         if name not in COLUMNS:
             raise FederationError(f"{path}: {unknown_name('column', name, COLUMNS)}")
@@ -92,20 +99,24 @@ def read_calendar(
     )
 
 
-def _reader_of(text: str, path: str | PathLike[str]) -> Callable[[str, Terms], list[Downtime]] | None:
-    """Return what reads a text of another program; None for one of fedsched's own."""
-    from fedsched.io.reservations import are_reservations, read_reservations
+def _reader_of(text: str) -> tuple[Callable[[str, Terms], list[Downtime]], bool] | None:
+    """Return what reads a text of another program, and whether its times are dates; None for fedsched's own."""
+    from fedsched.io import node_events, reservations
 
-    return read_reservations if are_reservations(text) else None
+    if reservations.are_reservations(text):
+        return reservations.read_reservations, True
+    if node_events.are_events(text):
+        return node_events.read_events, True
+    return None
 
 
-def _refuse_foreign(path: str | PathLike[str], given: Mapping[str, object]) -> None:
+def _refuse_given(path: str | PathLike[str], given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if value is not None:
             option = "--hosts" if name == "hosts" else f"--calendar-{name}"
             raise FederationError(
-                f"{path}: it says nodes and seconds itself; leave out {name}= (fedsched: {option}), which is for files "
-                "of other programs."
+                f"{path}: it says nodes and seconds itself; leave out {name}= (fedsched: {option}), which is for what "
+                "Slurm prints."
             )
 
 
@@ -120,7 +131,7 @@ def _downtime(cells: dict[str, str], where: str, *, decimal: str) -> Downtime:
     try:
         return Downtime(**values)
     except FederationError as error:
-        raise FederationError(f"{where}: {error}") from None
+        raise FederationError(f"{where}: {shortened(str(error), 1000)}") from None
 
 
 def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool:

@@ -41,6 +41,7 @@ class Terms:
     assumed: list[str] = field(default_factory=list)
     over: int = 0
     in_cpus: bool = False
+    by_dates: bool = True
 
     @property
     def cpus(self) -> Mapping[str, int]:
@@ -93,7 +94,11 @@ class Terms:
             after = bool(downtimes) and min(downtime.begin for downtime in downtimes) > self.last_submit
             late = ", so that every downtime begins after the last submit (--calendar-origin sets another)" * after
             assumed.insert(0, f"second 0 is {self.clock.zero} by the calendar's clock, {self.clock.said}{late}")
-        if self.machine.hosts is None and any(downtime.among[0] is not None for downtime in downtimes):
+        if (
+            self.by_dates
+            and self.machine.hosts is None
+            and any(downtime.among[0] is not None for downtime in downtimes)
+        ):
             assumed.append("closed hosts are counted, whichever nodes they are (--hosts says which)")
         return NotedCalendar(downtimes, left_out=left, assumed=assumed)
 
@@ -106,13 +111,14 @@ def terms_of(
     origin: str | float | None,
     hosts: str | PathLike[str] | Mapping[str, tuple[str, int]] | None,
     until: str | float | None,
+    by_dates: bool = True,
 ) -> Terms:
     """Return the terms that the arguments of `fedsched.io.calendar.read_calendar` are."""
     if federation is None:
         raise FederationError(f"{path}: it names hosts; give federation=, whose nodes they are.")
-    clock = clock_from(workload if origin is None else origin)
+    clock = clock_from(workload if origin is None else origin) if by_dates else None
     machine = SiteHosts(federation, None if hosts is None else hosts_from(hosts, federation))
-    terms = Terms(path, machine, clock, None if until is None else _until(until, clock))
+    terms = Terms(path, machine, clock, None if until is None else _until(until, clock), by_dates=by_dates)
     if workload is None or not len(workload):
         return terms
     terms.in_cpus = IN_CPUS in workload.header

@@ -85,7 +85,9 @@ def downtimes_of(closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, p
         for (stretch, cluster), here in places.items()
         for nodes in _nodes(stretch.kind, here, machine.cluster(cluster, path), f"{path}: {stretch.name}".rstrip(": "))
     ]
-    return sorted(found, key=lambda downtime: (downtime.begin, downtime.cluster, downtime.end, downtime.nodes))
+    return sorted(
+        found, key=lambda downtime: (downtime.begin, downtime.cluster, downtime.end, downtime.nodes, downtime.name)
+    )
 
 
 def _nodes(kind: str, here: list[Place | str], cluster: Cluster, where: str) -> Iterator[str]:

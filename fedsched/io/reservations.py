@@ -176,7 +176,6 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
             taken_whole.append(one.name)
         if one.said("Licenses") or one.said("BurstBuffer"):
             left["whose licences or buffers are left out"].append(one.name)
-        terms.check_hosts()
         again |= one.again is not None
         stretches = terms.kept([
             Stretch(
@@ -227,6 +226,7 @@ def _counted(one: Reservation, terms: Terms) -> dict[str, str]:
     parts = {part.name: part for part in machine.federation.partitions}
     if machine.hosts is None and "PART_NODES" in one.flags and one.said("PartitionName") in parts:
         return dict(parts[one.said("PartitionName")].nodes)
+    terms.check_hosts()
     if one.hosts():
         return {}
     cluster = machine.cluster("", one.where)
