@@ -54,8 +54,8 @@ Partitions = Annotated[
 Calendar = Annotated[
     Path | None,
     Parameter(
-        help="When which nodes are closed to jobs: a CSV file of downtimes, a TOML file of [[downtime]] tables, or "
-        "what `scontrol show res` or `sacctmgr -P show events` prints."
+        help="When which nodes are closed to jobs: a CSV file of downtimes, a TOML file of [[downtime]] tables, what "
+        "`scontrol show res` or `sacctmgr -P show events` prints, or Batsim's external events."
     ),
 ]
 Hosts = Annotated[

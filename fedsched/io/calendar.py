@@ -39,7 +39,8 @@ def read_calendar(
 
     A file of fedsched's own is a CSV file, or TOML of [[downtime]] tables where its name ends in .toml. The columns of
     a CSV file are the parameters of `Downtime`, of which `cluster` and `begin` are needed; an empty cell is what is
-    usual. Files of others are what `scontrol show res` prints (with or without -o), and `sacctmgr -P show events`. What they hold and the model does not stands in the `left_out` of what comes back, and
+    usual. Files of others are what `scontrol show res` prints (with or without -o), `sacctmgr -P show events`, and
+    Batsim's external events. What they hold and the model does not stands in the `left_out` of what comes back, and
     what was assumed in its `assumed`; the command line says both.
 
     Parameters
@@ -101,13 +102,13 @@ def read_calendar(
 
 def _reader_of(text: str) -> tuple[Callable[[str, Terms], list[Downtime]], bool] | None:
     """Return what reads a text of another program, and whether its times are dates; None for fedsched's own."""
-    from fedsched.io import node_events, reservations
+    from fedsched.io import batsim_events, node_events, reservations
 
     if reservations.are_reservations(text):
         return reservations.read_reservations, True
     if node_events.are_events(text):
         return node_events.read_events, True
-    return None
+    return (batsim_events.read_events, False) if batsim_events.are_events(text) else None
 
 
 def _refuse_given(path: str | PathLike[str], given: Mapping[str, object]) -> None:

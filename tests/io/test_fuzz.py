@@ -15,6 +15,7 @@ import os
 import re
 from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from fedsched.errors import FedschedError
 from fedsched.io import read, read_federation, write, write_federation
 from fedsched.io import schedules as schedule_files
 from fedsched.io.batsim import read_batsim, write_batsim
+from fedsched.io.calendar import read_calendar
+from fedsched.io.hosts import read_hosts
 from fedsched.io.sealed import SealedFile
 from fedsched.io.trees import pack
 from fedsched.market.files import read_market
@@ -41,7 +44,6 @@ from fedsched.simulate import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 EXAMPLES = int(os.environ.get("FEDSCHED_FUZZ", "100"))
 PACKERS = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}
@@ -116,6 +118,10 @@ def machine() -> Federation:
     return Federation.of(2, 2, uplink=1e6)
 
 
+EVENTS = b"""{"type": "machine_unavailable", "resources": "0-1 3", "timestamp": 20}
+{"type": "machine_available", "resources": "0 1", "timestamp": 250.5}
+{"type": "generic", "timestamp": 300, "data": "{\\"type\\": \\"machine_available\\", \\"resources\\": \\"3\\"}"}
+"""
 SACCT = b"""JobIDRaw|Cluster|Partition|User|Submit|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|ConsumedEnergyRaw
 1|a|p|u|2024-01-01T00:00:00|2024-01-01T00:00:10|2024-01-01T00:01:10|60|10|COMPLETED|32|99
 2|b|p|v|2024-01-01T00:00:05|Unknown|Unknown|0|UNLIMITED|PENDING|8|
@@ -253,6 +259,17 @@ def checkpoint_file(folder: Path) -> bytes:
     return written(folder, "sound.ckpt", lambda p: SealedFile(p, MARK, "a search").write(content))
 
 
+def recorded(name: str) -> bytes:
+    """Return what a Slurm printed."""
+    return (Path(__file__).parent / "slurm" / name).read_bytes()
+
+
+def read_closed(path: Path) -> object:
+    """Return the calendar of one cluster in a file."""
+    dated = {"origin": "2026-11-01", "until": "2027-03-01"} if path.name == "a.txt" else {}
+    return read_calendar(path, federation=Federation.homogeneous(14), **dated)
+
+
 # Kind of file: its name, a sound one, and the ways to read it.
 KINDS: dict[str, tuple[str, Callable[[Path], bytes], tuple[Callable[[Path], object], ...]]] = {
     "swf": ("a.swf", lambda _: SWF, (read, lambda p: read(p, on_error="skip"), lambda p: read(p, clean="none"))),
@@ -273,6 +290,11 @@ KINDS: dict[str, tuple[str, Callable[[Path], bytes], tuple[Callable[[Path], obje
         (read_federation,),
     ),
     "simgrid": ("a.xml", lambda _: XML, (read_federation,)),
+    "calendar": ("a.csv", lambda _: b"cluster,begin,end,nodes,kind\ncluster,5,9.5,1-3,outage\n", (read_closed,)),
+    "reservations": ("a.txt", lambda _: recorded("reservations.txt"), (read_closed,)),
+    "node events": ("a.txt", lambda _: recorded("events-P.txt"), (read_closed,)),
+    "machine events": ("a.json", lambda _: EVENTS, (read_closed,)),
+    "hosts": ("a.txt", lambda _: recorded("slurm.conf"), (lambda p: read_hosts(p, Federation.homogeneous(14)),)),
     "market": ("a.toml", lambda _: MARKET, (read_market,)),
     "schedule": (
         "a.csv",
