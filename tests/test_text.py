@@ -152,6 +152,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Cleaning": None,
     "Slots": None,
     "Environment": None,
+    "WallTime": None,
 }
 
 

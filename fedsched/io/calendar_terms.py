@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fedsched.errors import FederationError, shortened
 from fedsched.io.closed_hosts import SiteHosts
 from fedsched.io.hosts import hosts_from
-from fedsched.io.wall_clock import GIVE, Moment, WallClock, clock_from, moment_of
+from fedsched.io.wall_clock import GIVE, WallClock, WallTime, clock_from, wall_time_of
 from fedsched.model.calendar_notes import NotedCalendar
 from fedsched.model.log import IN_CPUS
 from fedsched.text import counted
@@ -33,7 +33,7 @@ class Terms:
     path: str
     machine: SiteHosts
     clock: WallClock | None
-    until: Moment | None
+    until: WallTime | None
     from_second: float = -math.inf  # what ends before is over
     last_submit: float = math.inf
     until_said: str = ""
@@ -56,11 +56,11 @@ class Terms:
                 "--unit nodes), or give hosts= (fedsched: --hosts), a file that says how many CPUs each host has."
             )
 
-    def second(self, moment: Moment, where: str) -> float:
+    def second(self, moment: WallTime, where: str) -> float:
         """Return which second of the workload a moment is."""
         return self._clock(where).second(moment)
 
-    def on_the_wall(self, moment: Moment, where: str) -> Moment:
+    def on_the_wall(self, moment: WallTime, where: str) -> WallTime:
         """Return a moment as the clock on the wall shows it."""
         return self._clock(where).on_the_wall(moment)
 
@@ -129,14 +129,16 @@ def terms_of(
     return terms
 
 
-def _until(given: str | float, clock: WallClock | None) -> Moment:
+def _until(given: str | float, clock: WallClock | None) -> WallTime | None:
     text = given.strip() if isinstance(given, str) else given
     try:
         second = float(text)
     except ValueError:
-        moment = moment_of(str(text))
+        moment = wall_time_of(str(text))
     else:
-        moment = None if clock is None else clock.moment(second)
+        if clock is None:
+            return None  # that it is missing is said where a date is read
+        moment = clock.moment(second)
     if moment is None or not math.isfinite(moment.seconds):
         raise FederationError(
             f"until={shortened(repr(given))} must be a time like 2027-02-01T00:00:00, or a second of the jobs' clock."

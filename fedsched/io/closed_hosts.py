@@ -172,6 +172,6 @@ def name_of(names: Iterable[str]) -> str:
 
 def listed(names: Iterable[str], most: int) -> str:
     """Return names side by side, each once, and of many how many more there are."""
-    several = list(dict.fromkeys(names))
+    several = list(dict.fromkeys(map(one_line, names)))
     more = f" and {len(several) - most} more" if len(several) > most else ""
     return ", ".join(several[:most]) + more

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fedsched.errors import FederationError, shortened
 from fedsched.io.closed_hosts import Host, Stretch, downtimes_of, listed, name_of, once
 from fedsched.io.node_states import kind_of
-from fedsched.io.wall_clock import Moment, moment_of
+from fedsched.io.wall_clock import WallTime, wall_time_of
 from fedsched.model.calendar import Downtime
 from fedsched.model.node_ranges import ALL
 from fedsched.text import counted
@@ -32,8 +32,8 @@ class Event(NamedTuple):
 
     cluster: str
     node: str
-    begin: Moment
-    end: Moment | None
+    begin: WallTime
+    end: WallTime | None
     state: str
     reason: str
     where: str
@@ -48,7 +48,7 @@ def are_events(text: str) -> bool:
 
 def _holds_times(line: str) -> bool:
     # A row where the names of the columns should stand.
-    times = (moment_of(cell) for cell in line.split("|")[1:4])
+    times = (wall_time_of(cell) for cell in line.split("|")[1:4])
     return any(moment is not None and math.isfinite(moment.seconds) for moment in times)
 
 
@@ -93,7 +93,7 @@ def _checked(columns: list[str], line: str, where: str) -> list[str]:
 
 
 def _event(cells: dict[str, str], where: str) -> Event:
-    begin, end = moment_of(cells[_BEGIN]), moment_of(cells[_END])
+    begin, end = wall_time_of(cells[_BEGIN]), wall_time_of(cells[_END])
     if begin is None or math.isnan(begin.seconds):
         raise FederationError(f"{where}: TimeStart={shortened(repr(cells[_BEGIN]))} must be a time.")
     if end is not None and 0 < begin.seconds - end.seconds <= 3600:  # the hour that an autumn's night has twice

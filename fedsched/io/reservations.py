@@ -15,7 +15,7 @@ from fedsched.errors import FederationError, shortened
 from fedsched.io.closed_hosts import Host, Stretch, downtimes_of, listed, name_of
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.sacct_values import duration_of
-from fedsched.io.wall_clock import Moment, moment_of
+from fedsched.io.wall_clock import WallTime, wall_time_of
 from fedsched.model.calendar import Downtime
 from fedsched.model.node_ranges import ALL
 from fedsched.text import counted
@@ -61,7 +61,7 @@ class Reservation:
         text = self.words.get(name, "")
         return "" if text in _EMPTY else text
 
-    def times(self, terms: Terms) -> Iterator[tuple[Moment, Moment | None]]:
+    def times(self, terms: Terms) -> Iterator[tuple[WallTime, WallTime | None]]:
         """Give from when to when it is, each time that it comes again; without an end None."""
         begin, length = terms.on_the_wall(self._begin(), self.where), self._length()
         if self.again is None or math.isinf(length):
@@ -90,14 +90,14 @@ class Reservation:
         """Return by which steps, and on which days, it comes again; None where it comes once."""
         return next((step for flag, step in _REPEATED.items() if flag in self.flags), None)
 
-    def _begin(self) -> Moment:
-        moment = moment_of(self.words.get("StartTime", ""))
+    def _begin(self) -> WallTime:
+        moment = wall_time_of(self.words.get("StartTime", ""))
         if moment is None or math.isnan(moment.seconds):
             raise self._wrong("StartTime", "be a time like 2027-01-12T08:00:00")
         return moment
 
     def _length(self) -> float:
-        end, begin = moment_of(self.words.get("EndTime", "")), self._begin()
+        end, begin = wall_time_of(self.words.get("EndTime", "")), self._begin()
         length = duration_of(self.words.get("Duration", "")) if end is None else end.seconds - begin.seconds
         if not length > 0:
             raise self._wrong("Duration" if end is None else "EndTime", "come after its StartTime")
@@ -174,8 +174,8 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
             continue
         if one.partly(terms.cpus) is None:
             taken_whole.append(one.name)
-        if one.said("Licenses") or one.said("BurstBuffer"):
-            left["whose licences or buffers are left out"].append(one.name)
+        if any(one.said(field) for field in ("Licenses", "BurstBuffer", "Watts")):
+            left["whose licences, buffers or watts are left out"].append(one.name)
         again |= one.again is not None
         stretches = terms.kept([
             Stretch(

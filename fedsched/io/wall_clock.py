@@ -30,7 +30,7 @@ GIVE = "give origin= (fedsched: --calendar-origin), the time at second 0, like 2
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class WallTime:
     """A time of the wall: seconds from 1970 on, as the text has them; `exact` where it counts them itself (in UTC)."""
 
     seconds: float
@@ -42,23 +42,23 @@ class Moment:
         except OverflowError:
             return f"{self.seconds:g} s from 1970 on"
 
-    def later(self, seconds: float) -> Moment:
+    def later(self, seconds: float) -> WallTime:
         """Return the moment so much later by the clock on the wall."""
-        return Moment(self.seconds + seconds, self.exact)
+        return WallTime(self.seconds + seconds, self.exact)
 
 
-def moment_of(text: str) -> Moment | None:
+def wall_time_of(text: str) -> WallTime | None:
     """Return the moment that a text is: 2027-01-12T08:00:00, 2027-01-12, or seconds since 1970; None for Unknown.
 
     A text that is no time gives NaN seconds.
     """
     text = text.strip()
     if text.isdecimal() and text.isascii():
-        return Moment(float(text) if len(text) < 13 else math.nan, exact=True)
+        return WallTime(float(text) if len(text) < 13 else math.nan, exact=True)
     if WORDS.get(text.lower()) == UNKNOWN:
         return None
     clock = f"{text[10:]}:00" if _MINUTES.fullmatch(text[10:]) else text[10:]
-    return Moment(day_of(text[:10]) + clock_of(clock) if "-" in text[1:10] else math.nan)
+    return WallTime(day_of(text[:10]) + clock_of(clock) if "-" in text[1:10] else math.nan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class WallClock:
         Whose word that is: "StartTime of the log's header".
     """
 
-    zero: Moment
+    zero: WallTime
     unix: float | None = None
     zone: ZoneInfo | None = None
     said: str = ""
 
-    def second(self, moment: Moment) -> float:
+    def second(self, moment: WallTime) -> float:
         """Return which second of the workload a moment is."""
         if self.unix is not None and moment.exact:
             return moment.seconds - self.unix
@@ -90,17 +90,17 @@ class WallClock:
             return self._counted(moment, self.zone) - self.unix
         return moment.seconds - self.zero.seconds
 
-    def moment(self, second: float) -> Moment:
+    def moment(self, second: float) -> WallTime:
         """Return when on the wall a second of the workload is."""
         if self.unix is not None and self.zone is not None and abs(self.unix + second) < _MOST:
             return _on_the_wall(self.unix + second, self.zone)
         return self.zero.later(second)
 
-    def on_the_wall(self, moment: Moment) -> Moment:
+    def on_the_wall(self, moment: WallTime) -> WallTime:
         """Return a moment as the clock on the wall shows it, be it counted in UTC."""
         return self.moment(self.second(moment)) if moment.exact else moment
 
-    def _counted(self, moment: Moment, zone: ZoneInfo) -> float:
+    def _counted(self, moment: WallTime, zone: ZoneInfo) -> float:
         try:
             return (_ZERO + timedelta(seconds=moment.seconds)).replace(tzinfo=zone).timestamp()
         except (OverflowError, ValueError):
@@ -112,7 +112,7 @@ def clock_from(origin: Workload | str | float | None) -> WallClock | None:
     if origin is None:
         return None
     if isinstance(origin, str | int | float):
-        moment = moment_of(str(origin) if isinstance(origin, str) else f"{origin:.0f}")
+        moment = wall_time_of(str(origin) if isinstance(origin, str) else f"{origin:.0f}")
         if isinstance(origin, bool) or moment is None or not math.isfinite(moment.seconds):
             raise FederationError(f"origin={shortened(repr(origin))} must be a time like 2027-01-12T08:00:00.")
         return WallClock(zero=moment)
@@ -131,7 +131,7 @@ def clock_of_workload(workload: Workload) -> WallClock | None:
     if unix is not None and (zone is not None or zero is None):
         said = "UnixStartTime of the log's header"
         ahead = _whole(header.get("TimeZone", ""))
-        zero = Moment(unix + (ahead or 0.0)) if zone is None else _on_the_wall(unix, zone)
+        zero = WallTime(unix + (ahead or 0.0)) if zone is None else _on_the_wall(unix, zone)
         said += " in UTC" * (zone is None and ahead is None)
     if zero is None:
         return None
@@ -141,22 +141,22 @@ def clock_of_workload(workload: Workload) -> WallClock | None:
     return WallClock(zero, unix, zone, said)
 
 
-def start_of(text: str) -> Moment | None:
+def start_of(text: str) -> WallTime | None:
     """Return the wall's time in a header's StartTime; its zone is left aside."""
     if match := _STANDING.match(text.strip()):
-        moment = moment_of(match[0])
+        moment = wall_time_of(match[0])
         return moment if moment is not None and math.isfinite(moment.seconds) else None
     match = _SPELLED.match(text.strip())
     if match is None or match[1].lower() not in _MONTHS:
         return None
     month = _MONTHS.index(match[1].lower()) + 1
     seconds = day_of(f"{match[4]}-{month:02d}-{int(match[2]):02d}") + clock_of(f" {match[3]}")
-    return Moment(seconds) if math.isfinite(seconds) else None
+    return WallTime(seconds) if math.isfinite(seconds) else None
 
 
-def _on_the_wall(unix: float, zone: ZoneInfo) -> Moment:
+def _on_the_wall(unix: float, zone: ZoneInfo) -> WallTime:
     there = datetime.fromtimestamp(unix, UTC).astimezone(zone).replace(tzinfo=None)
-    return Moment((there - _ZERO).total_seconds())
+    return WallTime((there - _ZERO).total_seconds())
 
 
 def _zone(name: str) -> ZoneInfo | None:

@@ -89,7 +89,8 @@ def without_place(workload: Workload, federation: Federation) -> list[str]:
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
     away = unmet(workload)
     facts = _pooled_sites(workload, federation) + needs + ([] if away is None else [away])
-    return [*facts, *left_out_of(federation.calendar)]
+    held = "; ".join(left_out_of(federation.calendar))
+    return facts + ([f"of the calendar's file: {held}"] if held else [])
 
 
 def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:

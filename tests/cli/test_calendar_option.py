@@ -103,12 +103,13 @@ def test_the_command_line_takes_what_slurm_prints(call: Callable[..., Any], tmp_
     code, out, err = call("simulate", log, *machine, "--json")
     assert code == 0, err
     said = json.loads(out)
-    assert "1 reservation for users or accounts left out (course)" in said["not_modelled"]
+    held = "of the calendar's file: 1 reservation for users or accounts left out (course)"
+    assert held in said["not_modelled"]
     taken = "second 0 is 2027-01-12 08:00:05 by the calendar's clock, StartTime of the log's header, so that every"
     assert any(fact.startswith(taken) for fact in said["assumed"])
     code, out, _ = call("simulate", log, *machine, "--hosts", hosts, "--calendar-until", "2027-01-14")
     assert code == 0
-    assert "1 reservation for users or accounts left out (course)" in out
+    assert f"{held}\n" in out
     assert "2 downtimes" in out
     assert "--hosts says which" not in out
     code, _, err = call("simulate", log, "--calendar", works, "--nodes", 16)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +55,12 @@ def test_reservations_for_maintenance_are_downtimes() -> None:
     assert {(one.cluster, one.kind, one.known_from, one.end_known) for one in found} == {
         ("north", "maintenance", -math.inf, True)
     }
-    closed = fs.Federation(NORTH.clusters, calendar=found)
-    assert left_out_of(closed.calendar) == found.left_out
+    closed = replace(fs.Federation(NORTH.clusters, calendar=found), name="north")
+    for calendar_of in (
+        closed.calendar,
+        pickle.loads(pickle.dumps(closed)).calendar,
+    ):  # what works elsewhere says it too
+        assert (left_out_of(calendar_of), assumed_of(calendar_of)) == (found.left_out, found.assumed)
 
 
 def test_what_comes_again_does_so_on_its_days() -> None:
@@ -75,6 +81,17 @@ def test_what_comes_again_does_so_on_its_days() -> None:
         calendar(until="3500-01-01")
 
 
+def test_slurm_lets_them_come_again_at_the_same_times() -> None:
+    """The second time of each, as it was reckoned here before, is the one that Slurm shows once the first is over."""
+    words = {"origin": "2026-11-23", "until": "2026-12-01"}  # a Monday
+    before, after = (calendar(SLURM / f"again-{when}.txt", **words) for when in ("before", "after"))
+    names = {one.name for one in before}
+    assert names == {"rHOURLY", "rDAILY", "rWEEKLY", "rWEEKDAY", "rWEEKEND", "we2"}
+    for name in names:
+        assert next(begin // DAY for begin, _, _ in named(before, name)) == 0
+        assert named(before, name)[1:] == named(after, name)
+
+
 def test_what_is_not_modelled_is_said() -> None:
     """Reservations of users, of licences, of some cores and whose begin moves are left out by name."""
     assert calendar(hosts=SLURM / "nodes-o.txt").left_out == (
@@ -82,7 +99,7 @@ def test_what_is_not_modelled_is_said() -> None:
         "1 reservation of some cores of their nodes left out (cores)",
         "1 reservation left out whose begin moves on with the time (float)",
         "1 reservation of no nodes left out (licences)",
-        "1 reservation whose licences or buffers are left out (both)",
+        "1 reservation whose licences, buffers or watts are left out (both)",
     )
     assert calendar().assumed == (
         "nodes of 1 reservation taken whole (cores; --hosts with their CPUs tells)",
@@ -138,7 +155,7 @@ def test_the_log_tells_which_second_a_date_is(tmp_path: Path) -> None:
     assert "so that every downtime begins after the last submit (--calendar-origin" in assumed_of(one)[0]
     nothing = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])
     with pytest.raises(FederationError, match=r"line 1: its times are the wall's, .*--calendar-origin\), the time"):
-        calendar(origin=None, workload=nothing)
+        calendar(origin=None, workload=nothing, until=5.0)
     with pytest.raises(FederationError, match=r"its submits were moved \(rebased to 5\) since its header was written"):
         calendar(origin=None, workload=log.rebased(5.0))
 

@@ -8,7 +8,7 @@ import pytest
 
 import fedsched as fs
 from fedsched.errors import FederationError
-from fedsched.io.wall_clock import Moment, WallClock, clock_from, clock_of_workload, moment_of, start_of
+from fedsched.io.wall_clock import WallClock, WallTime, clock_from, clock_of_workload, start_of, wall_time_of
 
 KTH = [
     ("UnixStartTime", "843480031"),
@@ -26,24 +26,24 @@ def clock(*header: tuple[str, str]) -> WallClock:
     return found
 
 
-def moment(text: str) -> Moment:
+def moment(text: str) -> WallTime:
     """Return the moment that a text is."""
-    found = moment_of(text)
+    found = wall_time_of(text)
     assert found is not None
     return found
 
 
 def test_times_are_read_as_they_stand() -> None:
     """Dates with and without a clock, seconds since 1970, and the words for none."""
-    assert moment("1970-01-02T00:00:01") == Moment(DAY + 1)
-    assert moment("1970-01-02 01:30") == Moment(DAY + 1.5 * HOUR)
-    assert moment("1970-01-03") == Moment(2 * DAY)
-    assert moment("86400") == Moment(DAY, exact=True)
-    assert [moment_of(word) for word in ("Unknown", "n/a", "")] == [None] * 3
+    assert moment("1970-01-02T00:00:01") == WallTime(DAY + 1)
+    assert moment("1970-01-02 01:30") == WallTime(DAY + 1.5 * HOUR)
+    assert moment("1970-01-03") == WallTime(2 * DAY)
+    assert moment("86400") == WallTime(DAY, exact=True)
+    assert [wall_time_of(word) for word in ("Unknown", "n/a", "")] == [None] * 3
     for wrong in ("noon", "1970-02-30", "1970-01-01T25:00:00", "12:00:00", "9" * 20, "-5"):
         assert math.isnan(moment(wrong).seconds), wrong
     assert str(moment("2027-01-12T08:00:00")) == "2027-01-12 08:00:00"
-    assert str(Moment(1e300)) == "1e+300 s from 1970 on"
+    assert str(WallTime(1e300)) == "1e+300 s from 1970 on"
 
 
 def test_headers_say_when_second_0_was() -> None:
@@ -68,7 +68,7 @@ def test_clocks_that_are_set_lose_no_hour() -> None:
     assert kth.moment(35 * DAY + HOUR) == moment("1996-10-28T14:00:31")
     assert kth.on_the_wall(moment("843480031")) == moment("1996-09-23T14:00:31")
     assert clock(KTH[3]).second(moment("1996-10-28T14:00:31")) == 35 * DAY
-    assert kth.second(Moment(1e300)) == 1e300 - 843480031
+    assert kth.second(WallTime(1e300)) == 1e300 - 843480031
 
 
 def test_what_is_missing_is_made_up_for_as_well_as_can_be() -> None:
@@ -101,7 +101,7 @@ def test_an_origin_stands_for_a_header() -> None:
     given = clock_from("2027-01-12")
     assert given is not None
     assert given.second(moment("2027-01-13")) == DAY
-    assert clock_from(DAY) == WallClock(Moment(DAY, exact=True))
+    assert clock_from(DAY) == WallClock(WallTime(DAY, exact=True))
     assert clock_from(None) is None
     assert clock_from(fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])) is None
     for wrong in ("noon", "", True, math.nan, math.inf):
