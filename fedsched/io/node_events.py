@@ -12,7 +12,7 @@ from fedsched.io.node_states import kind_of
 from fedsched.io.wall_clock import WallTime, wall_time_of
 from fedsched.model.calendar import Downtime
 from fedsched.model.node_ranges import ALL
-from fedsched.text import counted
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,6 +163,8 @@ def _of_these_clusters(events: list[Event], terms: Terms) -> list[Event]:
             f"{terms.path}: its events are of the clusters {listed(names, MOST_LISTED)}, none of which the federation "
             f"has ({listed(sorted(known), MOST_LISTED)}); name a cluster so, or dump one alone (cluster=NAME)."
         )
+    if names and len(known) == 1:
+        terms.assumed.append(f"the cluster {one_line(names[0])} of the events is {one_line(*known)}")
     return events
 
 

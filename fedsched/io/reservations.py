@@ -176,6 +176,8 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
             taken_whole.append(one.name)
         if any(one.said(field) for field in ("Licenses", "BurstBuffer", "Watts")):
             left["whose licences, buffers or watts are left out"].append(one.name)
+        if one.said("MaxStartDelay"):
+            left["taken to begin on time, which may be late"].append(one.name)
         again |= one.again is not None
         stretches = terms.kept([
             Stretch(

@@ -156,7 +156,9 @@ def test_rows_go_to_the_cluster_that_they_name(tmp_path: Path) -> None:
     found = of(tmp_path, *rows, federation=two)
     assert [(one.cluster, one.nodes) for one in found] == [("north", "1 of all"), ("south", "all")]
     one = fs.Federation.homogeneous(4)
-    assert [(one.cluster, one.nodes) for one in of(tmp_path, rows[0], federation=one)] == [("cluster", "1 of all")]
+    found = of(tmp_path, rows[0], federation=one)
+    assert [(one.cluster, one.nodes) for one in found] == [("cluster", "1 of all")]
+    assert found.assumed[0] == "the cluster south of the events is cluster"
     with pytest.raises(FederationError, match=r"are of the clusters south, north, none of which the federation has"):
         of(tmp_path, *rows, federation=one)
     with pytest.raises(FederationError, match=r"'west' is none of these: north, south; give hosts="):

@@ -92,7 +92,7 @@ def test_slurm_lets_them_come_again_at_the_same_times() -> None:
         assert named(before, name)[1:] == named(after, name)
 
 
-def test_what_is_not_modelled_is_said() -> None:
+def test_what_is_not_modelled_is_said(tmp_path: Path) -> None:
     """Reservations of users, of licences, of some cores and whose begin moves are left out by name."""
     assert calendar(hosts=SLURM / "nodes-o.txt").left_out == (
         "3 reservations for users or accounts left out (tests, course, hourly)",
@@ -100,6 +100,11 @@ def test_what_is_not_modelled_is_said() -> None:
         "1 reservation left out whose begin moves on with the time (float)",
         "1 reservation of no nodes left out (licences)",
         "1 reservation whose licences, buffers or watts are left out (both)",
+    )
+    late = calendar(written(tmp_path, f"{LINE} MaxStartDelay=01:00:00 Watts=500"))
+    assert late.left_out == (
+        "1 reservation whose licences, buffers or watts are left out (r)",
+        "1 reservation taken to begin on time, which may be late (r)",
     )
     assert calendar().assumed == (
         "nodes of 1 reservation taken whole (cores; --hosts with their CPUs tells)",
