@@ -207,3 +207,19 @@ def test_a_column_of_texts_needs_no_more_than_what_it_holds(monkeypatch: pytest.
     monkeypatch.setitem(OPTIONAL, "account", Accounts)
     assert (field_of("account"), field_of("accounts"), cell_of("account")) == ("account", None, str)
     assert optional_in({"account": some.values, "submit": PLAIN.submit})["account"] == {"account": some.values}
+
+
+def test_a_long_text_takes_no_room_in_the_others_rows() -> None:
+    """Tests that one long name, or one job after thousands, costs itself, not as much for every other job."""
+    jobs = 100_000
+    names = ["fit"] * jobs
+    names[7] = "x" * 10_000
+    after = [""] * jobs
+    after[9] = "afterok:" + ":".join(map(str, range(10, 3_000)))
+    many = fs.Workload(submit=0.0 * np.arange(jobs), tasks=1, runtime=1.0, labels={"name": names}, after=after)
+    assert many.labels is not None
+    assert many.after is not None
+    for texts in (many.labels.texts["name"], many.after.texts, many.take(range(50)).after.texts):
+        assert texts.nbytes <= 8 * jobs
+    assert many[7].labels == {"name": "x" * 10_000}
+    assert many.take([9])[0].after == "afterok:10" + "".join(f",afterok:{k}" for k in range(11, 3_000))

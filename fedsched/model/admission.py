@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.features import have_features
+from fedsched.model.labels import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,12 +24,12 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
     partitions = federation.partitions
     usual = next((p for p, one in enumerate(partitions) if one.default), EVERYWHERE)
     known = {"": usual} | {one.name: p for p, one in enumerate(partitions)}
-    names, which = np.unique(workload.label("partition"), return_inverse=True)
-    for k, name in enumerate(names.tolist()):
+    names, which = distinct(workload.label("partition"))
+    for k, name in enumerate(names):
         if name not in known:
             job = workload.id[int(np.argmax(which == k))]
             raise unknown_name(f"Job {job}: partition", name, [one.name for one in partitions])
-    return np.array([known[name] for name in names.tolist()], dtype=np.int64)[which]
+    return np.array([known[name] for name in names], dtype=np.int64)[which]
 
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:

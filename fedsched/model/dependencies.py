@@ -102,13 +102,20 @@ class Dependencies(JobColumns):
             raise ValueError(f"after: {texts_for}; give one for each.")
         if not any(column):
             return None
-        said = [(row, conditions_of(column[row], f"Job {ids[row]}")) for row in np.flatnonzero(column != "").tolist()]
-        normal = [""] * column.size
-        for row, conditions in said:
-            normal[row] = ",".join(map(str, conditions))
-        told = np.array(normal, dtype=np.str_)
+        rows = np.flatnonzero(column != "")
+        read: dict[str, tuple[str, Edges]] = {}  # the tasks of an array wait for the same
+        for row in rows.tolist():
+            if (text := column[row]) not in read:
+                conditions = conditions_of(text, f"Job {ids[row]}")
+                waits = _columns([(row, one.on, int(one.kind), one.lag) for one in conditions])
+                read[text] = ",".join(map(str, conditions)), waits
+        found = [read[text] for text in column[rows]]
+        told = np.full(column.size, "", dtype=object)
+        told[rows] = [text for text, _ in found]
         told.setflags(write=False)
-        return cls(told, _columns([(row, one.on, int(one.kind), one.lag) for row, many in said for one in many]))
+        job = np.repeat(rows, [waits.job.size for _, waits in found])
+        of_rows = zip(*(waits[1:] for _, waits in found), strict=True)
+        return cls(told, Edges(job, *(np.concatenate(part) for part in of_rows)))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the texts."""
@@ -121,7 +128,7 @@ class Dependencies(JobColumns):
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
         """Return the column of what is said of one job after the other."""
-        return {"after": np.array([text or "" for text in said])} if any(said) else {}
+        return {"after": np.array([text or "" for text in said], dtype=object)} if any(said) else {}
 
     def renumbered(self, new: Mapping[int, int]) -> Dependencies | None:
         """Return the same conditions where jobs have other ids; those on jobs that have none are dropped."""

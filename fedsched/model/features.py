@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.errors import InfeasibleError
+from fedsched.model.labels import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,13 +36,13 @@ def alternatives(text: str) -> tuple[frozenset[str], ...]:
 
 
 def have_features(
-    texts: NDArray[np.str_], ids: NDArray[np.int64], groups: Sequence[Iterable[str]]
+    texts: NDArray[Any], ids: NDArray[np.int64], groups: Sequence[Iterable[str]]
 ) -> NDArray[np.bool_]:
     """Return jobs × groups: whether the group's nodes have the features that the job asks for."""
-    names, which = np.unique(texts, return_inverse=True)
+    names, which = distinct(texts)
     there = [frozenset(features) for features in groups]
-    table = np.ones((names.size, len(there)), dtype=np.bool_)
-    for k, text in enumerate(names.tolist()):
+    table = np.ones((len(names), len(there)), dtype=np.bool_)
+    for k, text in enumerate(names):
         try:
             asked = alternatives(text)
         except ValueError as error:

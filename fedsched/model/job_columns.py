@@ -48,7 +48,8 @@ class JobColumns(ABC):
         if (wrong := next((one for one in said if not isinstance(one, Mapping | None)), None)) is not None:
             raise TypeError(f"{wrong!r} must give values by name.")
         names = dict.fromkeys(name for one in said for name in one or ())
-        return {name: np.array([(one or {}).get(name, cls.NOTHING) for one in said]) for name in names}
+        kind = object if cls.CELL is str else None  # a text takes its own room, not that of the longest
+        return {name: np.array([(one or {}).get(name, cls.NOTHING) for one in said], dtype=kind) for name in names}
 
     def take(self, rows: NDArray[np.int64]) -> Self | None:
         """Return the columns of the jobs with these row numbers."""
@@ -78,7 +79,8 @@ class JobColumns(ABC):
         """Return what differs where the columns do."""
         columns = self.columns()
         table = np.stack(list(columns.values()), axis=1)
-        return (table.astype(np.str_) if self.CELL is str else table).tobytes() + repr(tuple(columns)).encode()
+        told = repr(table.tolist()).encode() if self.CELL is str else table.tobytes()
+        return told + repr(tuple(columns)).encode()
 
     def renumbered(self, new: Mapping[int, int]) -> Self | None:
         """Return the same columns where jobs have other ids, by their old ones."""

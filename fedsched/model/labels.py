@@ -37,10 +37,10 @@ class Labels(JobColumns):
             raise TypeError(f"Workload: labels={given!r} must give texts by name: {{'name': ['a', 'b']}}.")
         kept = {}
         for name in check_labels("Workload: label", given):
-            values = np.broadcast_to(np.asarray(given[name], dtype=np.str_), ids.shape)
+            values = np.array(np.broadcast_to(_texts(given[name]), ids.shape))
             if (values != "").any():
-                kept[name] = np.array(values)
-                kept[name].setflags(write=False)
+                values.setflags(write=False)
+                kept[name] = values
         return cls(kept) if kept else None
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -59,3 +59,23 @@ class Labels(JobColumns):
     def __str__(self) -> str:
         known = [(name, int((texts != "").sum())) for name, texts in self.texts.items()]
         return ", ".join(f"{one_line(name)} of {counted(jobs, 'job')}" for name, jobs in known)
+
+
+def distinct(texts: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the texts that differ, sorted, and the place of every text among them."""
+    column = texts.tolist()
+    names = sorted(set(column))
+    place = {name: k for k, name in enumerate(names)}
+    return names, np.array([place[text] for text in column], dtype=np.int64)
+
+
+def _texts(given: ArrayLike) -> NDArray[Any]:
+    """Return texts as objects of Python: a long one takes its own room, and no more, and like ones are one."""
+    values = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
+    if values.dtype == object and set(map(type, values.flat)) <= {str}:
+        return values
+    known: dict[str, str] = {}
+    texts = [known.setdefault(text, text) for text in map(str, values.ravel().tolist())]
+    column = np.empty(values.size, dtype=object)
+    column[:] = texts
+    return column.reshape(values.shape)
