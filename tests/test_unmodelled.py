@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -41,16 +42,14 @@ def swf(path: Path, *rows: str) -> fs.Workload:
 
 
 def test_what_slurms_jobs_ask_for_is_counted(tmp_path: Path) -> None:
-    """Tests that partitions, GPUs, memory and all else that a dump says of its jobs is counted, zeros and words not."""
+    """Tests that GPUs, memory and all else that a dump says of its jobs is counted, zeros and words not."""
     assert dump(tmp_path / "a.sacct").unmodelled == (
-        "3 partitions pooled",
         "1 job with memory needs",
         "2 jobs with GPUs",
         "1 job of arrays",
         "1 job in heterogeneous jobs",
         "1 job of another quality of service than normal",
         "1 job in reservations",
-        "1 job for nodes of certain features",
         "1 job suspended on the way",
         "1 job failed or cancelled (run as long as they did)",
     )
@@ -97,6 +96,7 @@ def test_what_an_archive_log_holds_is_counted(tmp_path: Path) -> None:
         "2 queues pooled",
         "2 jobs with memory needs",
         "1 job after other jobs",
+        "1 job with think times",
         "1 job failed or cancelled (run as long as they did)",
     )
     assert swf(tmp_path / "b.swf", "1 0 5 60 4 -1 -1 4 90 -1 1 1 1 -1 0 1 -1 -1").unmodelled == ()
@@ -108,7 +108,7 @@ def test_partitions_that_are_sites_are_not_pooled(tmp_path: Path) -> None:
     rows = (*DUMP, DUMP[1].replace("2|2_7|east", "5|5|west"))
     jobs = dump(tmp_path / "a.sacct", rows)
     assert jobs.sites == ("east", "west")
-    assert jobs.unmodelled[0] == "4 partitions pooled"
+    assert unmodelled(jobs, fs.Federation.of(4, 4))[1] == "4 partitions pooled"
     apart = fs.read(tmp_path / "a.sacct", sites="partition")
     assert not any("pooled" in fact for fact in apart.unmodelled)
     assert unmodelled(apart, fs.Federation.homogeneous(8))[0] == "4 sites pooled into one cluster"
@@ -123,7 +123,8 @@ def test_the_line_is_of_the_jobs_at_hand(tmp_path: Path) -> None:
     assert jobs.head(1).unmodelled == ("1 job with memory needs", "1 job with GPUs")
     assert jobs.take([3]).unmodelled == ()
     merged = fs.Workload.merge(jobs, jobs.head(1), sites=("a", "b"))
-    assert merged.unmodelled[:3] == ("4 partitions pooled", "2 jobs with memory needs", "3 jobs with GPUs")
+    assert merged.unmodelled[:2] == ("2 jobs with memory needs", "3 jobs with GPUs")
+    assert unmodelled(merged, fs.Federation.of(4, 4))[1] == "4 partitions pooled"
 
 
 def test_files_keep_the_line(tmp_path: Path) -> None:
@@ -135,20 +136,22 @@ def test_files_keep_the_line(tmp_path: Path) -> None:
     result = fs.optimize(jobs, LICENSED, evaluations=20)
     result.save(tmp_path / "r.json")
     again = Result.load(tmp_path / "r.json")
-    assert again.unmodelled == result.unmodelled == jobs.unmodelled
-    assert sentence(jobs.unmodelled) in str(again)
+    assert again.unmodelled == result.unmodelled == unmodelled(jobs, LICENSED)
+    assert sentence(again.unmodelled) in str(again)
 
 
 def test_schedules_and_results_say_it(tmp_path: Path) -> None:
     """Tests that whatever is printed of a log with GPUs and partitions has the line, and nothing else has one."""
     jobs, machine = dump(tmp_path / "a.sacct"), LICENSED
     schedule = fs.simulate(jobs, machine)
-    said = sentence(jobs.unmodelled)
+    facts = unmodelled(jobs, machine)
+    said = sentence(facts)
+    assert facts[2:] == jobs.unmodelled
     assert said in str(schedule)
-    assert said in schedule._repr_html_()
-    assert schedule.to_json()["not_modelled"] == list(jobs.unmodelled)
+    assert html.escape(said) in schedule._repr_html_()
+    assert schedule.to_json()["not_modelled"] == list(facts)
     schedule.report(tmp_path / "r.html")
-    assert "; ".join(jobs.unmodelled) in (tmp_path / "r.html").read_text(encoding="utf-8")
-    plain = replace(jobs, log=None)
+    assert html.escape("; ".join(facts)) in (tmp_path / "r.html").read_text(encoding="utf-8")
+    plain = replace(jobs, log=None, labels=None)
     assert "not modelled" not in str(fs.simulate(plain, machine))
     assert "not modelled" not in str(plain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -41,7 +41,7 @@ ALL_FORMATS = {*FORMATS.values(), *FEDERATION_FORMATS.values()}
 # What tells how a workload is read, and how a federation.
 READINGS = {
     "csv": ("federation",),
-    "swf": ("federation", "sites", "over_request", "on_error"),
+    "swf": ("federation", "sites", "queues", "over_request", "on_error"),
     "sacct": ("federation", "sites", "over_request", "on_error", "unit"),
     "batsim": ("federation", "sites", "over_request", "on_error"),
 }
@@ -65,6 +65,7 @@ def command(
     to: str | None = None,
     federation: Path | None = None,
     sites: options.Sites = None,
+    queues: options.Queues = None,
     unit: options.Unit = None,
     over_request: options.OverRequest = None,
     on_error: options.OnError = None,
@@ -106,13 +107,13 @@ def command(
     came_from = from_ or _guess(source)
     if came_from not in ALL_FORMATS:
         raise unknown_name("format", came_from, ALL_FORMATS)
-    given = {"federation": federation, "sites": sites, "unit": unit, "over_request": over_request, "on_error": on_error}
+    how = groups.HowRead(sites=sites, queues=queues, unit=unit, over_request=over_request, on_error=on_error)
+    given = {field.name: getattr(how, field.name) for field in fields(how)} | {"federation": federation}
     readings = OF_FEDERATIONS if into == "toml" else READINGS
     refuse(f"{source} ({came_from}) to {into}", given, readings.get(came_from, ()))
     if into == "toml":
         return _federation(source, target, came_from, unit or "cpus", as_json=json)
     machine = _machine(federation)
-    how = groups.HowRead(sites=sites, unit=unit, over_request=over_request, on_error=on_error)
     workload = _workload(source, came_from, machine, how)
     kept, lost = _losses(workload, into)
     if kept is not workload and not lossy:
@@ -178,11 +179,11 @@ def _machine(federation: Path | None) -> _Machine:
 
 
 def _federation(source: Path, target: Path, kind: str, unit: Literal["cpus", "nodes"], *, as_json: bool) -> int:
-    from fedsched.io import sacct
+    from fedsched.io import sacct_machine
 
     if kind not in FEDERATION_FORMATS.values():
         raise OutputError(f"Cannot write {target}: {source} ({kind}) says nothing of clusters.")
-    found = sacct.read_federation(source, unit=unit) if kind == "sacct" else read_federation(source, kind)
+    found = sacct_machine.read_federation(source, unit=unit) if kind == "sacct" else read_federation(source, kind)
     write_federation(found, target)
     facts = assumptions(found)
     if as_json:

@@ -34,6 +34,7 @@ class HowRead(Group):
 
     from_: options.From = None
     sites: options.Sites = None
+    queues: options.Queues = None
     unit: options.Unit = None
     over_request: options.OverRequest = None
     on_error: options.OnError = None

@@ -34,6 +34,7 @@ def command(
     *,
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     sites: options.Sites = None,
+    queues: options.Queues = None,
     unit: options.Unit = None,
     over_request: options.OverRequest = None,
     on_error: options.OnError = None,
@@ -56,7 +57,7 @@ def command(
     from fedsched.io.examples import example_names, federation_file
     from fedsched.model.federation import Federation
 
-    how = {"sites": sites, "unit": unit, "over_request": over_request, "on_error": on_error}
+    how = {"sites": sites, "queues": queues, "unit": unit, "over_request": over_request, "on_error": on_error}
     if from_ in OF_FEDERATIONS or (from_ is None and _is_file_of_federation(source)):
         refuse(f"{source}, a federation,", how, ())
         _federation(federation_file(source, from_), as_json=json)
@@ -64,7 +65,9 @@ def command(
         refuse(f"{source}, a federation,", how, ())
         _federation(Federation.example(str(source)), as_json=json)
     else:
-        read_so = groups.HowRead(from_=from_, sites=sites, unit=unit, over_request=over_request, on_error=on_error)
+        read_so = groups.HowRead(
+            from_=from_, sites=sites, queues=queues, unit=unit, over_request=over_request, on_error=on_error
+        )
         _workload(read_so.log(source), as_json=json)
     return 0
 

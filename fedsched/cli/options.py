@@ -88,6 +88,13 @@ Sites = Annotated[
     Literal["auto", "partition", "none"] | None,
     Parameter(help="What a log's sites are: its partitions or clusters as it has them (auto), partitions, or none."),
 ]
+Queues = Annotated[
+    Literal["auto", "partition", "none"] | None,
+    Parameter(
+        help="Whether the queues of an SWF log are the partitions that jobs ask for (partition) or not (none); not "
+        "given they are where fedsched wrote it so."
+    ),
+]
 Unit = Annotated[
     Literal["cpus", "nodes"] | None,
     Parameter(help="Whether tasks are the cpus (when not given) or the nodes of Slurm's jobs."),

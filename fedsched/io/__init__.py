@@ -36,6 +36,7 @@ def read(
     over_request: Literal["raise", "cap", "keep"] = "raise",
     statuses: Collection[int] | None = WHOLE_JOBS,
     sites: Literal["auto", "partition"] | None = "auto",
+    queues: Literal["auto", "partition"] | None = "auto",
     rebase: bool = False,
     renumber: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
@@ -54,6 +55,8 @@ def read(
     clean, over_request, statuses, sites, on_error
         How a log is cleaned: see `fedsched.io.swf.read_swf`. A CSV file is written clean, so that for one these must
         be left alone.
+    queues
+        Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.swf.read_swf`.
     nodes, name
         The machine's size and the workload's name; default: what the file says.
     rebase, renumber
@@ -66,6 +69,8 @@ def read(
         kind = told_by_content(path, kind)
     if unit != "cpus" and kind != "sacct":
         raise ValueError(f"unit={unit!r}: it is for Slurm's dumps (sacct); {path} is {kind}.")
+    if queues != "auto" and kind != "swf":
+        raise ValueError(f"queues={queues!r}: it is for logs in the Standard Workload Format; {path} is {kind}.")
     if kind == "csv":
         for option, value, default in (
             ("clean", clean, "standard"),
@@ -85,6 +90,7 @@ def read(
         over_request=over_request,
         statuses=statuses,
         sites=sites,
+        queues=queues,
         rebase=rebase,
         renumber=renumber,
         name=name,
@@ -107,15 +113,15 @@ def told_by_content(path: str | PathLike[str], kind: str) -> str:
         # Batsim's has profiles; sacct's puts each job's times under "time", and says in "meta" who wrote it.
         dumped = re.search(r'"(?:submission|slurm|Slurm)"\s*:', begin) and '"subtime"' not in begin
         return "sacct" if dumped else kind
-    from fedsched.io import sacct
+    from fedsched.io.sacct_lines import is_dump
 
     header = next((line for line in begin.splitlines() if line.strip() and not line.startswith("#")), "")
     ours = {"submit", "tasks", "runtime"} <= {name.strip() for name in re.split("[,;\t]", header)}
-    if ours and sacct.is_dump(header):
+    if ours and is_dump(header):
         raise ValueError(
             f'{path}: its columns are those of fedsched and of sacct; give format= (--from) "csv" or "sacct".'
         )
-    return "sacct" if sacct.is_dump(header) else kind
+    return "sacct" if is_dump(header) else kind
 
 
 def _read_log(
@@ -179,9 +185,9 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
 
         return simgrid.read_simgrid(path)
     if kind == "sacct":
-        from fedsched.io import sacct
+        from fedsched.io import sacct_machine
 
-        return sacct.read_federation(path)
+        return sacct_machine.read_federation(path)
     from fedsched.io import toml
 
     return toml.read_federation(path)

@@ -8,16 +8,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from fedsched.errors import TraceError
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import STDIN
-from fedsched.io.frame import optional_in
+from fedsched.io.frame import named, optional_in
 from fedsched.io.swf_table import RawLog, header_number, unread_numbers
+from fedsched.model.dependencies import Dependencies
+from fedsched.model.earliest import AT_ONCE
 from fedsched.model.job import NO_SITE
+from fedsched.model.labels import Labels
 from fedsched.model.log import LOG_COLUMNS, CleaningReport, LogColumns
 from fedsched.model.workload import Workload
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 Clean = Literal["standard", "none"]
 OverRequest = Literal["raise", "cap", "keep"]
 Sites = Literal["auto", "partition"] | None
+Queues = Literal["auto", "partition"] | None
 
 # Some logs say "no limit" as the largest 32-bit number, or one more.
 UNLIMITED = 2**31 - 1
@@ -45,6 +49,7 @@ LOG_FIELDS = dict(
 # A partition with fewer jobs is a stray entry, not a cluster of a federation.
 STRAY_SHARE = 1e-3
 SITES_NOTE = ("Note", "fedsched: the partitions are the sites of a federation")
+QUEUES_NOTE = ("Note", "fedsched: the queues are the partitions that jobs ask for")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +61,7 @@ class Cleaning:
     over_request: OverRequest = "raise"
     statuses: Collection[int] | None = WHOLE_JOBS
     sites: Sites = "auto"
+    queues: Queues = "auto"
     rebase: bool = False
     renumber: bool = False
     name: str | None = None
@@ -67,6 +73,8 @@ class Cleaning:
             raise ValueError(f'over_request={self.over_request!r} must be "raise", "cap" or "keep".')
         if self.sites not in ("auto", "partition", None):
             raise ValueError(f'sites={self.sites!r} must be "auto", "partition" or None.')
+        if self.queues not in ("auto", "partition", None):
+            raise ValueError(f'queues={self.queues!r} must be "auto", "partition" or None.')
 
     def __str__(self) -> str:
         """Return the options that differ from the defaults."""
@@ -75,6 +83,7 @@ class Cleaning:
         said += [f"over_request={self.over_request!r}"] * (self.over_request != "raise")
         said += [f"statuses={self.statuses}"] * (self.statuses != WHOLE_JOBS)
         said += [f"sites={self.sites!r}"] * (self.sites != "auto")
+        said += [f"queues={self.queues!r}"] * (self.queues != "auto")
         return ", ".join(said + ["rebase=True"] * self.rebase + ["renumber=True"] * self.renumber)
 
 
@@ -89,6 +98,11 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
     site_names, origin = _sites(raw, kept.rows, how.sites, path)
     submit = raw.table[1, kept.rows]
     extra = {name: values[kept.rows] for name, values in raw.columns.items()}
+    extra |= _partitions_asked_for(raw, kept.rows, how.queues, path)
+    if how.rebase and "begin" in extra:
+        extra["begin"] = np.where(extra["begin"] > AT_ONCE, np.maximum(extra["begin"] - submit.min(), 0.0), AT_ONCE)
+    if how.renumber and "after" in extra:
+        extra["after"] = _after_renumbered(extra["after"], kept.ids)
     try:
         return Workload(
             submit=submit - submit.min() if how.rebase else submit,
@@ -256,6 +270,30 @@ def _sites_of_queues(
     origin = np.full(len(rows), NO_SITE)
     origin[known] = of_job.reshape(-1)
     return sites, origin
+
+
+def _partitions_asked_for(
+    raw: RawLog, rows: NDArray[np.int64], queues: Queues, path: str | PathLike[str]
+) -> dict[str, NDArray[Any]]:
+    """Return the partitions that the queues stand for, as a column of a table."""
+    if raw.partitions_are_queues or queues is None or (queues == "auto" and QUEUES_NOTE not in raw.header):
+        return {}
+    numbers, which = np.unique(raw.table[14, rows], return_inverse=True)
+    if not (numbers >= 0).any():
+        raise TraceError(f"{path}: no job has a queue (field 15); read it with queues=None.")
+    known = partition_names(raw.header, "Queue")
+    names = np.array(["" if one < 0 else known.get(one) or f"{one:g}" for one in numbers.tolist()], dtype=object)
+    return named(Labels, {"partition": names[which.reshape(-1)]})
+
+
+def _after_renumbered(texts: NDArray[Any], ids: NDArray[np.float64]) -> NDArray[Any]:
+    """Return conditions by the numbers 1..n that the jobs get; those on jobs that are not here hold already."""
+    new: dict[int, int] = {}
+    for number, old in enumerate(ids.tolist(), start=1):
+        new.setdefault(int(old), number)
+    after = Dependencies.of(texts.tolist(), ids.astype(np.int64))
+    kept = None if after is None else after.renumbered(new)
+    return np.full(len(texts), "") if kept is None else kept.texts
 
 
 def partition_names(header: tuple[tuple[str, str], ...], label: str = "Partition") -> dict[float, str]:

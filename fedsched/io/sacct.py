@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fedsched.errors import FederationError, TraceError, unknown_name
+from fedsched.errors import TraceError, unknown_name
 from fedsched.io import WHOLE_JOBS
 from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
-from fedsched.io.files import SKIP, parse_json, read_text
+from fedsched.io.files import SKIP, read_text
 from fedsched.io.frame import field_of, named
+from fedsched.io.sacct_asked import arrays_of, waits_of
 from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
-from fedsched.io.sacct_json import lines_of
+from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_a_text
+from fedsched.io.sacct_texts import ASKED, COLUMNS, Texts
 from fedsched.io.sacct_values import (
     STATES,
     UNKNOWN,
@@ -32,7 +33,7 @@ from fedsched.io.sacct_values import (
     values_of,
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
-from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.earliest import AT_ONCE
 from fedsched.model.log import FROM_SLURM, IN_CPUS, CleaningReport
 from fedsched.model.pools import PoolNeeds
 
@@ -47,11 +48,6 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 Unit = Literal["cpus", "nodes"]
-COMMAND = (
-    "sacct -a -X -D -P --noconvert --format="
-    "JobIDRaw,Cluster,Partition,User,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes,"
-    "JobID,ReqTRES,QOS,Reservation,Constraints,Suspended"
-)
 _CHUNK = 20_000
 
 
@@ -111,7 +107,7 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Un
         raise ValueError(f'unit={unit!r} must be "cpus" or "nodes".')
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
-    lines = _barred(read_text(path), str(path))
+    lines = barred(read_text(path), str(path))
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
     if first is None:
         raise TraceError(f"{path}: it is empty; an sacct dump has a line of column names and one line a job.")
@@ -119,66 +115,6 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Un
     for begin in range(first + 1, len(lines), _CHUNK):
         parser.feed(lines[begin : begin + _CHUNK], begin + 1)
     return parser.log()
-
-
-SEPARATORS = "|;\t,"
-
-
-def _barred(text: str, path: str) -> list[str]:
-    """Return the lines of a dump, their fields between bars: of JSON, and of what another separator parts."""
-    if text.lstrip().startswith("{"):
-        return list(lines_of(parse_json(text, path), path))
-    lines = text.replace("\r\n", "\n").split("\n")
-    header = next((line for line in lines if line.strip()), "")
-    mark = next((mark for mark in SEPARATORS if mark in header), "|")
-    if mark == "|":
-        return lines
-    try:
-        rows = csv.reader((line.replace("|", " ") for line in lines), delimiter=mark)
-        return ["|".join(" ".join(cell.split("\n")) for cell in row) for row in rows]
-    except csv.Error as error:
-        raise TraceError(f"{path}: {error}; dump with: {COMMAND}") from None
-
-
-def is_dump(header: str) -> bool:
-    """Return whether a line names columns of sacct's, whatever parts them: when, how long and how much."""
-    mark = next((mark for mark in SEPARATORS if mark in header), "|")
-    named = {name.strip().strip('"').lower() for name in header.split(mark)}
-    return (
-        "submit" in named
-        and bool(named & {"elapsedraw", "elapsed", "end"})
-        and bool(named & {"alloccpus", "ncpus", "reqcpus", "allocnodes", "nnodes"})
-    )
-
-
-def read_federation(path: str | PathLike[str], *, unit: Unit = "cpus") -> Federation:
-    """Return the clusters of a dump, each as large as its jobs ever were at once: the machine is no smaller."""
-    jobs = read_sacct(path, sites="auto", unit=unit)
-    wait = np.full(len(jobs), -1.0) if jobs.log is None else jobs.log.wait
-    if (wait < 0).all():
-        raise FederationError(f"{path}: without Start no job says when it ran; dump with: {COMMAND}")
-    start, site = jobs.submit + wait, jobs.origin if jobs.sites else np.zeros(len(jobs), dtype=np.int64)
-    clusters = []
-    named = [text.partition(" ")[2] for label, text in jobs.header if label == "Partition"]  # of its column
-    for k, name in enumerate(jobs.sites or named or (jobs.name,)):
-        here = (site == k) & (wait >= 0)
-        if here.any():
-            peak = _most_at_once(start[here], (start + jobs.runtime)[here], jobs.tasks[here])
-            clusters.append(Cluster(name, (NodeGroup(peak),)))
-    return Federation(
-        tuple(clusters),
-        name=jobs.name,
-        description=f"From an sacct dump: the most {unit} of a cluster in use at once, which it has at least.\n"
-        "Speeds, watts and uplinks are not in such a dump: nodes are alike, watts assumed, and uplinks unlimited, "
-        "so that a job on several clusters pays nothing for it.",
-    )
-
-
-def _most_at_once(start: Column, end: Column, tasks: NDArray[np.int64]) -> int:
-    times = np.concatenate([end, start])
-    change = np.concatenate([-tasks, tasks])
-    # What ends at an instant is free for what starts then: ends come first.
-    return int(np.cumsum(change[np.argsort(times, kind="stable")]).max())
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +138,8 @@ FIELDS_READ = {
 TIMES = ("submit", "eligible", "start", "end")
 NAMES = {"cluster": ("cluster",), "partition": ("partition",), "user": ("uid", "user"), "group": ("gid", "account")}
 KNOWN = {"jobidraw", "jobid", *TIMES, *(name for names in NAMES.values() for name in names)}
-KNOWN |= DEMANDS.keys()
+MAY_DEMAND = {*DEMANDS, *COLUMNS} - {"account", "jobname"}
+KNOWN |= MAY_DEMAND | COLUMNS
 KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name in field.columns}
 
 
@@ -215,6 +152,8 @@ class _Parser:
         self.unit = unit
         self.parts: list[dict[str, Column]] = []
         self.numbers: dict[str, dict[str, float]] = {name: {} for name in NAMES}
+        self.texts = Texts()
+        self.local = True
         self.malformed = self.steps = self.headers = self.repeated = 0
         self.seen: set[str] = set()
         self.header = header.strip()
@@ -244,11 +183,7 @@ class _Parser:
         bars = len(self.named) - 1 + self.trailing
         at = [k for k, line in enumerate(lines) if line.count("|") == bars and (bars or line.strip())]
         if len(at) < len(lines):
-            good = set(at)
-            for k, line in enumerate(lines):
-                if k not in good and line.strip():
-                    found = line.count("|") + 1 - self.trailing
-                    self._malformed(first + k, f": {found} fields where the {len(self.named)} columns need as many")
+            lines, at = self._mended(lines, at, bars, first)
         if not at:
             return
         flat = "|".join([lines[k] for k in at]).split("|")
@@ -278,12 +213,36 @@ class _Parser:
                 if column in texts:
                     number = number_of if column in ("uid", "gid") else partial(_numbered, self.numbers[name])
                     table[name] = values_of(texts[column], number)
-        if not DEMANDS.keys().isdisjoint(texts):
-            table["demands"] = demands_of(texts, len(at))
-            table |= named(PoolNeeds, licences_of(texts))
+        table["demands"] = demands_of(texts, len(at))
+        table |= named(PoolNeeds, licences_of(texts))
+        table |= self.texts.read(texts)
+        if not texts.keys().isdisjoint(ASKED):
+            table |= arrays_of(texts.get("jobid"), len(at))
+        self.local &= not any(text.isdigit() for text in texts["submit"][:1])
         sound = ~np.logical_or.reduce([np.isnan(column) for name, column in table.items() if name != "id"])
         self.malformed += int(np.count_nonzero(~sound))
         self.parts.append({name: column[sound] for name, column in table.items()})
+
+    def _mended(self, lines: list[str], at: list[int], bars: int, first: int) -> tuple[list[str], list[int]]:
+        """Return the lines, the bars inside of texts put aside, and which of them are whole; others are malformed."""
+        good, mended = set(at), lines.copy()
+        for k, line in enumerate(lines):
+            if k in good or not line.strip():
+                continue
+            if (whole := with_bars_in_a_text(line, self.named, bars, self._means_something)) is not None:
+                mended[k] = whole
+                good.add(k)
+                continue
+            found = line.count("|") + 1 - self.trailing
+            self._malformed(first + k, f": {found} fields where the {len(self.named)} columns need as many")
+        return mended, sorted(good)
+
+    def _means_something(self, row: Mapping[str, str]) -> bool:
+        """Return whether all that should be numbers, times and states is."""
+        read = [way for ways in FIELDS_READ.values() for way in ways]
+        values = [way.value(row[column]) for way in read for column in way.columns if column in row]
+        values += [times_of([row[name]])[0] for name in TIMES if name in row]
+        return not np.isnan(values).any()
 
     def _without_headers(self, lines: list[str], first: int) -> list[str]:
         """Return the lines, empty where dumps were joined and their line of column names stands there again."""
@@ -354,11 +313,22 @@ class _Parser:
         table = np.full((len(FIELDS), len(kept["submit"])), -1.0)
         origin = float(kept["submit"].min())
         renumbered = self._fill(table, kept, origin)
-        beside = [name for name in kept if name in ("energy", "demands") or field_of(name)]
-        extra: dict[str, Column] = {name: known_or_none(kept[name]) for name in beside}
+        beside = [name for name in kept if name == "energy" or field_of(name)]
+        extra: dict[str, NDArray[Any]] = {name: known_or_none(kept[name]) for name in beside}
+        partitions = list(self.numbers["partition"])
+        waits = waits_of(kept, self.texts, ids=table[0], names_known="jobname" in self.named, local=self.local)
+        demands = kept["demands"].astype(np.int64) | self.texts.demands(kept, partitions) | waits.lacking
+        extra |= self.texts.labels(kept, partitions)
+        if not MAY_DEMAND.isdisjoint(self.named):
+            extra["demands"] = demands.astype(np.float64)
+        if waits.after is not None:
+            extra["after"] = waits.after
+        if waits.begin is not None:
+            extra["begin"] = np.where(waits.begin > kept["submit"], waits.begin - origin, AT_ONCE)
         held = 0
         if "eligible" in kept:
-            held = int(np.count_nonzero(np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])))
+            later = np.isfinite(kept["eligible"]) & (kept["eligible"] > kept["submit"])
+            held = int(np.count_nonzero(later & ~waits.why))
         return RawLog(
             table,
             self._header(origin, in_cpus=self.unit == "cpus" and _nodes_differ(kept)),

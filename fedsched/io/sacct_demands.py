@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.io.frame import field_of
 from fedsched.io.sacct_values import WORDS, duration_of, values_of
+from fedsched.model.features import alternatives
 from fedsched.model.job import OPTIONAL
 from fedsched.model.log import Demand
 
@@ -95,21 +96,33 @@ def _suspended(text: str) -> float:
     return float(Demand.SUSPENDED) if duration_of(text) > 0 else 0.0
 
 
-def _kind_of_job(text: str) -> float:
+def _unread_features(text: str) -> float:
+    if text.strip().lower() in NOTHING:
+        return 0.0
+    try:
+        alternatives(text)
+    except ValueError:
+        return float(Demand.FEATURES)
+    return 0.0
+
+
+def _kind_of_job(text: str) -> int:
     """Return the bits of a job's name: 17_3 is of an array, 17+1 a part of a heterogeneous job."""
-    return float(Demand.ARRAY * ("_" in text) | Demand.HETEROGENEOUS * ("+" in text))
+    return Demand.ARRAY * ("_" in text) | Demand.HETEROGENEOUS * ("+" in text)
 
 
 DEMANDS: dict[str, Callable[[str], float]] = {
     "jobid": _kind_of_job,
     **dict.fromkeys(("reqtres", "alloctres", "reqgres", "allocgres"), _resources),
     "reqmem": _memory,
-    "qos": _said(Demand.QOS, "normal"),
-    "reservation": _said(Demand.RESERVATION),
-    "constraints": _said(Demand.FEATURES),
     "licenses": _choice,
     "suspended": _suspended,
-    "dependency": _said(Demand.DEPENDENCY),
+}
+# Those of columns that labels are made of: the parser keeps each of their texts once.
+OF_TEXTS: dict[str, Callable[[str], float]] = {
+    "qos": _said(Demand.QOS, "normal"),
+    "reservation": _said(Demand.RESERVATION),
+    "constraints": _unread_features,
 }
 
 
@@ -117,6 +130,10 @@ def demands_of(texts: Mapping[str, list[str]], jobs: int) -> NDArray[np.float64]
     """Return the bits of every job, of all columns that say something about them."""
     bits = np.zeros(jobs, dtype=np.int64)
     for column, value in DEMANDS.items():
-        if column in texts:
+        if column == "jobid" and column in texts:
+            for k, text in enumerate(texts[column]):
+                if "_" in text or "+" in text:
+                    bits[k] |= _kind_of_job(text)
+        elif column in texts:
             bits |= values_of(texts[column], value).astype(np.int64)
     return bits.astype(np.float64)

@@ -98,7 +98,9 @@ def values_of(texts: list[str], value: Callable[[str], float]) -> Column:
     if whole and max(map(len, texts)) < 19 and WORDS.keys().isdisjoint(texts):
         return np.array(list(map(int, texts)), dtype=np.float64)
     known = {text: value(text) for text in dict.fromkeys(texts)}
-    return np.array([known[text] for text in texts], dtype=np.float64)
+    if len(known) == 1:
+        return np.full(len(texts), known[texts[0]], dtype=np.float64)
+    return np.fromiter(map(known.__getitem__, texts), dtype=np.float64, count=len(texts))
 
 
 def times_of(texts: list[str]) -> Column:

@@ -13,15 +13,18 @@ from fedsched.io import WHOLE_JOBS
 from fedsched.io.atomic import atomic_text
 from fedsched.io.cleaning import (
     LOG_FIELDS,
+    QUEUES_NOTE,
     SITES_NOTE,
     UNLIMITED,
     Clean,
     Cleaning,
     OverRequest,
+    Queues,
     Sites,
     partition_names,
     workload_of_log,
 )
+from fedsched.io.swf_queues import Queued, queues_of
 from fedsched.io.swf_table import FIELDS, OnError, header_number, read_table
 from fedsched.model.log import UNKNOWN, LogColumns
 
@@ -44,6 +47,7 @@ def read_swf(
     over_request: OverRequest = "raise",
     statuses: Collection[int] | None = WHOLE_JOBS,
     sites: Sites = "auto",
+    queues: Queues = "auto",
     rebase: bool = False,
     renumber: bool = False,
     on_error: OnError = "raise",
@@ -71,6 +75,9 @@ def read_swf(
         "partition" makes the log's partitions the jobs' sites, None does not; "auto" does when at least two of them
         hold a job in a thousand, or when fedsched wrote the log of a federation. A site is named as the header names
         its partition, or by the partition's number.
+    queues
+        "partition" makes the log's queues the partitions that jobs ask for (their label "partition"), by the names that
+        the header gives them, or by their numbers; None does not; "auto" does when fedsched wrote the log so.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
     on_error
@@ -84,6 +91,7 @@ def read_swf(
         over_request=over_request,
         statuses=statuses,
         sites=sites,
+        queues=queues,
         rebase=rebase,
         renumber=renumber,
         name=name,
@@ -98,10 +106,11 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
     """Write a log that `read_swf` gives back unchanged, all columns of the archive included.
 
     Fields say what the workload says: a requested time that reading raised is written as raised, and capped or kept
-    overruns come back as they are with over_request="keep".
+    overruns come back as they are with over_request="keep". The partitions that jobs ask for are written as queues.
 
     The format has no place for compute fractions, task bandwidths, allowed sites, joules and what jobs ask for beside
-    the plain model, such as pools: a workload that has them is an error unless `lossy`. What else jobs ask for
+    the plain model, such as pools, and other labels: a workload that has them is an error unless `lossy`. What else
+    jobs ask for
     (`log.demands`), of which the model makes nothing, is left out.
     """
     _, lost = without_what_logs_lack(workload)
@@ -111,9 +120,10 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
             "write a .csv file, which keeps them, or pass lossy=True to write_swf."
         )
     numbers = _site_numbers(workload)
-    columns = _columns(workload, numbers)
+    queues = queues_of(workload)
+    columns = _columns(workload, numbers, queues)
     with atomic_text(path) as out:
-        for line in _header_lines(workload, numbers):
+        for line in _header_lines(workload, numbers, queues):
             out.write("; " + " ".join(re.split(r"[\r\n]+", line)).rstrip() + "\n")  # a name may hold a line's end
         for first in range(0, len(workload), 8192):
             texts = [number_texts(column[first : first + 8192]) for column in columns]
@@ -130,14 +140,20 @@ def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
     if w.allowed is not None:
         plain["allowed"] = None
     plain |= dict.fromkeys(w.extras)
-    lost = list(plain)
+    if w.labels is not None and queues_of(w) is not None:  # they have a place, other labels do not
+        plain["labels"] = {"partition": w.labels.texts["partition"]}
+        if len(w.labels.texts) == 1:
+            del plain["labels"]
+    lost = ["labels but the partition" if plain[name] is not None and name == "labels" else name for name in plain]
     if w.log is not None and (w.log.energy != UNKNOWN).any():
         plain["log"] = {name: values for name, values in w.log.items() if name != "energy"}
         lost.append("log.energy")
     return replace(w, **plain) if plain else w, lost
 
 
-def _columns(workload: Workload, numbers: list[int]) -> list[NDArray[np.float64] | NDArray[np.int64]]:
+def _columns(
+    workload: Workload, numbers: list[int], queues: Queued | None
+) -> list[NDArray[np.float64] | NDArray[np.int64]]:
     """Return the eighteen fields; what the archive said stands wherever it still says what the workload says."""
     w = workload
     log = w.log
@@ -154,6 +170,8 @@ def _columns(workload: Workload, numbers: list[int]) -> list[NDArray[np.float64]
         said["requested_time"] = np.where(stands, log.requested_time, w.estimate)
     if w.sites:
         said["partition"] = np.array([*numbers, -1])[w.origin]
+    if queues is not None:
+        said["queue"] = queues.of_jobs
     by_field = {field: said[name] for name, field in LOG_FIELDS.items()}
     by_field |= {1: w.id, 2: w.submit, 4: w.runtime, 12: w.user}
     return [by_field[field] for field in range(1, len(FIELDS) + 1)]
@@ -186,7 +204,7 @@ def _site_numbers(workload: Workload) -> list[int]:
     return numbers if fit else places
 
 
-def _header_lines(workload: Workload, numbers: list[int]) -> Iterator[str]:
+def _header_lines(workload: Workload, numbers: list[int], queues: Queued | None) -> Iterator[str]:
     w = workload
     header_nodes = header_number(w.header, "MaxProcs") or header_number(w.header, "MaxNodes")
     renewed = set(_RENEWED)
@@ -194,11 +212,13 @@ def _header_lines(workload: Workload, numbers: list[int]) -> Iterator[str]:
         renewed |= {"MaxNodes", "MaxProcs"}
     if w.sites:
         renewed |= {"MaxPartitions", "Partition"}
+    if queues is not None:
+        renewed |= {"MaxQueues", "Queue"}
     yield "Version: 2.2"
     if not any(label == "Computer" for label, _ in w.header):
         yield f"Computer: {w.name}"
     for label, text in w.header:
-        if label not in renewed and (label, text) != SITES_NOTE:
+        if label not in renewed and (label, text) not in (SITES_NOTE, QUEUES_NOTE):
             first, *others = text.split("\n")
             yield f"{label}: {first}" if label else first
             yield from (f"      {other}" for other in others)
@@ -213,4 +233,8 @@ def _header_lines(workload: Workload, numbers: list[int]) -> Iterator[str]:
         for number, site in zip(numbers, w.sites, strict=True):
             yield f"Partition: {number}" + ("" if unnamed else f" {site}")
         yield ": ".join(SITES_NOTE)
+    if queues is not None:
+        yield f"MaxQueues: {len(queues.names)}"
+        yield from (f"Queue: {number} {name}" for number, name in queues.names.items())
+        yield ": ".join(QUEUES_NOTE)
     yield from (f"Note: fedsched: {line}" for line in w.history)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.features import have_features
-from fedsched.model.labels import distinct
+from fedsched.model.texts import distinct
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -103,19 +103,19 @@ class Dependencies(JobColumns):
         if not any(column):
             return None
         rows = np.flatnonzero(column != "")
-        read: dict[str, tuple[str, Edges]] = {}  # the tasks of an array wait for the same
+        read: dict[str, tuple[str, list[Condition]]] = {}  # the tasks of an array wait for the same
         for row in rows.tolist():
             if (text := column[row]) not in read:
                 conditions = conditions_of(text, f"Job {ids[row]}")
-                waits = _columns([(row, one.on, int(one.kind), one.lag) for one in conditions])
-                read[text] = ",".join(map(str, conditions)), waits
+                read[text] = ",".join(map(str, conditions)), conditions
         found = [read[text] for text in column[rows]]
         told = np.full(column.size, "", dtype=object)
         told[rows] = [text for text, _ in found]
         told.setflags(write=False)
-        job = np.repeat(rows, [waits.job.size for _, waits in found])
-        of_rows = zip(*(waits[1:] for _, waits in found), strict=True)
-        return cls(told, Edges(job, *(np.concatenate(part) for part in of_rows)))
+        each = [one for _, conditions in found for one in conditions]
+        job = np.repeat(rows, [len(conditions) for _, conditions in found])
+        on, kind = (np.array(part, dtype=np.int64) for part in ([one.on for one in each], [one.kind for one in each]))
+        return cls(told, Edges(job, on, kind, np.array([one.lag for one in each], dtype=np.float64)))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the texts."""

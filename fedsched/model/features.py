@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.errors import InfeasibleError
-from fedsched.model.labels import distinct
+from fedsched.model.texts import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,9 +35,7 @@ def alternatives(text: str) -> tuple[frozenset[str], ...]:
     return tuple(found)
 
 
-def have_features(
-    texts: NDArray[Any], ids: NDArray[np.int64], groups: Sequence[Iterable[str]]
-) -> NDArray[np.bool_]:
+def have_features(texts: NDArray[Any], ids: NDArray[np.int64], groups: Sequence[Iterable[str]]) -> NDArray[np.bool_]:
     """Return jobs × groups: whether the group's nodes have the features that the job asks for."""
     names, which = distinct(texts)
     there = [frozenset(features) for features in groups]

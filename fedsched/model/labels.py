@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.job_columns import JobColumns
+from fedsched.model.texts import as_objects, distinct
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.federation import Federation
+
+SHOWN, MOST_LETTERS = 6, 60  # of one label's texts that are named rather than counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +40,7 @@ class Labels(JobColumns):
             raise TypeError(f"Workload: labels={given!r} must give texts by name: {{'name': ['a', 'b']}}.")
         kept = {}
         for name in check_labels("Workload: label", given):
-            values = np.array(np.broadcast_to(_texts(given[name]), ids.shape))
+            values = np.array(np.broadcast_to(as_objects(given[name]), ids.shape))
             if (values != "").any():
                 values.setflags(write=False)
                 kept[name] = values
@@ -48,34 +51,21 @@ class Labels(JobColumns):
         return dict(self.texts)
 
     def unmodelled(self, federation: Federation) -> list[str]:
-        """Return how many partitions of the jobs became one, and which features bind nobody: the machine has none."""
-        names = np.unique(self.texts["partition"]) if "partition" in self.texts else ()
-        said = [f"{len(names):,} partitions pooled"] if len(names) > 1 and not federation.partitions else []
+        """Return which features bind nobody: the machine's nodes have none."""
         asking = int((self.texts["features"] != "").sum()) if "features" in self.texts else 0
-        if asking and not federation.has_features:
-            said.append(f"{counted(asking, 'job')} with features (the machine's nodes have none)")
-        return said
+        if not asking or federation.has_features:
+            return []
+        return [f"{counted(asking, 'job')} with features (the machine's nodes have none)"]
 
     def __str__(self) -> str:
-        known = [(name, int((texts != "").sum())) for name, texts in self.texts.items()]
-        return ", ".join(f"{one_line(name)} of {counted(jobs, 'job')}" for name, jobs in known)
+        return ", ".join(f"{one_line(name)} of {_shown(texts)}" for name, texts in self.texts.items())
 
 
-def distinct(texts: NDArray[Any]) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the texts that differ, sorted, and the place of every text among them."""
-    column = texts.tolist()
-    names = sorted(set(column))
-    place = {name: k for k, name in enumerate(names)}
-    return names, np.array([place[text] for text in column], dtype=np.int64)
-
-
-def _texts(given: ArrayLike) -> NDArray[Any]:
-    """Return texts as objects of Python: a long one takes its own room, and no more, and like ones are one."""
-    values = given if isinstance(given, np.ndarray) else np.asarray(given, dtype=object)
-    if values.dtype == object and set(map(type, values.flat)) <= {str}:
-        return values
-    known: dict[str, str] = {}
-    texts = [known.setdefault(text, text) for text in map(str, values.ravel().tolist())]
-    column = np.empty(values.size, dtype=object)
-    column[:] = texts
-    return column.reshape(values.shape)
+def _shown(texts: NDArray[Any]) -> str:
+    """Return how many jobs have a text: 7 jobs (long, short), 900 jobs (45 different)."""
+    names, which = distinct(texts)
+    jobs = counted(int(np.count_nonzero(texts != "")), "job")
+    often = np.argsort(-np.bincount(which, minlength=len(names)), kind="stable")
+    said = [names[k] for k in often.tolist() if names[k]]
+    short = len(said) <= SHOWN and sum(map(len, said)) <= MOST_LETTERS
+    return f"{jobs} ({', '.join(map(one_line, said)) if short else f'{len(said):,} different'})"

@@ -37,6 +37,13 @@ class Demand(IntFlag):
     SUSPENDED = 256
     DEPENDENCY = 512
     UNREAD = 1024
+    EITHER_OR = 2048
+    BURST_BUFFER = 4096
+    EXPANSION = 8192
+    SINGLETON = 16384
+    UNLISTED = 32768
+    BEGIN = 65536
+    PARTITIONS = 131072
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.model.calendar_notes import left_out_of
 from fedsched.model.dependencies import unmet
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
+from fedsched.model.texts import distinct
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -25,9 +26,16 @@ DEMANDS = {
     Demand.HETEROGENEOUS: "in heterogeneous jobs",
     Demand.QOS: "of another quality of service than normal",
     Demand.RESERVATION: "in reservations",
-    Demand.FEATURES: "for nodes of certain features",
+    Demand.FEATURES: "for nodes of features in words that are not read",
+    Demand.PARTITIONS: "for one of several partitions (the first is taken)",
     Demand.SUSPENDED: "suspended on the way",
-    Demand.DEPENDENCY: "after other jobs",
+    Demand.DEPENDENCY: "after other jobs in words that are not read",
+    Demand.EITHER_OR: "after one of several others (? in a dependency)",
+    Demand.BURST_BUFFER: "after others' burst buffers (afterburstbuffer)",
+    Demand.EXPANSION: "that expand others (expand)",
+    Demand.SINGLETON: "alone of their name (singleton), in a log without names or users",
+    Demand.UNLISTED: "after arrays of too many tasks to list",
+    Demand.BEGIN: "with an earliest start (--begin) that is not read",
     Demand.UNREAD: "with fields that are not read",
 }
 CPUS_AS_NODES = "every CPU taken for a node of its own (--unit nodes counts nodes)"
@@ -52,14 +60,16 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     slurm = FROM_SLURM in workload.header
     facts += [CPUS_AS_NODES] if IN_CPUS in workload.header else []
     facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
-    facts += _pooled(workload.origin, log.queue, "partition" if slurm else "queue")
+    queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the others ask for a partition
+    facts += _pooled(workload.origin, queue, "partition" if slurm else "queue")
     bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)
     memory = (log.requested_memory > 0) | (log.used_memory > 0) | ((bits & Demand.MEMORY) != 0)
-    waits = (log.preceding > 0) | ((bits & Demand.DEPENDENCY) != 0)
     facts += _jobs(memory, "with memory needs")
+    facts += _jobs(log.preceding > 0, "after other jobs")
+    facts += _jobs(log.think_time > 0, "with think times")
     for demand, text in DEMANDS.items():
         named = [f" ({names})" for label, names in workload.header if label == UNREAD and demand is Demand.UNREAD]
-        facts += _jobs(waits if demand is Demand.DEPENDENCY else (bits & demand) != 0, text + "".join(named[:1]))
+        facts += _jobs((bits & demand) != 0, text + "".join(named[:1]))
     cut = (log.status == FAILED) | (log.status == CANCELLED)
     return (*facts, *_jobs(cut, "failed or cancelled (run as long as they did)"))
 
@@ -88,7 +98,8 @@ def without_place(workload: Workload, federation: Federation) -> list[str]:
     """Return what this federation has no place for: what jobs ask for or name, and what its calendar's file holds."""
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
     away = unmet(workload)
-    facts = _pooled_sites(workload, federation) + needs + ([] if away is None else [away])
+    pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
+    facts = pooled + needs + ([] if away is None else [away])
     held = "; ".join(left_out_of(federation.calendar))
     return facts + ([f"of the calendar's file: {held}"] if held else [])
 
@@ -100,3 +111,11 @@ def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:
         return []
     into = "one cluster" if len(federation.clusters) == 1 else f"{len(federation.clusters)} clusters of other names"
     return [f"{used:,} sites pooled into {into}"]
+
+
+def _pooled_partitions(workload: Workload, federation: Federation) -> list[str]:
+    """Return that the partitions that jobs ask for became one, on a machine that has none."""
+    asked = workload.label("partition")
+    if federation.partitions or not (asked != "").any():
+        return []
+    return _pooled(workload.origin, np.where(asked == "", UNKNOWN, distinct(asked)[1]), "partition")

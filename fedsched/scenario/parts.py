@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Unit = Literal["cpus", "nodes"]
 Sites = Literal["auto", "partition", "none"]
+Queues = Literal["auto", "partition", "none"]
 OverRequest = Literal["raise", "cap", "keep"]
 OnError = Literal["raise", "skip"]
 Model = Literal["lublin", "poisson"]
@@ -40,8 +41,9 @@ class Log:
     ----------
     file
         A workload file, or the name of a shipped one.
-    format, sites, unit, over_request, on_error, statuses
-        As in `fedsched.read`, which knows what is usual where nothing is said; sites="none" takes none.
+    format, sites, queues, unit, over_request, on_error, statuses
+        As in `fedsched.read`, which knows what is usual where nothing is said; "none" makes them neither sites nor
+        partitions.
     window, scale_load, head, sample
         Of the jobs, taken in this order: those submitted from one second of the log to another, their submits closer
         together by a factor, the first so many, and so many drawn by the scenario's seed.
@@ -52,6 +54,7 @@ class Log:
     file: str
     format: str | None = None
     sites: Sites | None = None
+    queues: Queues | None = None
     unit: Unit | None = None
     over_request: OverRequest | None = None
     on_error: OnError | None = None
@@ -63,7 +66,8 @@ class Log:
     communication: str | float | None = None
 
     def __post_init__(self) -> None:
-        for name, known in (("sites", Sites), ("unit", Unit), ("over_request", OverRequest), ("on_error", OnError)):
+        choices = {"sites": Sites, "queues": Queues, "unit": Unit, "over_request": OverRequest, "on_error": OnError}
+        for name, known in choices.items():
             _check_choice(name, getattr(self, name), get_args(known))
         for name in ("head", "sample"):
             if getattr(self, name) is not None:
@@ -92,7 +96,8 @@ class Log:
         """Return what `fedsched.read` is to be told beside file and format."""
         said = {name: getattr(self, name) for name in ("unit", "over_request", "on_error", "statuses")}
         said = {name: value for name, value in said.items() if value is not None}
-        return said if self.sites is None else said | {"sites": None if self.sites == "none" else self.sites}
+        words = {name: word for name in ("sites", "queues") if (word := getattr(self, name)) is not None}
+        return said | {name: None if word == "none" else word for name, word in words.items()}
 
     def workload(self, seed: int = 0) -> Workload:
         """Return the jobs."""

@@ -36,7 +36,11 @@ def test_every_command_that_reads_a_log_says_what_it_drops(
     }[command]
     status, out, err = call(command, tmp_path / "a.sacct", *options)
     assert status == 0
-    assert "not modelled: 3 partitions pooled; 2 jobs with GPUs" in out + err
+    assert "not modelled: 2 jobs with GPUs" in out + err or "not modelled: 3 partitions pooled; 2 jobs with GPUs" in out
+    if command in ("info", "convert"):
+        assert "partitions pooled" not in out + err  # whether they are is up to the machine
+    else:
+        assert "3 partitions pooled" in out + err
     if command == "convert":
         assert "lost: log.demands" in out
 

@@ -105,7 +105,7 @@ def test_every_reader_and_command(reader: str, call: Callable[..., Any], tmp_pat
         ("simulate", log, "--federation", machine),
         ("simulate", log, "--nodes", 4, "--json"),
         ("convert", log, tmp_path / "out\x1b[5m.csv"),
-        ("convert", log, tmp_path / "out.swf", "--json"),
+        ("convert", log, tmp_path / "out.swf", "--json", "--lossy"),
         ("compare", log, "--nodes", 4, "--method", "fcfs", "--method", "easy", "--seeds", 1),
         ("bounds", log, "--federation", machine, "--method", "closed"),
     ]

@@ -1,0 +1,135 @@
+"""The texts of a dump of Slurm's: kept as numbers while it is read, each distinct one once; then jobs' labels."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.io.frame import named
+from fedsched.io.sacct_demands import NOTHING, OF_TEXTS
+from fedsched.io.sacct_lines import BAR
+from fedsched.io.sacct_submit import NOTHING as NOTHING_ASKED
+from fedsched.io.sacct_submit import asked_in, worth_reading
+from fedsched.model.features import alternatives
+from fedsched.model.labels import Labels
+from fedsched.model.log import Demand
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+# The label that each column becomes; Partition, which also is a queue, has numbers of its own.
+LABELS = {
+    "account": "account",
+    "qos": "qos",
+    "jobname": "name",
+    "constraints": "features",
+    "reservation": "reservation",
+}
+ASKED = ("submitline", "dependency")
+COLUMNS = {*LABELS, *ASKED}
+PREFIX = "text."
+
+
+class _Codes(dict[str, int]):
+    """Numbers of texts by appearance; 0 is the empty one's."""
+
+    def __init__(self) -> None:
+        self[""] = 0
+
+    def __missing__(self, text: str) -> int:
+        self[text] = number = len(self)
+        return number
+
+
+class Texts:
+    """The texts that were read, and their numbers."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, _Codes] = defaultdict(_Codes)
+
+    def read(self, texts: Mapping[str, list[str]]) -> dict[str, NDArray[Any]]:
+        """Return the numbers of some lines' texts, a column each; of command lines those of what they ask for."""
+        found = {column: self._coded(column, texts[column]) for column in LABELS if column in texts}
+        if not texts.keys().isdisjoint(ASKED):
+            found |= self._asked(texts)
+        return {PREFIX + column: values for column, values in found.items()}
+
+    def _coded(self, column: str, texts: list[str]) -> NDArray[Any]:
+        return np.fromiter(map(self.codes[column].__getitem__, texts), dtype=np.int32, count=len(texts))
+
+    def _asked(self, texts: Mapping[str, list[str]]) -> dict[str, NDArray[Any]]:
+        jobs = len(next(iter(texts.values())))
+        dependency, begin, maybe = (np.zeros(jobs, dtype=np.int32) for _ in range(3))
+        lines = texts.get("submitline", [])
+        for k in worth_reading(lines):
+            asked = asked_in(lines[k].replace(BAR, "|"))
+            if asked is NOTHING_ASKED:
+                continue
+            dependency[k] = self.codes["dependency"][asked.dependency]
+            begin[k] = self.codes["begin"][asked.begin]
+            maybe[k] = Demand.DEPENDENCY * asked.maybe_dependency | Demand.BEGIN * asked.maybe_begin
+        for k, text in enumerate(texts.get("dependency", ())):
+            if text.strip().lower() not in NOTHING:  # what Slurm came to know later holds
+                dependency[k] = self.codes["dependency"][text]
+        return {"dependency": dependency, "begin": begin, "maybe": maybe}
+
+    def texts(self, column: str) -> list[str]:
+        """Return a column's distinct texts, in the order of their numbers."""
+        return list(self.codes[column])
+
+    def labels(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> dict[str, NDArray[Any]]:
+        """Return the labels of the jobs, under the names that they have in tables.
+
+        Parameters
+        ----------
+        read
+            The columns of numbers.
+        partitions
+            The names of the partitions, in the order of their numbers from 1.
+        """
+        found = {}
+        if partitions and "partition" in read:
+            first = [name.split(",")[0] for name in partitions]
+            found["partition"] = _objects(["", *first])[np.maximum(read["partition"], 0).astype(np.int64)]
+        for column, label in LABELS.items():
+            if PREFIX + column in read:
+                said = [_label(column, text.replace(BAR, "|").strip()) for text in self.texts(column)]
+                if any(said):
+                    found[label] = _objects(said)[read[PREFIX + column]]
+        return dict(named(Labels, found))
+
+    def demands(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> NDArray[np.int64]:
+        """Return the bits of what the texts ask for and the model does not have."""
+        bits = np.zeros(len(read["submit"]), dtype=np.int64)
+        for column, value in OF_TEXTS.items():
+            if PREFIX + column in read:
+                of_texts = np.array([value(text.replace(BAR, "|")) for text in self.texts(column)], dtype=np.int64)
+                bits |= of_texts[read[PREFIX + column]]
+        if PREFIX + "maybe" in read:
+            bits |= read[PREFIX + "maybe"].astype(np.int64)
+        if any("," in name for name in partitions):
+            several = np.array([0, *(Demand.PARTITIONS * ("," in name) for name in partitions)], dtype=np.int64)
+            bits |= several[np.maximum(read["partition"], 0).astype(np.int64)]
+        return bits
+
+
+def _label(column: str, text: str) -> str:
+    """Return what a label says; a job may be called by one of the words that stand for nothing."""
+    if column != "jobname" and text.lower() in NOTHING:
+        return ""
+    if column == "constraints":
+        try:
+            alternatives(text)
+        except ValueError:
+            return ""
+    return text
+
+
+def _objects(texts: list[str]) -> NDArray[Any]:
+    column = np.empty(len(texts), dtype=object)
+    column[:] = texts
+    return column
