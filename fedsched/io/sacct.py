@@ -17,6 +17,7 @@ from fedsched.io.files import SKIP, read_text
 from fedsched.io.frame import field_of, named
 from fedsched.io.sacct_asked import arrays_of, waits_of
 from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
+from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_a_text
 from fedsched.io.sacct_texts import ASKED, COLUMNS, Texts
 from fedsched.io.sacct_values import (
@@ -77,14 +78,16 @@ def read_sacct(
         `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are
         also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
         `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; licences, from `Licenses`, `AllocTRES` or
-        `ReqTRES`, are needs of pools. What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`,
-        `Reservation`, `Constraints`, `Suspended`, `Dependency` say is counted, not modelled. Others may be there.
+        `ReqTRES`, are needs of pools. `Partition`, `Account`, `QOS`, `JobName`, `Constraints` ("features") and
+        `Reservation` become labels; `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when. What
+        else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended` say is counted,
+        not modelled. Others may be there.
     clean, nodes, over_request, statuses, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
         requeued runs cancelled ones (status 5).
     sites
         "auto": the clusters are the jobs' sites where there are several; "partition": Slurm's partitions are, those of
-        several clusters apart ("north/batch"); None: there are no sites.
+        several clusters apart ("north/batch"); None: there are no sites. The label "partition" stays the same.
     unit
         Whether a job's tasks are its "cpus" or, on a machine that gives nodes whole, its "nodes".
     """
@@ -383,7 +386,7 @@ class _Parser:
 
 def _numbered(numbers: dict[str, float], text: str) -> float:
     """Return the number of a name: a number that it is itself (a user's id), else one from 1."""
-    name = text.strip()
+    name = text.replace(BAR, " ").strip()
     if not name or name.lower() in WORDS:
         return -1.0
     return numbers.setdefault(name, float(len(numbers) + 1))

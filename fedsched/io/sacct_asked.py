@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.io.sacct_begin import begin_of
 from fedsched.io.sacct_conditions import Jobs, conditions_on
-from fedsched.io.sacct_lines import BAR
+from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_texts import PREFIX
 from fedsched.model.log import Demand
 

@@ -22,8 +22,9 @@ _WORDS = {word: word for word in ("after", "afterany", "afterok", "afternotok")}
 _NOT_MODELLED = {"afterburstbuffer": Demand.BURST_BUFFER, "expand": Demand.EXPANSION}
 _STATE = re.compile(r"\((?:un)?fulfilled\)|\(failed\)", re.IGNORECASE)  # as squeue shows them
 _PARTS = re.compile(r",(?![^\[]*\])")
+_JOBS = re.compile(r":(?![^\[]*\])")
 _JOB = re.compile(r"(\d{1,15})(?:_(\*|\d{1,9}|\[[\d,%:-]+\]))?(?:\+(\d{1,9}))?", re.ASCII)
-_TASKS = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?", re.ASCII)
+_TASKS = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", re.ASCII)
 # From here on a number is of a job of a federation of Slurm's, and names its cluster.
 _OF_A_FEDERATION = 1 << 26
 _MOST_TASKS = 100_000
@@ -58,9 +59,10 @@ def wanted_in(text: str) -> tuple[list[Wanted], Demand]:
             found.append(SINGLETON)
         elif not colon and (match := _JOB.fullmatch(word)) and not match[3]:  # as of old: a number alone
             found += _on("afterany", match, corresponding=False)
-        elif word in _WORDS and all(matches := [_JOB.fullmatch(one) for one in jobs.split(":")]):
-            for match in filter(None, matches):
-                found += _on(_WORDS[word], match, corresponding=word == "aftercorr")
+        elif word in _WORDS and all(matches := [_JOB.fullmatch(one) for one in _JOBS.split(jobs)]):
+            each = [_on(_WORDS[word], match, corresponding=word == "aftercorr") for match in matches if match]
+            found += [one for ones in each for one in ones]
+            lacking |= Demand(0) if all(each) else Demand.DEPENDENCY
         else:
             lacking |= _NOT_MODELLED.get(word, Demand.DEPENDENCY)
     return found, lacking
@@ -78,7 +80,7 @@ def _tasks(text: str) -> list[int | None]:
     for part in text.strip("[]").split("%")[0].split(","):
         if (match := _TASKS.fullmatch(part)) and len(found) < _MOST_TASKS:
             first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1) or 1
-            found += range(first, min(last, first + _MOST_TASKS) + 1, step)
+            found += range(first, min(last, first + _MOST_TASKS - 1) + 1, step)
     return found
 
 

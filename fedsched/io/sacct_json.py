@@ -9,9 +9,11 @@ from fedsched.errors import TraceError, shortened
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+BAR = "\x1f"  # stands for a bar inside a text
+LONGEST = 1 << 16  # a command line may be long
 HEADER = (
     "JobIDRaw|Cluster|Partition|User|Account|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|ReqCPUS|"
-    "NNodes|ConsumedEnergyRaw|JobID|AllocTRES|ReqTRES|QOS|Reservation|Constraints|Licenses|Suspended"
+    "NNodes|ConsumedEnergyRaw|JobID|AllocTRES|ReqTRES|QOS|Reservation|Constraints|Licenses|Suspended|JobName|SubmitLine"
 )
 
 
@@ -30,7 +32,7 @@ def lines_of(data: Any, path: str) -> Iterator[str]:
         if not isinstance(job, dict) or not isinstance(job.get("time"), dict):
             what = "it is of squeue --json; dump with sacct --json" if isinstance(job, dict) else "it is no object"
             raise TraceError(f"{path}, job {k}: {what}: no job of sacct's, which has its times under 'time'.")
-        yield "|".join(" ".join(shortened(text, 200).replace("|", " ").split()) for text in _texts(job))
+        yield "|".join(" ".join(_printed(text).split()).replace("|", BAR) for text in _texts(job))
 
 
 def _texts(job: dict[str, Any]) -> Iterator[str]:
@@ -64,7 +66,14 @@ def _texts(job: dict[str, Any]) -> Iterator[str]:
     yield _name(_table(job, "reservation").get("name") or "")
     yield _name(job.get("constraints"))
     yield _name(job.get("licenses"))
-    yield f"00:{min(_whole(times.get('suspended')), 5999) // 60:02d}:{_whole(times.get('suspended')) % 60:02d}"
+    suspended = _whole(times.get("suspended"))
+    yield f"00:{min(suspended, 5999) // 60:02d}:{suspended % 60:02d}"
+    yield _name(job.get("name"))
+    yield _name(job.get("submit_line"))
+
+
+def _printed(text: str) -> str:
+    return text if text.isprintable() and len(text) < LONGEST else shortened(text, LONGEST)
 
 
 def _table(job: dict[str, Any], key: str) -> dict[str, Any]:

@@ -8,25 +8,24 @@ from typing import TYPE_CHECKING
 
 from fedsched.errors import TraceError
 from fedsched.io.files import parse_json
-from fedsched.io.sacct_json import lines_of
+from fedsched.io.sacct_json import BAR, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 COMMAND = (
     "sacct -a -X -D -P --noconvert --format="
-    "JobIDRaw,Cluster,Partition,User,Account,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,State,AllocCPUS,NNodes,"
-    "JobID,ReqTRES,QOS,Reservation,Suspended,Constraints,JobName,SubmitLine"
+    "JobIDRaw,Cluster,Partition,User,Account,Submit,Eligible,JobName,Start,End,Constraints,ElapsedRaw,TimelimitRaw,"
+    "State,AllocCPUS,NNodes,JobID,ReqTRES,QOS,Reservation,Suspended,SubmitLine"
 )
 SEPARATORS = "|;\t,"
-BAR = "\x1f"  # stands for a bar inside a text
 _PROGRAMS = re.compile(r"\S*\b(?:sbatch|srun|salloc)\b")
-# Columns in whose texts Slurm leaves bars as they are, and what such a text looks like.
+# Columns in whose texts Slurm leaves bars as they are, the likeliest first, and what such a text looks like.
 _WITH_BARS: dict[str, Callable[[str], object]] = {
     "constraints": re.compile(r"[^\s,]*|\(null\)").fullmatch,
-    "jobname": lambda text: True,
     "submitline": lambda text: not text or _PROGRAMS.match(text),
     "licenses": re.compile(r"[\w.@:,;|/-]*|\(null\)").fullmatch,
+    "jobname": lambda text: True,
     "comment": lambda text: True,
     "workdir": re.compile(r"(?:/.*)?").fullmatch,
 }
@@ -60,21 +59,23 @@ def is_dump(header: str) -> bool:
 
 
 def with_bars_in_a_text(line: str, names: list[str], bars: int, sound: Callable[[dict[str, str]], bool]) -> str | None:
-    """Return a line of too many bars with those of its one text that holds them put aside; None where none is sure.
+    """Return a line of too many bars with those of a text put aside; None where it is no line with them.
 
     Slurm leaves bars in texts as they are: those of `--constraint="a|b"`, or of a pipe in a command. They are taken for
-    those of a text if all other fields mean something then, and if that is so of one text only.
+    those of one text, of which all other fields then mean something: of several, for those of the likeliest.
     """
     fields = line.split("|")
     more = len(fields) - 1 - bars
-    found = []
-    for k, name in enumerate(names):
-        if name in _WITH_BARS and more > 0:
+    if more < 1:
+        return None
+    for name in _WITH_BARS:
+        if name in names:
+            k = names.index(name)
             inside = "|".join(fields[k : k + more + 1])
             parts = [*fields[:k], inside.replace("|", BAR), *fields[k + more + 1 :]]
             row = dict(zip(names, parts, strict=False))
             if all(like(row[other].replace(BAR, "|")) for other, like in _WITH_BARS.items() if other in row) and sound(
                 row
             ):
-                found.append("|".join(parts))
-    return found[0] if len(found) == 1 else None
+                return "|".join(parts)
+    return None

@@ -80,7 +80,7 @@ NOTHING = Asked()
 def worth_reading(lines: list[str]) -> list[int]:
     """Return which of many command lines may ask for anything."""
     may_ask = _MAY_ASK.search
-    return [k for k, line in enumerate(lines) if may_ask(line)]
+    return [k for k, line in enumerate(lines) if may_ask(line) or "'-" in line or '"-' in line]
 
 
 def asked_in(line: str) -> Asked:

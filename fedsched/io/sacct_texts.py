@@ -9,7 +9,7 @@ import numpy as np
 
 from fedsched.io.frame import named
 from fedsched.io.sacct_demands import NOTHING, OF_TEXTS
-from fedsched.io.sacct_lines import BAR
+from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_submit import NOTHING as NOTHING_ASKED
 from fedsched.io.sacct_submit import asked_in, worth_reading
 from fedsched.model.features import alternatives

@@ -36,7 +36,7 @@ def queues_of(workload: Workload) -> Queued | None:
     known = partition_names(workload.header, "Queue")
     if workload.log is not None:
         numbers = np.unique(workload.log.queue).tolist()
-        told = {number: known.get(number, "") if number >= 0 else "" for number in numbers}
+        told = {number: (known.get(number) or f"{number:g}") if number >= 0 else "" for number in numbers}
         if [told[number] for number in workload.log.queue.tolist()] == asked.tolist():
             return Queued({int(number): name for number, name in told.items() if name}, workload.log.queue)
     number = {name: k for k, name in enumerate(filter(None, names), start=1)}
