@@ -18,7 +18,7 @@ from fedsched.io.frame import field_of, named
 from fedsched.io.sacct_asked import arrays_of, waits_of
 from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
 from fedsched.io.sacct_json import BAR
-from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_a_text
+from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
 from fedsched.io.sacct_texts import ASKED, COLUMNS, Texts
 from fedsched.io.sacct_values import (
     STATES,
@@ -232,7 +232,7 @@ class _Parser:
         for k, line in enumerate(lines):
             if k in good or not line.strip():
                 continue
-            if (whole := with_bars_in_a_text(line, self.named, bars, self._means_something)) is not None:
+            if (whole := with_bars_in_texts(line, self.named, bars, self._means_something)) is not None:
                 mended[k] = whole
                 good.add(k)
                 continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fedsched.errors import TraceError
@@ -11,7 +12,7 @@ from fedsched.io.files import parse_json
 from fedsched.io.sacct_json import BAR, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 COMMAND = (
     "sacct -a -X -D -P --noconvert --format="
@@ -19,6 +20,7 @@ COMMAND = (
     "State,AllocCPUS,NNodes,JobID,ReqTRES,QOS,Reservation,Suspended,SubmitLine"
 )
 SEPARATORS = "|;\t,"
+MOST_WAYS = 100
 _PROGRAMS = re.compile(r"\S*\b(?:sbatch|srun|salloc)\b")
 # Columns in whose texts Slurm leaves bars as they are, the likeliest first, and what such a text looks like.
 _WITH_BARS: dict[str, Callable[[str], object]] = {
@@ -58,24 +60,39 @@ def is_dump(header: str) -> bool:
     )
 
 
-def with_bars_in_a_text(line: str, names: list[str], bars: int, sound: Callable[[dict[str, str]], bool]) -> str | None:
-    """Return a line of too many bars with those of a text put aside; None where it is no line with them.
+def with_bars_in_texts(line: str, names: list[str], bars: int, sound: Callable[[dict[str, str]], bool]) -> str | None:
+    """Return a line of too many bars with those of its texts put aside; None where it is no line with such texts.
 
     Slurm leaves bars in texts as they are: those of `--constraint="a|b"`, or of a pipe in a command. They are taken for
-    those of one text, of which all other fields then mean something: of several, for those of the likeliest.
+    those of the texts for which all other fields mean something, which `sound` tells of some fields by their columns;
+    of several such ways the likeliest.
     """
     fields = line.split("|")
     more = len(fields) - 1 - bars
-    if more < 1:
+    ways: list[list[str]] = list(islice(_ways(fields, names, more, sound), MOST_WAYS)) if more > 0 else []
+    if not ways:
         return None
-    for name in _WITH_BARS:
-        if name in names:
-            k = names.index(name)
-            inside = "|".join(fields[k : k + more + 1])
-            parts = [*fields[:k], inside.replace("|", BAR), *fields[k + more + 1 :]]
-            row = dict(zip(names, parts, strict=False))
-            if all(like(row[other].replace(BAR, "|")) for other, like in _WITH_BARS.items() if other in row) and sound(
-                row
-            ):
-                return "|".join(parts)
-    return None
+    unlikely = [names.index(name) for name in reversed(_WITH_BARS) if name in names]
+
+    def bars_in_the_unlikely(way: list[str]) -> list[int]:
+        return [way[k].count(BAR) for k in unlikely]
+
+    return "|".join(min(ways, key=bars_in_the_unlikely))
+
+
+def _ways(
+    fields: list[str], names: list[str], more: int, sound: Callable[[dict[str, str]], bool]
+) -> Iterator[list[str]]:
+    """Return the ways to give these columns the fields, so many more than they are."""
+    k = next((k for k, name in enumerate(names) if name in _WITH_BARS), len(names))
+    if not sound(dict(zip(names[:k], fields[:k], strict=False))):
+        return
+    if k == len(names):
+        if not more:
+            yield fields
+        return
+    for inside in range(more + 1):
+        text = "|".join(fields[k : k + inside + 1])
+        if _WITH_BARS[names[k]](text):
+            for rest in _ways(fields[k + inside + 1 :], names[k + 1 :], more - inside, sound):
+                yield [*fields[:k], text.replace("|", BAR), *rest]

@@ -115,6 +115,8 @@ def test_bars_inside_of_texts_part_no_fields(features: str, tmp_path: Path) -> N
     jobs = read(tmp_path / "a.sacct", row(1, features=features), row(2, "sbatch --wrap=cat x | sort | uniq"), row(3))
     assert len(jobs) == 3
     assert jobs.label("features").tolist() == ["" if "[" in features else features, "", ""]
+    both = read(tmp_path / "f.sacct", row(1, f"sbatch -C {features} x | y", features=features, name="u|v"))
+    assert both[0].labels == jobs[0].labels | {"name": "u|v"}
     named = read(tmp_path / "b.sacct", row(1, "sbatch x", name="a|b"), row(2, "sbatch -d afterok:1 x", name="c|d"))
     assert named.label("name").tolist() == ["a|b", "c|d"]
     assert after(named) == {2: "afterok:1"}
