@@ -73,11 +73,8 @@ def with_bars_in_texts(line: str, names: list[str], bars: int, sound: Callable[[
     if not ways:
         return None
     unlikely = [names.index(name) for name in reversed(_WITH_BARS) if name in names]
-
-    def bars_in_the_unlikely(way: list[str]) -> list[int]:
-        return [way[k].count(BAR) for k in unlikely]
-
-    return "|".join(min(ways, key=bars_in_the_unlikely))
+    likeliest = min(ways, key=lambda way: [way[k].count(BAR) for k in unlikely])
+    return "|".join(likeliest)
 
 
 def _ways(
