@@ -46,7 +46,7 @@ def test_what_slurms_jobs_ask_for_is_counted(tmp_path: Path) -> None:
     assert dump(tmp_path / "a.sacct").unmodelled == (
         "1 job with memory needs",
         "2 jobs with GPUs",
-        "1 job of arrays",
+        "1 job of arrays (how many tasks run together is not known)",
         "1 job in heterogeneous jobs",
         "1 job of another quality of service than normal",
         "1 job in reservations",

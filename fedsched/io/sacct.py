@@ -35,7 +35,7 @@ from fedsched.io.sacct_values import (
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.model.earliest import AT_ONCE
-from fedsched.model.log import FROM_SLURM, IN_CPUS, CleaningReport
+from fedsched.model.log import FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.pools import PoolNeeds
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ def read_sacct(
         also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
         `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; licences, from `Licenses`, `AllocTRES` or
         `ReqTRES`, are needs of pools. `Partition`, `Account`, `QOS`, `JobName`, `Constraints` ("features") and
-        `Reservation` become labels; `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when. What
-        else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended` say is counted,
-        not modelled. Others may be there.
+        `Reservation` become labels; `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when, and
+        `SubmitLine` with `JobID` how many tasks of an array run together (label "array"). What else `ReqTRES`,
+        `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended` say is counted, not modelled.
+        Others may be there.
     clean, nodes, over_request, statuses, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
         requeued runs cancelled ones (status 5).
@@ -321,6 +322,8 @@ class _Parser:
         partitions = list(self.numbers["partition"])
         waits = waits_of(kept, self.texts, ids=table[0], names_known="jobname" in self.named, local=self.local)
         demands = kept["demands"].astype(np.int64) | self.texts.demands(kept, partitions) | waits.lacking
+        if "submitline" in self.named:
+            demands &= ~int(Demand.ARRAY)  # whose limits are known then
         extra |= self.texts.labels(kept, partitions)
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)

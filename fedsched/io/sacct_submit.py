@@ -44,16 +44,18 @@ _WITHOUT = frozenset((
     "stepmgr", "test-only", "unbuffered", "usage", "use-min-nodes", "verbose", "version", "wait", "whole", "x11",
 ))  # fmt: skip
 _NAMES = _WITH_A_WORD | _WITHOUT
-_DEPENDENCY, _BEGIN, _WRAP = "dependency", "begin", "wrap"
-_OF_LETTER = {"d": _DEPENDENCY, "b": _BEGIN}
+_DEPENDENCY, _BEGIN, _ARRAY, _WRAP = "dependency", "begin", "array", "wrap"
+_OF_LETTER = {"d": _DEPENDENCY, "b": _BEGIN, "a": _ARRAY}
+# How many tasks of an array may run together: the last number of --array=1-100%5.
+_TOGETHER = re.compile(r"[\d,:-]+%(\d{1,9})", re.ASCII)
 # How a time of several words goes on: now + 1 hour, tomorrow 16:00.
 _MORE_OF_A_TIME = re.compile(
     r".*\+ \d+[a-z]*|.*\d (?:second|minute|hour|day|week)s?|.*\d [ap]m|now \+\d*[a-z]*|"
     r"(?:to(?:day|morrow)|[\d./-]+) (?:\d\d?:\d\d(?::\d\d)?|midnight|noon|fika|teatime|elevenses)",
     re.IGNORECASE,
 )
-# What may hold one of the two options at all: nearly no line does, and lines are many.
-_MAY_ASK = re.compile(r" -(?:[db]|-de|-be|[A-Za-z]{1,6}[db])")
+# What may hold one of these options at all: nearly no line does, and lines are many.
+_MAY_ASK = re.compile(r" -(?:[db]|-de|-be|[A-Za-z]{1,6}[db])|\d%\d")
 # What looks like one of them where the options may be over: a script has words of its own.
 _LIKE_A_DEPENDENCY = re.compile(
     r"(?:^| )(?:--depend[a-z]*[= ]|-d ?)(?:after[a-z]*:|expand:|singleton\b|[0-9]+(?:_[0-9*]+)?,)", re.IGNORECASE
@@ -70,6 +72,7 @@ class Asked(NamedTuple):
 
     dependency: str = ""
     begin: str = ""
+    together: str = ""  # tasks of its array
     maybe_dependency: bool = False
     maybe_begin: bool = False
 
@@ -92,13 +95,16 @@ def asked_in(line: str) -> Asked:
     found: dict[str, str] = {}
     rest: list[str] = []
     for option, value, left in _options(words[1:], alone=program != "srun"):
-        if option in (_DEPENDENCY, _BEGIN):
+        if option in (_DEPENDENCY, _BEGIN, _ARRAY):
             found[option] = value  # the last of several holds
         rest = left
         if option == _WRAP and left and " " not in value:
             break  # the command's words may go on: where they end is not known
     unsure = _maybe(rest)
-    return unsure._replace(dependency=found.get(_DEPENDENCY, ""), begin=found.get(_BEGIN, ""))
+    limit = _TOGETHER.fullmatch(found.get(_ARRAY, "").strip())
+    return unsure._replace(
+        dependency=found.get(_DEPENDENCY, ""), begin=found.get(_BEGIN, ""), together=limit[1] if limit else ""
+    )
 
 
 def _words(line: str) -> list[str]:
@@ -114,7 +120,7 @@ def _maybe(words: list[str]) -> Asked:
     text = " ".join(words)
     if " -" not in text and not text.startswith("-"):
         return NOTHING
-    return Asked("", "", bool(_LIKE_A_DEPENDENCY.search(text)), bool(_LIKE_A_BEGIN.search(text)))
+    return Asked("", "", "", bool(_LIKE_A_DEPENDENCY.search(text)), bool(_LIKE_A_BEGIN.search(text)))
 
 
 def _options(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:

@@ -63,7 +63,7 @@ class Texts:
 
     def _asked(self, texts: Mapping[str, list[str]]) -> dict[str, NDArray[Any]]:
         jobs = len(next(iter(texts.values())))
-        dependency, begin, maybe = (np.zeros(jobs, dtype=np.int32) for _ in range(3))
+        dependency, begin, together, maybe = (np.zeros(jobs, dtype=np.int32) for _ in range(4))
         lines = texts.get("submitline", [])
         for k in worth_reading(lines):
             asked = asked_in(lines[k].replace(BAR, "|"))
@@ -71,11 +71,12 @@ class Texts:
                 continue
             dependency[k] = self.codes["dependency"][asked.dependency]
             begin[k] = self.codes["begin"][asked.begin]
+            together[k] = int(asked.together or 0)
             maybe[k] = Demand.DEPENDENCY * asked.maybe_dependency | Demand.BEGIN * asked.maybe_begin
         for k, text in enumerate(texts.get("dependency", ())):
             if text.strip().lower() not in NOTHING:  # what Slurm came to know later holds
                 dependency[k] = self.codes["dependency"][text]
-        return {"dependency": dependency, "begin": begin, "maybe": maybe}
+        return {"dependency": dependency, "begin": begin, "together": together, "maybe": maybe}
 
     def texts(self, column: str) -> list[str]:
         """Return a column's distinct texts, in the order of their numbers."""
@@ -95,6 +96,8 @@ class Texts:
         if partitions and "partition" in read:
             first = [name.split(",")[0] for name in partitions]
             found["partition"] = _objects(["", *first])[np.maximum(read["partition"], 0).astype(np.int64)]
+        if PREFIX + "together" in read:
+            found["array"] = _arrays(read)
         for column, label in LABELS.items():
             if PREFIX + column in read:
                 said = [_label(column, text.replace(BAR, "|").strip()) for text in self.texts(column)]
@@ -115,6 +118,17 @@ class Texts:
             several = np.array([0, *(Demand.PARTITIONS * ("," in name) for name in partitions)], dtype=np.int64)
             bits |= several[np.maximum(read["partition"], 0).astype(np.int64)]
         return bits
+
+
+def _arrays(read: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return of which array each job is a task, where its command line says how many of those may run together."""
+    together = read[PREFIX + "together"]
+    said = np.full(together.size, "", dtype=object)
+    cluster = read.get("cluster", np.zeros(together.size))
+    for row in np.flatnonzero((together > 0) & (read["task"] >= 0)).tolist():
+        apart = f".{int(cluster[row])}" if cluster[row] > 1 else ""  # each cluster has numbers of its own
+        said[row] = f"{int(read['array'][row])}{apart}%{together[row]}"
+    return said
 
 
 def _label(column: str, text: str) -> str:

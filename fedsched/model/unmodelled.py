@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DEMANDS = {
     Demand.GPU: "with GPUs",
     Demand.OTHER: "with other devices, or licences of which one will do or whose number has a unit",
-    Demand.ARRAY: "of arrays",
+    Demand.ARRAY: "of arrays (how many tasks run together is not known)",
     Demand.HETEROGENEOUS: "in heterogeneous jobs",
     Demand.QOS: "of another quality of service than normal",
     Demand.RESERVATION: "in reservations",

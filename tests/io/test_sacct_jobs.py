@@ -363,3 +363,25 @@ def test_queues_of_a_log_may_be_partitions(tmp_path: Path) -> None:
         fs.read(tmp_path / "d.csv", queues="partition")
     with pytest.raises(ValueError, match='must be "auto", "partition" or None'):
         fs.read(tmp_path / "d.swf", queues="all")  # type: ignore[arg-type]
+
+
+def test_so_many_tasks_of_an_array_run_together(tmp_path: Path) -> None:
+    """The command line tells the limit, JobID the array; each cluster has arrays of its own, and others have none."""
+    dump = tmp_path / "jobs.sacct"
+    lines = [
+        row(1234570, "sbatch --array=1-3%2 a.sh", id="1234567_1"),
+        row(1234571, "sbatch --array=1-3%2 a.sh", id="1234567_2"),
+        row(1234567, "sbatch --array=1-3%2 a.sh", id="1234567_3"),
+        row(5, "sbatch -a 0-9:2%1 a.sh", id="4_0", cluster="west"),
+        row(6, "sbatch --array=1-3 a.sh", id="7_1"),
+        row(8, "sbatch --array=1-3%2 a.sh", id="8"),  # a job that is of no array
+        row(9, "sbatch --comment=1%2 a.sh", id="9_1"),
+    ]
+    jobs = read(dump, *lines)
+    told = dict(zip(jobs.id.tolist(), jobs.label("array").tolist(), strict=True))
+    assert [told[job] for job in (1234570, 1234571, 1234567)] == ["1234567%2"] * 3
+    assert told[5] == "4.2%1"
+    assert [told[job] for job in (6, 8, 9)] == [""] * 3
+    assert not any("arrays" in fact for fact in jobs.unmodelled)
+    starts = fs.simulate(jobs.filter(jobs.label("array") == "1234567%2"), fs.Federation.homogeneous(64)).start
+    assert sorted(starts) == [0.0, 0.0, 60.0]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fedsched.io.sacct_begin import begin_of
-from fedsched.io.sacct_submit import asked_in, worth_reading
+from fedsched.io.sacct_submit import NOTHING, asked_in, worth_reading
 
 DEPENDENCIES = [
     ("sbatch --dependency=afterok:12 job.sh", "afterok:12"),
@@ -64,7 +64,7 @@ def test_the_dependency_of_a_command_line(line: str, asked: str) -> None:
 @pytest.mark.parametrize("line", NOT_ASKED)
 def test_words_of_a_script_are_no_options(line: str) -> None:
     """Tests that what stands behind the script, or is another option's word, asks for nothing."""
-    assert asked_in(line) == ("", "", False, False)
+    assert asked_in(line) == NOTHING
 
 
 @pytest.mark.parametrize("line", UNSURE)
