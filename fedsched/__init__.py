@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import NodeGroup as NodeGroup
     from fedsched.model.federation import Pool as Pool
     from fedsched.model.job import Job as Job
+    from fedsched.model.limits import Limit as Limit
     from fedsched.model.partition import Partition as Partition
     from fedsched.model.reading import Reading as Reading
     from fedsched.model.schedule import Schedule as Schedule
@@ -49,6 +50,7 @@ _HOME: dict[str, str | None] = {
     "Federation": "model.federation",
     "Instance": "compare",
     "Job": "model.job",
+    "Limit": "model.limits",
     "ListHeuristic": "policies",
     "NodeGroup": "model.federation",
     "Policy": "policies",
@@ -82,6 +84,7 @@ __all__ = [
     "Federation",
     "Instance",
     "Job",
+    "Limit",
     "ListHeuristic",
     "NodeGroup",
     "Partition",

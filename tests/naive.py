@@ -58,6 +58,15 @@ class Closure:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """At most so much at a time, of which each of some jobs takes its part (reading 43)."""
+
+    amount: int
+    parts: dict[int, int]  # of each job, by its index
+    about: tuple[str, str, bool] = ("", "", False)  # of whom, by name, and whether in nodes
+
+
+@dataclass(frozen=True)
 class Machine:
     """A federation: node groups, cluster by cluster, and one uplink bandwidth per cluster."""
 
@@ -66,6 +75,7 @@ class Machine:
     pools: tuple[int, ...] = ()  # how much there is of each (reading 30)
     partitions: tuple[frozenset[int], ...] = ()  # the groups of each (reading 37)
     closures: tuple[Closure, ...] = ()  # (reading 38)
+    limits: tuple[Limit, ...] = ()
 
     @property
     def nodes(self) -> int:
@@ -447,6 +457,14 @@ def scrambled(seed: int, row: int, draw: int) -> int:
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
         z ^= z >> 31
     return z
+
+
+def over_limit(machine: Machine, j: int, running: Sequence[int]) -> bool:
+    """Return whether a job would take more than these leave of some limit (reading 43)."""
+    return any(
+        j in limit.parts and limit.parts[j] + sum(limit.parts.get(i, 0) for i in running) > limit.amount
+        for limit in machine.limits
+    )
 
 
 def feasible(job: Job, machine: Machine, placement: str) -> bool:
@@ -838,6 +856,10 @@ class Simulation:
                 left = less(left, self.jobs[reservation.job])
         return left
 
+    def over_limit(self, j: int) -> bool:
+        """Return whether a job would take more than is left of some limit (reading 43)."""
+        return over_limit(self.machine, j, [record.job for record in self.present()])
+
     def place_on(self, j: int, free: Counts, loads: list[float]) -> Counts | None:
         return place(self.jobs[j], free, loads, self.machine, self.placement)
 
@@ -890,7 +912,7 @@ class Simulation:
             self.start_heads(queue)
         elif self.dispatch == "greedy":
             for j in queue:
-                counts = self.place_at(j, self.now)
+                counts = None if self.over_limit(j) else self.place_at(j, self.now)
                 if counts is not None:
                     self.start(j, counts)
         elif self.dispatch == "local":
@@ -927,6 +949,8 @@ class Simulation:
     def start_heads(self, queue: list[int]) -> list[int]:
         """Start jobs from the head of the queue while they fit; return those from the first that does not."""
         for position, j in enumerate(queue):
+            if self.over_limit(j):
+                continue
             counts = self.place_at(j, self.now)
             if counts is None:
                 return queue[position:]
@@ -936,7 +960,8 @@ class Simulation:
     def decided(self, decide: Decide) -> None:
         """Let somebody choose, one job after the other, while one of those who are looked at fits (reading 32)."""
         while True:
-            waiting = self.sorted_by(self.order, self.queue)[: self.places]
+            within = [j for j in self.sorted_by(self.order, self.queue) if not self.over_limit(j)]
+            waiting = within[: self.places]
             fits = [self.place_at(j, self.now) is not None for j in waiting]
             if not any(fits):
                 return
@@ -954,6 +979,8 @@ class Simulation:
         held: set[int] = set()
         held_pools: set[int] = set()
         for j in queue:
+            if self.over_limit(j):
+                continue
             caps = effective_caps(self.jobs[j], self.machine)
             mine = {group.cluster for group, cap in zip(self.machine.groups, caps, strict=True) if cap > 0}
             my_pools = {p for p, need in enumerate(self.jobs[j].needs) if need > 0}
@@ -986,7 +1013,7 @@ class Simulation:
     def place_beside(self, j: int, shadow: float, extra: Extra) -> Counts | None:
         """Return the nodes on which a job does not delay the head's reservation (readings 11 and 31)."""
         job = self.jobs[j]
-        if not needs_fit(job, self.left_at(self.now)):
+        if self.over_limit(j) or not needs_fit(job, self.left_at(self.now)):
             return None
 
         def beside_nobody(end: float) -> list[Counts]:
@@ -1060,7 +1087,7 @@ class Simulation:
         """Plan all jobs in queue order and start those that are due now (reading 12)."""
         reservations: list[Reservation] = []
         for j in queue:
-            planned = self.plan(j, reservations)
+            planned = None if self.over_limit(j) else self.plan(j, reservations)
             if planned is None:
                 continue
             if planned.start == self.now:
@@ -1173,12 +1200,12 @@ def runs_of(result: Result) -> list[Lost]:
     return [Lost(j, start, end, counts, False) for j, start, end, counts in whole if not math.isnan(end)] + result.lost
 
 
-def waits_of(result: Result) -> list[tuple[Job, float, float]]:
+def waits_of(result: Result) -> list[tuple[int, float, float]]:
     """Return who waited from when to when: a job that is queued again waits again."""
     waits = []
     since = list(result.eligible)
     for run in sorted(runs_of(result), key=lambda run: run.start):
-        waits.append((result.jobs[run.job], since[run.job], run.start))
+        waits.append((run.job, since[run.job], run.start))
         since[run.job] = run.end
     return waits
 
@@ -1200,7 +1227,9 @@ def loss_of_capacity(result: Result) -> float:
         for closure in result.machine.closures:
             free[closure.group] -= closure.nodes if closure.covers(begin) else 0
         idle = sum(max(0, nodes) for nodes in free)
-        if any(job.tasks <= idle for job, since, start in waits if since <= begin < start):
+        running = [run.job for run in runs if run.start <= begin < run.end]
+        waiting = [j for j, since, start in waits if since <= begin < start]
+        if any(result.jobs[j].tasks <= idle and not over_limit(result.machine, j, running) for j in waiting):
             lost += idle * (end - begin)
     return lost / (result.machine.nodes * (last - result.t0))
 

@@ -69,6 +69,10 @@ class Scenario:
         """Return the scenario with jobs that ask for no features."""
         return replace(self, jobs=[replace(job, features=()) for job in self.jobs])
 
+    def without_limits(self) -> Scenario:
+        """Return the scenario with jobs of which any number may run."""
+        return replace(self, machine=replace(self.machine, limits=()))
+
     def without_closures(self) -> Scenario:
         """Return the scenario with nodes that are always there."""
         return replace(self, machine=replace(self.machine, closures=()))
@@ -88,7 +92,7 @@ class Scenario:
 
     def for_environments(self) -> Scenario:
         """Return the scenario without what environments do not know."""
-        return self.without_conditions().without_closures()
+        return self.without_conditions().without_closures().without_limits()
 
     def without_conditions(self) -> Scenario:
         """Return the scenario with jobs that wait for nobody."""
@@ -294,6 +298,31 @@ def loses(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
     return {"on_running": on_running, "victims": choose(("latest", "random")), "seed": choose((0, 1, 2))}
 
 
+LIMITED = ("user", "account", "array")
+
+
+def limits(jobs: list[naive.Job], choose: Callable[[Sequence[Any]], Any]) -> tuple[naive.Limit, ...]:
+    """Return some limits: of each user, of each of two accounts, of the tasks of an array; in jobs or in nodes."""
+    found = []
+    for of in LIMITED:
+        if choose((True, False)):
+            nodes = of != "array" and choose((True, False))
+            most = max(job.tasks for job in jobs)
+            amount = most + choose((0, 0, 1, 3, 8)) if nodes else choose((1, 1, 2, 3))
+            for name in sorted({who(of, j, job) for j, job in enumerate(jobs)} - {""}):
+                mine = [j for j, job in enumerate(jobs) if who(of, j, job) == name]
+                parts = {j: jobs[j].tasks if nodes else 1 for j in mine}
+                found.append(naive.Limit(amount, parts, (of, name, nodes)))
+    return tuple(found)
+
+
+def who(of: str, j: int, job: naive.Job) -> str:
+    """Return whose limit binds a job: its user's if known, one of two accounts', an array's of every third job."""
+    if of == "user":
+        return "" if job.user < 0 else str(job.user)
+    return f"a{j % 2}" if of == "account" else "" if j % 3 else "many"
+
+
 def later(machine: naive.Machine, seconds: float) -> naive.Machine:
     """Return the machine with its closures that much later."""
     moved = tuple(
@@ -361,6 +390,9 @@ def scenarios(
     if draw(st.integers(0, 2)) == 0:
         grain = draw(st.sampled_from(GRAINS))
         machine = replace(machine, closures=closures(machine, grain, lambda options: draw(st.sampled_from(options))))
+    if draw(st.integers(0, 3)) == 0:
+        drawn = limits(jobs, lambda options: draw(st.sampled_from(options)))
+        machine = replace(machine, limits=drawn)
     if epoch if epoch is not None else draw(st.integers(0, 3)) == 0:
         jobs, machine = at_epoch(jobs, lambda: draw(st.floats(0, 1, exclude_max=True))), later(machine, EPOCH)
     scenario = Scenario(machine, jobs, replace(chosen, **fixed))
@@ -421,6 +453,8 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
         machine, jobs = with_features(machine, jobs, placement, beside.choice)
     if beside.random() < 0.4:
         machine = replace(machine, closures=closures(machine, grain, beside.choice))
+    if beside.random() < 0.25:
+        machine = replace(machine, limits=limits(jobs, beside.choice))
     if seed % 5 == 4 if epoch is None else epoch:
         jobs, machine = at_epoch(jobs, rng.random), later(machine, EPOCH)
 
@@ -455,6 +489,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
 
     from fedsched.model.calendar import Downtime
     from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
+    from fedsched.model.limits import Limit
     from fedsched.model.partition import Partition
     from fedsched.model.workload import Workload
 
@@ -487,6 +522,8 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         after=[conditions_of(job, jobs) for job in jobs],
         begin=[job.begin for job in jobs],
         labels={
+            "account": [who("account", j, job) for j, job in enumerate(jobs)],
+            "array": [array_of(j, machine) for j in range(len(jobs))],
             "name": [job.name for job in jobs],
             "features": ["|".join("&".join(sorted(part)) for part in job.features) for job in jobs],
             "partition": ["" if job.partition is None else f"Q{job.partition}" for job in jobs],
@@ -504,8 +541,22 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         losers = {"on_running": one.on_running, "victims": one.victims, "seed": one.seed}
         calendar.append(Downtime(names[machine.groups[one.group].cluster], nodes=nodes, **times, **losers))
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)
-    federation = Federation(tuple(clusters), name="naive", pools=pools, partitions=partitions, calendar=tuple(calendar))
+    bound = []
+    for one in machine.limits:
+        of, name, nodes = one.about
+        if of != "array":
+            bound.append(Limit(of, **{"nodes" if nodes else "jobs": one.amount}, names=(name,)))
+    shared = {"pools": pools, "partitions": partitions, "calendar": tuple(calendar), "limits": tuple(bound)}
+    federation = Federation(tuple(clusters), name="naive", **shared)
     return workload, federation, caps
+
+
+def array_of(j: int, machine: naive.Machine) -> str:
+    """Return of which array a job is a task, and how many of them may run at a time."""
+    for one in machine.limits:
+        if one.about[0] == "array" and j in one.parts:
+            return f"{one.about[1]}%{one.amount}"
+    return ""
 
 
 def nodes_of(machine: naive.Machine, partition: int) -> dict[str, str]:

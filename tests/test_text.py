@@ -114,6 +114,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "FieldError": lambda name: FieldError("{nodes}={} is wrong.", name),
     "PoolNeeds": lambda name: PoolNeeds((name,), np.array([[1]])),
     "Labels": lambda name: Labels({name: np.array(["x"])}),
+    "Limit": None,
     "Dependencies": None,
     "Condition": None,
     "EarliestStarts": None,

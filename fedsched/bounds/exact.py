@@ -16,6 +16,7 @@ from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import hidden_by_clock, relax
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
+from fedsched.model.limits import someones
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
 from fedsched.values import is_number, origin, whole
@@ -255,6 +256,11 @@ def _task(
         raise InfeasibleError(
             "exact: the federation has downtimes, which the exact model does not know; leave them out: "
             "dataclasses.replace(federation, calendar=())."
+        )
+    if limit := someones(workload, federation):
+        raise InfeasibleError(
+            f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "
+            "dataclasses.replace(federation, limits=()), and arrays' limits: replace(workload, labels=None)."
         )
     if problem.extras is not None or problem.arrival.size < len(workload):
         raise InfeasibleError(

@@ -104,6 +104,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         said["partitions"] = [
             asdict(partition) | {"nodes": dict(partition.nodes)} for partition in federation.partitions
         ]
+        said["limits"] = [asdict(limit) for limit in federation.limits]
         said["calendar"] = [asdict(downtime) for downtime in federation.calendar]
         print_json(said | {"assumed": list(facts)})
         return
@@ -119,6 +120,8 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
         limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]
         print_table("partitions", ("name", "nodes", "longest s", "fewest", "most", "accounts"), limits, align="l")
+    for limit in federation.limits:
+        say(f"limit: {limit}")
     if federation.calendar:
         lines = [_times(one) for one in federation.calendar]
         print_table("downtimes", ("cluster", "nodes", "begin s", "end s", "kind", "known from s"), lines, align="l")

@@ -115,7 +115,8 @@ class Instance(Read):
         """Return a short name of jobs, machine and objectives; the reading is told beside it."""
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
         features = [group.features for group in self.federation.groups] if self.federation.has_features else ()
-        for part in (self.federation.partitions, self.federation.calendar, features):
+        machine = self.federation
+        for part in (machine.partitions, machine.calendar, features, machine.limits):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

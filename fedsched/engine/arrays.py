@@ -50,6 +50,21 @@ class Precedence(NamedTuple):
     end: Ints  # job: how it ends that runs to its end, as another's Awaits
 
 
+class Limits(NamedTuple):
+    """How much may be had at a time, by counters, and whose jobs take how much of it; without limits of no size."""
+
+    amount: Ints
+    first: Ints  # job: its counters stand from here to the next job's
+    counter: Ints
+    weight: Ints  # what the job takes of it
+    first_member: Ints  # counter: its jobs stand from here to the next counter's
+    member: Ints
+    member_weight: Ints
+    least: Ints  # counter: what the smallest of its jobs takes
+    most: Ints  # and the largest
+    tasks: Ints  # job
+
+
 class Calendar(NamedTuple):
     """Closures: nodes of groups that no job may start on for a while; without any the arrays are of no size."""
 
@@ -76,6 +91,7 @@ class Extras(NamedTuple):
     pools: Pools
     precedence: Precedence
     calendar: Calendar
+    limits: Limits
 
 
 class Problem(NamedTuple):
@@ -217,6 +233,14 @@ class Waiting(NamedTuple):
     doomed: Ints  # scratch: jobs that can never start, whose followers are yet to be told
 
 
+class Limited(NamedTuple):
+    """What is left within limits, and who waits for them."""
+
+    left: Ints  # counter
+    over: Ints  # job: of how many counters it would take more than is left
+    waits: Ints  # job, 1: it is queued
+
+
 class Closed(NamedTuple):
     """What closures leave, now and at the lookouts to come, as planners see it."""
 
@@ -259,6 +283,7 @@ class ExtraState(NamedTuple):
     closed: Closed
     lost: Lost
     draw: Draw
+    limited: Limited
 
 
 class State(NamedTuple):

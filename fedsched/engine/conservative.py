@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import promises
+from fedsched.engine import limits, promises
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import (
     NOW,
@@ -62,6 +62,8 @@ def _next_starter(problem: Problem, state: State, position: int) -> int:
 def _all_went_as_planned(plan: Plan, state: State) -> bool:
     # Whether what the last pass planned can be relied on; loads are not part of what it remembers.
     if state.counter[Counter.PLAN_HOLDS] == 0 or plan.order_key != QueueKey.FIXED:
+        return False
+    if limits.bind(state.extras):  # by which a start takes others out of the queue
         return False
     if plan.placement == Placement.LINK_AWARE and state.free.size > 1:
         return False
@@ -126,7 +128,8 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
                     promises.doubt(state, position, end)
             else:
                 state.clock[Clock.NEXT_DUE] = min(state.clock[Clock.NEXT_DUE], time)
-        if position == starter or not could_start(problem, state, queue.order[starter], max(begin, NOW)):
+        gone = position == starter or limits.are_full(state.extras, queue.order[starter])
+        if gone or not could_start(problem, state, queue.order[starter], max(begin, NOW)):
             starter = _next_starter(problem, state, starter + 1)
         position = next_small(queue, position + 1, ANY)
     state.counter[Counter.PLANNED_TO] = max(position if position >= 0 else queue.position.size, promised_to)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
-from fedsched.engine import pools, precedence
+from fedsched.engine import limits, pools, precedence
 from fedsched.engine.arrays import ClassNumber, Clock, Counter
 from fedsched.engine.calendar import place_from_now
 from fedsched.engine.classes import group, next_of_classes
@@ -50,9 +50,9 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 @inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
-    return pools.suffice(problem.extras, state.extras, j) and place_from_now(
-        problem.extras, state.extras, problem, plan, state, j
-    )
+    if limits.are_full(state.extras, j) or not pools.suffice(problem.extras, state.extras, j):
+        return False
+    return place_from_now(problem.extras, state.extras, problem, plan, state, j)
 
 
 @inlined

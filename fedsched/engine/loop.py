@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import calendar, lost, pools, precedence
+from fedsched.engine import calendar, limits, lost, pools, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.backfill import backfill_around_head
@@ -40,6 +40,7 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     pools.open_all(problem.extras, state.extras)
     calendar.open_all(problem.extras, state.extras, problem.t0)
     lost.forget(state.extras)
+    limits.open_all(problem.extras, state.extras)
     state.load[:] = 0.0
     if needs_ends(plan.dispatch) or problem.same_time == SameTime.SEQUENTIAL:
         counter[Counter.TRACK_ENDS] = 1

@@ -11,6 +11,7 @@ from fedsched.engine.arrays import (
     Calendar,
     Extras,
     Groups,
+    Limits,
     Pools,
     Precedence,
     Problem,
@@ -21,6 +22,7 @@ from fedsched.model.admission import open_groups
 from fedsched.model.calendar import closures_of, kills
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.federation import MOST_NODES
+from fedsched.model.limits import Counters, counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
 
@@ -153,9 +155,39 @@ def _extras(
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
-    if not need.any() and not waits and workload.begin is None and not federation.calendar:
+    counters = counters_of(workload, federation)
+    bound = need.any() or counters.amount.size
+    if not bound and not waits and workload.begin is None and not federation.calendar:
         return None
-    return Extras(_pools(workload, federation, need), _precedence(workload, edges, reading), _calendar(federation, t0))
+    return Extras(
+        _pools(workload, federation, need),
+        _precedence(workload, edges, reading),
+        _calendar(federation, t0),
+        _limits(workload, counters),
+    )
+
+
+def _limits(workload: Workload, counters: Counters) -> Limits:
+    if not counters.amount.size:
+        return _no_limits()
+    by_job = np.argsort(counters.job, kind="stable")
+    first_member = np.searchsorted(counters.counter, np.arange(counters.amount.size + 1))
+    return Limits(
+        amount=_ints(counters.amount),
+        first=_ints(np.searchsorted(counters.job[by_job], np.arange(len(workload) + 1))),
+        counter=_ints(counters.counter[by_job]),
+        weight=_ints(counters.weight[by_job]),
+        first_member=_ints(first_member),
+        member=_ints(counters.job),
+        member_weight=_ints(counters.weight),
+        least=_ints(np.minimum.reduceat(counters.weight, first_member[:-1])),
+        most=_ints(np.maximum.reduceat(counters.weight, first_member[:-1])),
+        tasks=_ints(workload.tasks),
+    )
+
+
+def _no_limits() -> Limits:
+    return Limits(*(_ints(np.zeros(0)) for _ in Limits._fields))
 
 
 def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
@@ -231,7 +263,7 @@ def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
     if problem.extras is None:
         return None
     pools = problem.extras.pools
-    return Extras(pools._replace(need=_ints(pools.need[jobs])), _nobody_waits(), problem.extras.calendar)
+    return Extras(pools._replace(need=_ints(pools.need[jobs])), _nobody_waits(), problem.extras.calendar, _no_limits())
 
 
 def measured_of(problem: Problem) -> Measured:

@@ -11,7 +11,7 @@ from fedsched.engine.codes import QueueKey
 from fedsched.engine.precedence import eligible_since
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State
+    from fedsched.engine.arrays import ExtraState, Floats, Ints, Plan, Problem, Queue, State
 
 FIRST = constant(0)
 ABSENT = constant(np.iinfo(np.int64).max)  # tasks of a position where no job is queued
@@ -130,6 +130,16 @@ def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: f
 
 
 @inlined
+def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
+    """Return what the trees hold of a queued job: nothing, while it is over a limit [43]."""
+    if extras is None:
+        return tasks
+    if extras.limited.left.size > 0 and extras.limited.over[j] > 0:
+        return ABSENT
+    return tasks
+
+
+@inlined
 def key_of(problem: Problem, order_key: int, j: int, wait: float) -> float:
     """Return the job's sort key when it has waited so long; greater comes first."""
     if order_key == QueueKey.XFACTOR:
@@ -207,7 +217,7 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
     for i in range(kept):
         j = queue.order[i]
         queue.position[j] = i
-        _write_leaf(queue, i, problem.tasks[j], state.shortest[j])
+        _write_leaf(queue, i, shown_tasks(state.extras, problem.tasks[j], j), state.shortest[j])
     for i in range(kept, before):
         _write_leaf(queue, i, ABSENT, NEVER)
     queue.members[0] = kept
@@ -239,11 +249,11 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
         queue.order[position] = j
         queue.position[j] = position
         queue.members[0] += 1
-    position = queue.position[j]
+    position, tasks = queue.position[j], shown_tasks(state.extras, problem.tasks[j], j)
     if mend:
-        set_leaf(queue, position, problem.tasks[j], state.shortest[j])
+        set_leaf(queue, position, tasks, state.shortest[j])
     else:
-        _write_leaf(queue, position, problem.tasks[j], state.shortest[j])
+        _write_leaf(queue, position, tasks, state.shortest[j])
 
 
 @inlined
@@ -267,7 +277,7 @@ def _append_again(problem: Problem, state: State, queue: Queue, order_key: int, 
     # An order that changes with time forgets whoever has started at its next pass, and may not have had one since.
     position = queue.position[j]
     if order_key != QueueKey.FIXED and position < queue.members[0] and queue.order[position] == j:
-        set_leaf(queue, position, problem.tasks[j], state.shortest[j])
+        set_leaf(queue, position, shown_tasks(state.extras, problem.tasks[j], j), state.shortest[j])
     else:
         append(problem, state, queue, order_key, j, AT_ONCE)
 

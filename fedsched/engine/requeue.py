@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import kernel
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.placement import shortest_duration
-from fedsched.engine.queue import set_leaf
+from fedsched.engine.queue import set_leaf, shown_tasks
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Plan, Problem, State
@@ -25,4 +25,4 @@ def requeue(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints
         state.queue.order[places[i]] = j
         state.queue.position[j] = places[i]
         state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
-        set_leaf(state.queue, places[i], problem.tasks[j], state.shortest[j])
+        set_leaf(state.queue, places[i], shown_tasks(state.extras, problem.tasks[j], j), state.shortest[j])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, pools
+from fedsched.engine import calendar, limits, pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import planned_load
 from fedsched.engine.clock import end_after
@@ -102,7 +102,7 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
-    if not pools.suffice(problem.extras, state.extras, j):
+    if limits.are_full(state.extras, j) or not pools.suffice(problem.extras, state.extras, j):
         return REFUSED
     extras, extra_state = problem.extras, state.extras
     fits = calendar.place_from_now(extras, extra_state, problem, plan, state, j)

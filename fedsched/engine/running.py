@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, pools
+from fedsched.engine import calendar, limits, pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Saturation
@@ -202,6 +202,7 @@ def release(extras: Extras | None, state: State, j: int) -> None:
         state.free[g] += used
         state.counter[Counter.FREE] += used
     pools.give_back(extras, state.extras, j)
+    limits.give_back(extras, state.extras, state, j)
     calendar.end_with(extras, state.extras, state, j)
 
 
@@ -214,6 +215,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
         state.free[g] -= used
         counter[Counter.FREE] -= used
     pools.take(problem.extras, state.extras, j)
+    limits.take(problem.extras, state.extras, state, j)
     calendar.start_with(problem.extras, state.extras, state.counts[j], state.planned_end[j])
     state.heap.sequence[j] = counter[Counter.STARTED]
     counter[Counter.STARTED] += 1

@@ -18,6 +18,7 @@ from fedsched.engine.arrays import (
     Ends,
     ExtraState,
     Heap,
+    Limited,
     Lost,
     LostNumber,
     Packing,
@@ -36,7 +37,7 @@ from fedsched.engine.codes import LOOKAHEAD, OnRunning, Victims
 from fedsched.engine.rules import Needs
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Calendar, Extras, Problem
+    from fedsched.engine.arrays import Calendar, Extras, Limits, Problem
 
 
 def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
@@ -157,6 +158,15 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int) -> ExtraSta
         ),
         lost=_nothing_lost(problem, extras.calendar),
         draw=_room_to_draw(problem, extras.calendar),
+        limited=_nobody_limited(extras.limits),
+    )
+
+
+def _nobody_limited(limits: Limits) -> Limited:
+    return Limited(
+        left=np.zeros(limits.amount.size, dtype=np.int64),
+        over=np.zeros(limits.tasks.size, dtype=np.int64),
+        waits=np.zeros(limits.tasks.size, dtype=np.int64),
     )
 
 

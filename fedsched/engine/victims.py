@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, lost, precedence
+from fedsched.engine import calendar, limits, lost, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.classes import begin_ungrouped
@@ -149,7 +149,7 @@ def _lose(
     state.counts[j] = 0
     if requeued:
         state.start[j] = np.nan
-        counter[Counter.QUEUED] += 1
+        counter[Counter.QUEUED] += 1 if limits.joins(extras, extra_state, j) else 0
         queues.join_again(problem, plan, state, j)
         begin_ungrouped(plan, state)
     else:

@@ -19,6 +19,7 @@ from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeatur
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Runs, Seen, Told, side_by_side, view_of
 from fedsched.model.integrals import Integrals
+from fedsched.model.limits import someones
 from fedsched.model.metrics import Column
 from fedsched.model.reading import USUAL, Reading
 from fedsched.model.schedule import Schedule
@@ -83,6 +84,11 @@ class Episodes:
             raise ValueError(
                 f"{noun}: the federation has downtimes, which an environment does not know; leave them out: "
                 "dataclasses.replace(federation, calendar=())."
+            )
+        if limit := someones(workload, federation):
+            raise ValueError(
+                f"{noun}: there are limits ({limit}), which an environment does not know; leave them out: "
+                "dataclasses.replace(federation, limits=()), and arrays' limits: replace(workload, labels=None)."
             )
         objectives = _objectives(objective, weights)
         # Room for planned ends: they are seen.

@@ -19,6 +19,7 @@ from fedsched.engine.arrays import (
     Extras,
     ExtraState,
     Heap,
+    Limited,
     Lost,
     Packing,
     Plan,
@@ -87,7 +88,8 @@ class Runs(NamedTuple):
 def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
     if extras is None:
         return extras  # not the literal, with which the engine would be compiled for what may have extras or none
-    return Extras(Pools(extras.pools.amount, extras.pools.need[first:last]), extras.precedence, extras.calendar)
+    needs = Pools(extras.pools.amount, extras.pools.need[first:last])
+    return Extras(needs, extras.precedence, extras.calendar, extras.limits)
 
 
 @inlined
@@ -152,6 +154,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
     if extras is None:
         return one  # for the same reason, and it has the type of what is returned else
     left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
+    limited = extras.limited
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
         Waiting(
@@ -183,6 +186,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             lost.until[b],
         ),
         Draw(draw.job[b], draw.hit[b], draw.node[b], draw.alike[b]),
+        Limited(limited.left[b], limited.over[b], limited.waits[b]),
     )
 
 

@@ -19,6 +19,7 @@ from fedsched.io.files import STDIN, read_text
 from fedsched.model.assumed import Assumed, are_assumed
 from fedsched.model.calendar import Downtime
 from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
+from fedsched.model.limits import Limit
 from fedsched.model.partition import Partition
 from fedsched.values import fits, told
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Downtime, Federation)
+Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Downtime, Limit, Federation)
 # What of a table may be given and yet be assumed: its key `assumed` names them.
 _ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
 _ASSUMED = "assumed"
@@ -35,21 +36,26 @@ _NEEDED: dict[type, tuple[str, ...]] = {
     Pool: ("name", "amount"),
     Partition: ("name", "nodes"),
     Downtime: ("cluster", "begin"),
+    Limit: ("of",),
 }
 # A list is named in the singular in the file: each [[cluster]] is one of them.
-_KEYS = dict(clusters="cluster", groups="group", pools="pool", partitions="partition", calendar="downtime")
+_KEYS = dict(
+    clusters="cluster", groups="group", pools="pool", partitions="partition", calendar="downtime", limits="limit"
+)
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
-    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`; of a cluster:
+    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`, `[[limit]]`;
+    of a cluster:
     `name`, `uplink`
     (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`,
     `features`; of a pool: `name`,
     `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds),
     `min_nodes`, `max_nodes`, `accounts`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`,
-    `kind`, `known_from`, `end_known`, `name`.
+    `kind`, `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`,
+    `names`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -95,6 +101,7 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
         "pool": tuple(pools),
         "partition": _partitions(data.get("partition", ()), source),
         "downtime": _downtimes(data.get("downtime", ()), source),
+        "limit": _limits(data.get("limit", ()), source),
     }
     return _made(Federation, {"name": name, **data, **made}, source)
 
@@ -120,6 +127,17 @@ def _downtimes(tables: Sequence[Any], source: str) -> tuple[Downtime, ...]:
     for w, table in enumerate(tables, 1):
         _check_table(table, Downtime, f"{source}, downtime {w}")
         found.append(_made(Downtime, table, f"{source}, downtime {w}"))
+    return tuple(found)
+
+
+def _limits(tables: Sequence[Any], source: str) -> tuple[Limit, ...]:
+    found = []
+    for k, table in enumerate(tables, 1):
+        where = f"{source}, limit {k}"
+        _check_table(table, Limit, where)
+        if isinstance(table.get("names"), list):
+            table = {**table, "names": tuple(table["names"])}
+        found.append(_made(Limit, table, where))
     return tuple(found)
 
 
@@ -188,27 +206,31 @@ def write_federation(federation: Federation, path: str | PathLike[str]) -> None:
 
 def federation_text(federation: Federation, *, table: str = "") -> str:
     """Return a federation as TOML, its clusters' tables below the one that is named."""
-    kinds = ("cluster", "pool", "partition", "downtime")
-    cluster_table, pool_table, partition_table, window_table = (f"{table}.{kind}".lstrip(".") for kind in kinds)
+
+    def named(kind: str) -> str:
+        return f"[[{f'{table}.{kind}'.lstrip('.')}]]"
+
     lines = [f"name = {quoted(federation.name)}"]
     if federation.description:
         lines.append(f"description = {_paragraph(federation.description)}")
     for cluster in federation.clusters:
-        lines += ["", f"[[{cluster_table}]]", f"name = {quoted(cluster.name)}", f"uplink = {float(cluster.uplink)!r}"]
+        lines += ["", named("cluster"), f"name = {quoted(cluster.name)}", f"uplink = {float(cluster.uplink)!r}"]
         lines += _assumed_line(cluster)
         for group in cluster.groups:
-            lines += ["", f"[[{cluster_table}.group]]"]
+            lines += ["", named("cluster.group")]
             lines += [f"name = {quoted(group.name)}"] if group.name else []
             lines += [f"count = {int(group.count)}"]
             lines += [f"{key} = {float(getattr(group, key))!r}" for key in ("speed", "busy_watts", "idle_watts")]
             lines += [f"features = [{', '.join(map(quoted, group.features))}]"] if group.features else []
             lines += _assumed_line(group)
     for pool in federation.pools:
-        lines += ["", f"[[{pool_table}]]", f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]
+        lines += ["", named("pool"), f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]
     for partition in federation.partitions:
-        lines += ["", f"[[{partition_table}]]", *_lines_of(partition)]
+        lines += ["", named("partition"), *_lines_of(partition)]
     for downtime in federation.calendar:
-        lines += ["", f"[[{window_table}]]", *_lines_of_downtime(downtime)]
+        lines += ["", named("downtime"), *_lines_of_downtime(downtime)]
+    for limit in federation.limits:
+        lines += ["", named("limit"), *_lines_of_limit(limit)]
     return "\n".join(lines) + "\n"
 
 
@@ -232,6 +254,12 @@ def _lines_of_downtime(downtime: Downtime) -> list[str]:
         lines += [f"{key} = {quoted(getattr(downtime, key))}" for key in ("on_running", "victims")]
         lines += [f"seed = {downtime.seed}"]
     return lines + ([f"name = {quoted(downtime.name)}"] if downtime.name else [])
+
+
+def _lines_of_limit(limit: Limit) -> list[str]:
+    lines = [f"of = {quoted(limit.of)}"]
+    lines += [f"{key} = {int(value)}" for key in ("jobs", "nodes") if (value := getattr(limit, key)) is not None]
+    return lines + ([f"names = [{', '.join(map(quoted, limit.names))}]"] if limit.names else [])
 
 
 def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:

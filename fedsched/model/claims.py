@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.model.limited import Shares
     from fedsched.model.lost_nodes import Runs
     from fedsched.model.metrics import Metrics
     from fedsched.model.schedule import Schedule
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 MAY_BE_LEFT_OUT = ("user_spread", *Integrals._fields)  # NaN: not asked for, or not known
 
 
-def broken_claims(runs: Runs, demand: Floats, claimed: Metrics | None, tolerance: float) -> Iterator[str]:
+def broken_claims(
+    runs: Runs, shares: Shares, demand: Floats, claimed: Metrics | None, tolerance: float
+) -> Iterator[str]:
     """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each."""
     if len(runs.ended) == 0:
         return
@@ -36,7 +39,7 @@ def broken_claims(runs: Runs, demand: Floats, claimed: Metrics | None, tolerance
     held = runs.all.counts.sum(axis=1) * (runs.all.finish - np.maximum(runs.all.start, runs.all.t0))
     expected = {
         "saturated_seconds": _saturated_seconds(runs.all, demand),
-        "loss_of_capacity": _loss_of_capacity(runs),
+        "loss_of_capacity": _loss_of_capacity(runs, shares),
         "wasted_node_seconds": float(held[cut].sum()),
         "requeues": float(runs.requeues),
     }
@@ -128,7 +131,7 @@ def _energy(schedule: Schedule) -> float:
     return float(idle_power * (times[order][0] - schedule.t0) + (power[:-1] * np.diff(times[order])).sum())
 
 
-def _loss_of_capacity(runs: Runs) -> float:
+def _loss_of_capacity(runs: Runs, shares: Shares) -> float:
     schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
     last = float(finish.max())
@@ -143,6 +146,7 @@ def _loss_of_capacity(runs: Runs) -> float:
     events += [(time, 4, c) for c, time in enumerate(closures.end.tolist())]
     events.sort()
     waiting: list[tuple[int, int]] = []
+    job = runs.job.tolist()
     gone = np.zeros(len(workload), dtype=bool).tolist()
     lost, now = 0.0, schedule.t0
     for time, kind, row in events:
@@ -150,7 +154,11 @@ def _loss_of_capacity(runs: Runs) -> float:
             while waiting and gone[waiting[0][1]]:
                 heapq.heappop(waiting)
             idle = sum(max(0, left) for left in free)
-            if waiting and waiting[0][0] <= idle:
+            if shares.any:
+                able = any(tasks <= idle and not gone[i] and not shares.full_for(job[i]) for tasks, i in waiting)
+            else:
+                able = bool(waiting) and waiting[0][0] <= idle
+            if able:
                 lost += idle * (time - now)
             now = time
         if kind == 1:
@@ -159,5 +167,6 @@ def _loss_of_capacity(runs: Runs) -> float:
             free[closures.group[row]] += int(closures.nodes[row]) * (1 if kind == 4 else -1)
         else:
             gone[row] = gone[row] or kind == 2
+            shares.give(job[row], -1 if kind == 0 else 1)
             free = [left + (n if kind == 0 else -n) for left, n in zip(free, held[row], strict=True)]
     return lost / (nodes * (last - schedule.t0)) if last > schedule.t0 else 0.0

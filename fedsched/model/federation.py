@@ -13,6 +13,7 @@ from fedsched.errors import FederationError, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
 from fedsched.model.calendar import Downtime, closures_of
 from fedsched.model.features import FEATURE
+from fedsched.model.limits import Limit, check_limits
 from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
@@ -125,9 +126,10 @@ class Federation:
     # What is saved of a comparison goes by repr, which knows nothing of these.
     partitions: tuple[Partition, ...] = field(default=(), repr=False)
     calendar: tuple[Downtime, ...] = field(default=(), repr=False)
+    limits: tuple[Limit, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        for several in ("clusters", "pools", "partitions", "calendar"):
+        for several in ("clusters", "pools", "partitions", "calendar", "limits"):
             given = getattr(self, several)
             object.__setattr__(self, several, given if isinstance(given, tuple) else tuple(given))  # notes stay
         if not self.clusters:
@@ -143,6 +145,7 @@ class Federation:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise FederationError(f"Federation {self.name!r}: two pools are named {twice!r}; names must differ.")
+        check_limits(self.name, self.limits)
         if self.partitions:
             check_partitions(self.name, self.partitions)
         if self.partitions or self.calendar:

@@ -31,6 +31,7 @@ class Runs(NamedTuple):
 
     ended: Schedule
     all: Schedule  # a row a run
+    job: NDArray[np.int64]  # of each run: the row of its job in the whole schedule
     since: NDArray[np.float64]  # of each run: from when its job waited for it
     cut: NDArray[np.float64]  # when it lost its nodes; infinite where it did not
     requeues: int
@@ -53,7 +54,7 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64]) -> Runs:
         counts = np.vstack([whole.counts, lost.counts])
         workload = _each_by_itself(schedule.workload, job)
         every = replace(whole, workload=workload, start=start, finish=end, counts=counts)
-    return Runs(whole, every, since, cut, int(lost.requeued.sum()))
+    return Runs(whole, every, job, since, cut, int(lost.requeued.sum()))
 
 
 def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:

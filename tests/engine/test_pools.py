@@ -9,7 +9,18 @@ import pytest
 from plain import NO_CALENDAR, NOTHING_CLOSED, begun, jobs, nothing_of, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Draw, Extras, ExtraState, Lost, Pools, PoolsLeft, Precedence, Waiting
+from fedsched.engine.arrays import (
+    Draw,
+    Extras,
+    ExtraState,
+    Limited,
+    Limits,
+    Lost,
+    Pools,
+    PoolsLeft,
+    Precedence,
+    Waiting,
+)
 
 pools = plain("fedsched.engine.pools")
 BREAKPOINTS = 4
@@ -17,9 +28,10 @@ BREAKPOINTS = 4
 
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
-    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), nothing_of(Precedence), NO_CALENDAR)
+    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), nothing_of(Precedence), NO_CALENDAR, nothing_of(Limits))
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
-    state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, nothing_of(Lost), nothing_of(Draw))
+    others = (nothing_of(part) for part in (Lost, Draw, Limited))
+    state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others)
     pools.open_all(extras, state)
     return extras, state
 

@@ -1,0 +1,156 @@
+"""Limits: how many jobs or nodes somebody may have at a time, and how many tasks of an array run together [43]."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.errors import FederationError, InfeasibleError, unknown_name
+from fedsched.model.validation import check_labels
+from fedsched.text import one_line
+from fedsched.values import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+
+WHOSE = ("user", "account", "qos", "partition")
+_ARRAY = re.compile(r"(.+)%(\d{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How much each user, or whoever else, may have at a time; whose limit is full waits without holding up others.
+
+    Parameters
+    ----------
+    of
+        "user" (by the jobs' `user`), or "account", "qos", "partition" (by their labels). Jobs that say none have no
+        limit.
+    jobs, nodes
+        The most jobs that run at a time, and the most nodes that they have together; give one of them, or both.
+    names
+        Whose limit it is; none (default) = that of each.
+    """
+
+    of: str
+    jobs: int | None = None
+    nodes: int | None = None
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.of not in WHOSE:
+            raise FederationError(str(unknown_name("Limit: of", self.of, WHOSE)))
+        if self.jobs is None and self.nodes is None:
+            raise FederationError(f"{self.where}: it limits nothing; give jobs= or nodes=.")
+        for field in ("jobs", "nodes"):
+            value = getattr(self, field)
+            if value is not None and (not is_number(value) or int(value) != value or value < 1):
+                raise FederationError(f"{self.where}: {field}={value!r} must be a whole number of at least 1.")
+        names = (self.names,) if isinstance(self.names, str | int) else tuple(self.names)
+        object.__setattr__(self, "names", tuple(str(name) for name in names))
+        try:
+            check_labels(f"{self.where}: name", self.names)
+        except ValueError as error:
+            raise FederationError(str(error)) from None
+
+    @property
+    def where(self) -> str:
+        """Return what errors call it."""
+        return f"Limit of {self.of!r}"
+
+    def __str__(self) -> str:
+        given = (("jobs", self.jobs), ("nodes", self.nodes))
+        most = [f"{value:,} {what}" for what, value in given if value is not None]
+        whose = ", ".join(map(one_line, self.names)) if self.names else f"each {self.of}"
+        return f"{whose}: at most {' and '.join(most)} at a time"
+
+
+def check_limits(federation: str, limits: tuple[Limit, ...]) -> None:
+    """Raise where one is no limit, or stands there twice."""
+    for k, limit in enumerate(limits):
+        if not isinstance(limit, Limit):
+            raise FederationError(f"Federation {federation!r}: limits={limit!r} is no Limit.")
+        if limit in limits[:k]:
+            raise FederationError(f"Federation {federation!r}: the limit of {limit} stands there twice.")
+
+
+class Counters(NamedTuple):
+    """What limits count: an amount each, and who takes how much of it, a row a job and counter."""
+
+    amount: NDArray[np.int64]
+    counter: NDArray[np.int64]  # in ascending order
+    job: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    names: tuple[str, ...]
+
+
+def counters_of(workload: Workload, federation: Federation) -> Counters:
+    """Return what binds these jobs; a job that is over a limit all by itself is refused by name."""
+    found = [*_of_limits(workload, federation), *_of_arrays(workload)]
+    for name, amount, rows, weights in found:
+        for k in np.flatnonzero(weights > amount)[:1]:
+            raise InfeasibleError(
+                f"Job {workload.id[rows[k]]}: its {weights[k]} nodes are over the limit of {amount} of {name}; drop "
+                "it, or give a wider limit."
+            )
+    nobody = np.zeros(0, dtype=np.int64)
+    return Counters(
+        np.array([amount for _, amount, _, _ in found], dtype=np.int64),
+        np.repeat(np.arange(len(found)), [rows.size for _, _, rows, _ in found]),
+        np.concatenate([nobody, *(rows for _, _, rows, _ in found)]),
+        np.concatenate([nobody, *(weights for _, _, _, weights in found)]),
+        tuple(name for name, *_ in found),
+    )
+
+
+def someones(workload: Workload, federation: Federation) -> str:
+    """Return whose limit binds some of these jobs, the first one's; '' where none does."""
+    return next(iter(counters_of(workload, federation).names), "")
+
+
+_Counter = tuple[str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
+
+
+def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]:
+    for limit in federation.limits:
+        who = whose(workload, limit.of)
+        for name in dict.fromkeys(limit.names or np.unique(who).tolist()):
+            rows = np.flatnonzero((who == name) & (who != ""))
+            if rows.size:
+                called = f"{limit.of} {one_line(name)!r}"
+                if limit.jobs is not None:
+                    yield called, limit.jobs, rows, np.ones(rows.size, dtype=np.int64)
+                if limit.nodes is not None:
+                    yield called, limit.nodes, rows, workload.tasks[rows]
+
+
+def whose(workload: Workload, of: str) -> NDArray[Any]:
+    """Return a text of each job, '' where it says none: whose it is."""
+    if of != "user":
+        return workload.label(of)
+    return np.where(workload.user < 0, "", workload.user.astype(np.str_))
+
+
+def _of_arrays(workload: Workload) -> Iterator[_Counter]:
+    if workload.labels is None or "array" not in workload.labels.texts:
+        return
+    arrays = workload.label("array")
+    limited: dict[str, str] = {}
+    for text in np.unique(arrays).tolist():
+        if (match := _ARRAY.fullmatch(text)) is None:
+            continue
+        if limited.setdefault(match[1], text) != text or int(match[2]) < 1:
+            raise InfeasibleError(
+                f"Array {one_line(match[1])!r}: {limited[match[1]]!r} and {text!r}; its tasks must say one limit of at "
+                "least 1: 'name%5'."
+            )
+        rows = np.flatnonzero(arrays == text)
+        yield f"array {one_line(match[1])!r}", int(match[2]), rows, np.ones(rows.size, dtype=np.int64)

@@ -1,0 +1,108 @@
+"""Limits: what they say, what they are refused for, what becomes of them in files, checks and elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.comparison.instances import Instance
+from fedsched.errors import FederationError, InfeasibleError
+from fedsched.io import read_federation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIMITS = (
+    fs.Limit("user", jobs=2, nodes=8),
+    fs.Limit("account", nodes=12, names=("physics", "chemistry")),
+    fs.Limit("qos", jobs=1, names="long"),
+)
+MACHINE = replace(fs.Federation.homogeneous(16, name="m"), limits=LIMITS)
+
+
+def test_a_limit_in_words() -> None:
+    """Who may have how much."""
+    assert str(LIMITS[0]) == "each user: at most 2 jobs and 8 nodes at a time"
+    assert str(LIMITS[1]) == "physics, chemistry: at most 12 nodes at a time"
+    assert LIMITS[2].names == ("long",)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"of": "group", "jobs": 1}, r"'group'"),
+        ({"of": "user"}, "it limits nothing"),
+        ({"of": "user", "jobs": 0}, "jobs=0 must be a whole number of at least 1"),
+        ({"of": "user", "nodes": 1.5}, "nodes=1.5 must be a whole number"),
+        ({"of": "user", "jobs": True}, "jobs=True must be a whole number"),
+        ({"of": "user", "jobs": 1, "names": ("a", "a")}, "two names are named 'a'"),
+    ],
+)
+def test_a_limit_that_says_nothing_sensible_is_refused(words: dict[str, Any], message: str) -> None:
+    """The error names the limit and what is wrong with it."""
+    with pytest.raises(FederationError, match=message):
+        fs.Limit(**words)
+
+
+def test_files_give_back_what_was_written(tmp_path: Path) -> None:
+    """A federation's file has them as [[limit]]; info shows each."""
+    MACHINE.write(tmp_path / "m.toml")
+    again = read_federation(tmp_path / "m.toml")
+    assert again.limits == LIMITS
+    assert again == MACHINE
+    (tmp_path / "odd.toml").write_text((tmp_path / "m.toml").read_text().replace("jobs = 1", "job = 1"))
+    with pytest.raises(FederationError, match=r"limit 3: unknown key 'job'. Did you mean 'jobs'"):
+        read_federation(tmp_path / "odd.toml")
+    (tmp_path / "odd.toml").write_text((tmp_path / "m.toml").read_text().replace("jobs = 1", "jobs = 0"))
+    with pytest.raises(FederationError, match=r"limit 3: Limit of 'qos': jobs=0 must be a whole number"):
+        read_federation(tmp_path / "odd.toml")
+
+
+def test_the_check_names_the_limit_that_is_exceeded() -> None:
+    """Of a schedule that was made without it."""
+    queue = fs.Workload(submit=[0.0] * 3, tasks=[4, 4, 4], runtime=[10.0] * 3, user=[1, 1, 1], labels={"array": "a%2"})
+    free = fs.simulate(replace(queue, labels=None), replace(MACHINE, limits=()), "fcfs")
+    said = replace(free, federation=MACHINE).violations()
+    assert "at 0 3 are in use under the limit of 2 of user '1'." in said[0]
+    assert "at 0 12 are in use under the limit of 8 of user '1'." in said[1]
+    assert "under the limit of 2 of array 'a'." in replace(free, workload=queue).violations()[0]
+    # One that ends as the next one starts has given its part back.
+    fs.simulate(queue, MACHINE, "fcfs").verify()
+
+
+def test_loss_of_capacity_is_checked_beside_limits() -> None:
+    """Who is over a limit does not wait for nodes; a claim that counts it is refused."""
+    queue = fs.Workload(submit=[0.0] * 2, tasks=[1, 1], runtime=[10.0] * 2, user=[1, 1])
+    made = fs.simulate(queue, replace(MACHINE, limits=(fs.Limit("user", jobs=1),)), "fcfs")
+    made.verify(claimed=made.metrics())
+    assert any("loss_of_capacity" in line for line in replace(made, loss_of_capacity=0.4).violations())
+
+
+def test_comparisons_tell_limits_apart() -> None:
+    """An instance with other limits is another instance."""
+    log = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])
+    names = {
+        Instance(name="x", workload=log, federation=replace(MACHINE, limits=bound)).fingerprint()
+        for bound in ((), LIMITS, LIMITS[:1])
+    }
+    assert len(names) == 3
+
+
+def test_what_does_not_know_limits_says_so() -> None:
+    """The exact solver and the environments name them, and the cure."""
+    from fedsched.gym import SchedulingEnv
+
+    log = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[1.0, 1.0], user=[1, 1])
+    arrays = replace(log, labels={"array": np.array(["a%1", "a%1"])})
+    plain = replace(MACHINE, limits=())
+    for workload, machine in ((log, MACHINE), (arrays, plain)):
+        with pytest.raises(ValueError, match=r"environment: .*limits"):
+            SchedulingEnv(workload, machine)
+    pytest.importorskip("ortools")
+    for workload, machine in ((log, MACHINE), (arrays, plain)):
+        with pytest.raises(InfeasibleError, match=r"exact: .*limits"):
+            fs.bounds.exact(workload, machine)
