@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 Counts = list[int]  # nodes per group
@@ -81,13 +82,18 @@ class Machine:
     def nodes(self) -> int:
         return sum(group.count for group in self.groups)
 
-    def sharing(self, g: int) -> int:
-        """Return in how many partitions a group is."""
-        return sum(g in partition for partition in self.partitions)
+    @cached_property
+    def sharing(self) -> list[int]:
+        """Return in how many partitions each group is."""
+        return [sum(g in partition for partition in self.partitions) for g in range(len(self.groups))]
 
-    def inside(self, cluster: int) -> list[int]:
-        """Return the groups of a cluster."""
-        return [g for g, group in enumerate(self.groups) if group.cluster == cluster]
+    @cached_property
+    def inside(self) -> list[list[int]]:
+        """Return the groups of each cluster."""
+        return [
+            [g for g, group in enumerate(self.groups) if group.cluster == cluster]
+            for cluster in range(len(self.uplinks))
+        ]
 
 
 @dataclass(frozen=True)
@@ -222,7 +228,10 @@ def processing_slowdown(counts: Counts, machine: Machine) -> float:
 
 def tasks_per_cluster(counts: Counts, machine: Machine) -> list[int]:
     """Return t_jk for every cluster k."""
-    return [sum(counts[g] for g in machine.inside(k)) for k in range(len(machine.uplinks))]
+    tasks = [0 for _ in machine.uplinks]
+    for group, x in zip(machine.groups, counts, strict=True):
+        tasks[group.cluster] += x
+    return tasks
 
 
 def demands(job: Job, counts: Counts, machine: Machine) -> list[float]:
@@ -307,8 +316,8 @@ def order_inside(cluster: int, machine: Machine, rule: str) -> list[int]:
     """Return the groups of a cluster in the order in which the rule fills them (readings 14 and 37)."""
     groups = machine.groups
     if rule == "efficient":
-        return sorted(machine.inside(cluster), key=lambda g: (extra_watts(groups[g]), machine.sharing(g), g))
-    return sorted(machine.inside(cluster), key=lambda g: (-groups[g].speed, machine.sharing(g), g))
+        return sorted(machine.inside[cluster], key=lambda g: (extra_watts(groups[g]), machine.sharing[g], g))
+    return sorted(machine.inside[cluster], key=lambda g: (-groups[g].speed, machine.sharing[g], g))
 
 
 def single_clusters(job: Job, usable: Counts, machine: Machine, rule: str) -> list[tuple[int, Counts]]:
@@ -323,12 +332,12 @@ def single_clusters(job: Job, usable: Counts, machine: Machine, rule: str) -> li
 
 def left_over(cluster: int, free: Counts, job: Job, machine: Machine) -> int:
     """Return the free nodes that would stay free in a cluster that takes the whole job."""
-    return sum(free[g] for g in machine.inside(cluster)) - job.tasks
+    return sum(free[g] for g in machine.inside[cluster]) - job.tasks
 
 
 def largest_first(usable: Counts, machine: Machine) -> list[int]:
     """Return the clusters by usable nodes, most first."""
-    return sorted(range(len(machine.uplinks)), key=lambda k: (-sum(usable[g] for g in machine.inside(k)), k))
+    return sorted(range(len(machine.uplinks)), key=lambda k: (-sum(usable[g] for g in machine.inside[k]), k))
 
 
 def efficiency_cost(job: Job, counts: Counts, machine: Machine) -> float:
@@ -359,7 +368,7 @@ def place_fastest(job: Job, free: Counts, usable: Counts, machine: Machine) -> C
 
     def key(g: int) -> tuple[float, int, int, int, int]:
         k = machine.groups[g].cluster
-        return (-machine.groups[g].speed, -sum(free[h] for h in machine.inside(k)), k, machine.sharing(g), g)
+        return (-machine.groups[g].speed, -sum(free[h] for h in machine.inside[k]), k, machine.sharing[g], g)
 
     return fill(sorted(range(len(free)), key=key), usable, job.tasks)
 
@@ -386,14 +395,14 @@ def place_efficient(job: Job, usable: Counts, machine: Machine) -> Counts | None
     if held:
         return min(held, key=lambda at: (efficiency_cost(job, at[1], machine), at[0]))[1]
     groups = machine.groups
-    order = sorted(range(len(groups)), key=lambda g: (extra_watts(groups[g]), groups[g].cluster, machine.sharing(g), g))
+    order = sorted(range(len(groups)), key=lambda g: (extra_watts(groups[g]), groups[g].cluster, machine.sharing[g], g))
     return fill(order, usable, job.tasks)
 
 
 def place_powerful(job: Job, usable: Counts, machine: Machine) -> Counts | None:
     """Return the fastest nodes, whatever their cluster (reading 20)."""
     groups = machine.groups
-    order = sorted(range(len(groups)), key=lambda g: (-groups[g].speed, groups[g].cluster, machine.sharing(g), g))
+    order = sorted(range(len(groups)), key=lambda g: (-groups[g].speed, groups[g].cluster, machine.sharing[g], g))
     return fill(order, usable, job.tasks)
 
 
@@ -403,7 +412,7 @@ def place_big_small(job: Job, free: Counts, usable: Counts, machine: Machine) ->
     if counts is not None:
         return counts
     clusters = largest_first(usable, machine)
-    if sum(usable[g] for g in machine.inside(clusters[0])) < math.ceil(0.75 * job.tasks):
+    if sum(usable[g] for g in machine.inside[clusters[0]]) < math.ceil(0.75 * job.tasks):
         return None
     order = [g for k in clusters for g in order_inside(k, machine, "big_small")]
     return fill(order, usable, job.tasks)

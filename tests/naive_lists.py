@@ -69,7 +69,7 @@ class Predictor:
         """Return the earliest completion of a job in these clusters (reading 26)."""
         machine = self.machine
         caps = naive.effective_caps(job, machine)
-        may = [g for k in site for g in machine.inside(k) if caps[g] > 0]
+        may = [g for k in site for g in machine.inside[k] if caps[g] > 0]
         best = None
         for speed in sorted({machine.groups[g].speed for g in may}, reverse=True):
             level = [g for g in may if machine.groups[g].speed >= speed]
@@ -91,8 +91,8 @@ class Predictor:
         groups = self.machine.groups
 
         def key(g: int) -> tuple[float, int, int, int, int]:
-            k, sharing = groups[g].cluster, self.machine.sharing(g)
-            return (-groups[g].speed, -sum(free[h] for h in self.machine.inside(k)), k, sharing, g)
+            k, sharing = groups[g].cluster, self.machine.sharing[g]
+            return (-groups[g].speed, -sum(free[h] for h in self.machine.inside[k]), k, sharing, g)
 
         counts = naive.fill(sorted(level, key=key), usable, job.tasks)
         assert counts is not None
@@ -116,7 +116,7 @@ class Predictor:
 def sites(job: naive.Job, machine: naive.Machine) -> list[list[int]]:
     """Return every cluster that could hold the job alone, or else one site of all that it may use (reading 25)."""
     caps = naive.effective_caps(job, machine)
-    usable = [sum(caps[g] for g in machine.inside(k)) for k in range(len(machine.uplinks))]
+    usable = [sum(caps[g] for g in machine.inside[k]) for k in range(len(machine.uplinks))]
     alone = [[k] for k, nodes in enumerate(usable) if nodes >= job.tasks]
     return alone or [[k for k, nodes in enumerate(usable) if nodes > 0]]
 

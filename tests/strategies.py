@@ -496,7 +496,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     names = tuple(f"C{k + 1}" for k in range(len(machine.uplinks)))
     clusters = []
     for k, name in enumerate(names):
-        groups = [machine.groups[g] for g in machine.inside(k)]
+        groups = [machine.groups[g] for g in machine.inside[k]]
         nodes = tuple(
             NodeGroup(group.count, group.speed, group.busy, group.idle, features=tuple(sorted(group.features)))
             for group in groups
@@ -534,7 +534,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     partitions = tuple(Partition(f"Q{q}", nodes_of(machine, q)) for q in range(len(machine.partitions)))
     calendar = []
     for one in machine.closures:
-        inside = machine.inside(machine.groups[one.group].cluster)
+        inside = machine.inside[machine.groups[one.group].cluster]
         first = sum(counts[g] for g in inside if g < one.group)
         times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
         nodes = f"{one.nodes} of {first}-{first + counts[one.group] - 1}"
@@ -564,7 +564,7 @@ def nodes_of(machine: naive.Machine, partition: int) -> dict[str, str]:
     found: dict[str, str] = {}
     for k in range(len(machine.uplinks)):
         first = 0
-        for g in machine.inside(k):
+        for g in machine.inside[k]:
             last = first + machine.groups[g].count - 1
             if g in machine.partitions[partition]:
                 found[f"C{k + 1}"] = f"{found[f'C{k + 1}']}," if f"C{k + 1}" in found else ""
