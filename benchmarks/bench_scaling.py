@@ -2,10 +2,10 @@
 
 Jobs are Lublin and Feitelson's, at a load of 0.7 that keeps the queue's depth bounded however many there are: the loop
 of a simulation (FCFS, EASY, conservative). Where all jobs wait at once the queue is as long as the workload: a plan's
-evaluation in a random order, a memetic search of 100 evaluations (bounds and first plans included), a comparison of
-three policies. A search in packages of 200 has 100 evaluations a package and keeps the submits; both searches have one
-baseline, FCFS. A table of runs is what a comparison says of as many runs. Times are the processor's, so that other
-programs do not count.
+evaluation in a random order, the same where caps bind each job to one group that it is not too wide for, a memetic
+search of 100 evaluations (bounds and first plans included), a comparison of three policies. A search in packages of 200
+has 100 evaluations a package and keeps the submits; both searches have one baseline, FCFS. A table of runs is what a
+comparison says of as many runs. Times are the processor's, so that other programs do not count.
 Exponents are slopes of least squares in log-log, of time alone and of time over log n. Each point of the first table
 is a process of its own, whose peak memory counts; a curve ends where its next point would take longer than --limit.
 Draws out/scaling.png.
@@ -32,6 +32,9 @@ NODES, GROUPS, JOBS, LOAD = 256, 4, 10_000, 0.7
 LONG = 1000  # from here on a point's time is the algorithm's more than the call's
 TARGET = 1.15  # the exponent up to which growth is called linear
 LINEAR = ("fcfs", "easy", "conservative", "evaluate strict", "search in packages", "table of runs")
+# Where every pass has a whole queue to look through: aimed at up to so many jobs, beyond which memory's latency shows.
+WAITING = ("evaluate easy", "evaluate greedy bound", "evaluate easy bound")
+WAITING_TARGET, WAITING_MOST = 1.3, 100_000
 SLOW_START = ("search", "search in packages", "compare", "table of runs")  # timed with one call a point
 
 
@@ -43,9 +46,9 @@ class Curve:
     seconds: list[float] = field(default_factory=list)
     peaks: list[float] = field(default_factory=list)
 
-    def exponent(self, least: int = 0, *, over_log: bool = False) -> float:
+    def exponent(self, least: int = 0, most: int = sys.maxsize, *, over_log: bool = False) -> float:
         """Return the slope of log time (over log n) on log n."""
-        pairs = [pair for pair in zip(self.sizes, self.seconds, strict=True) if pair[0] >= least]
+        pairs = [pair for pair in zip(self.sizes, self.seconds, strict=True) if least <= pair[0] <= most]
         if len(pairs) < 2:
             return float("nan")
         n, seconds = np.array(pairs).T
@@ -176,6 +179,10 @@ def growth(curves: dict[str, Curve]) -> dict[str, float]:
         target = TARGET if case in LINEAR and not np.isnan(exponent) else None
         report.row(f"{case}: exponent, all sizes", curve.exponent(), "")
         report.row(f"  from {LONG:,} jobs on", exponent, "", target, at_most=True)
+        if case in WAITING:
+            so_far = curve.exponent(LONG, WAITING_MOST)
+            target = None if np.isnan(so_far) else WAITING_TARGET
+            report.row(f"  from {LONG:,} to {WAITING_MOST:,} jobs", so_far, "", target, at_most=True)
         report.row("  of time over log n, all sizes", curve.exponent(over_log=True), "")
         report.row(f"  of time over log n, from {LONG:,} jobs on", curve.exponent(LONG, over_log=True), "")
         report.row("  peak memory by job between the two largest sizes", curve.bytes_a_job(), "bytes")
@@ -231,6 +238,7 @@ def main() -> None:
         return
     names = {case: case.replace(" ", "_") for case in curves}
     record("bench_scaling", {f"{names[case]}_exponent": value for case, value in exponents.items()})
+    record("bench_scaling", {f"{names[case]}_waiting": curves[case].exponent(LONG, WAITING_MOST) for case in WAITING})
     record("bench_scaling", {f"{names[case]}_largest": curve.sizes[-1] for case, curve in curves.items()})
     record("bench_scaling", {f"{names[case]}_bytes": curve.bytes_a_job() for case, curve in curves.items()})
 

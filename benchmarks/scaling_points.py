@@ -26,6 +26,8 @@ from fedsched.simulate import prepare
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     Made = Callable[[fs.Workload, fs.Federation], Callable[[], object]]
 
 SPEEDS = (1.0, 1.5, 0.7, 2.0)
@@ -58,8 +60,8 @@ def simulated(policy: str) -> Made:
     return make
 
 
-def evaluated(dispatch: Dispatch) -> Made:
-    """Return what makes evaluations of one plan, a random queue order: all jobs wait at once."""
+def evaluated(dispatch: Dispatch, *, bound: bool = False) -> Made:
+    """Return what makes evaluations of one plan, a random queue order: all jobs wait at once, some bound to a group."""
 
     def make(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object]:
         problem = pack(
@@ -68,10 +70,20 @@ def evaluated(dispatch: Dispatch) -> Made:
         )  # fmt: skip
         one = Evaluator(problem)
         orders = np.random.default_rng(1).permutation(len(workload))[None]
-        caps = one.default_caps()[None]
-        return lambda: one(orders, caps=caps, dispatch=dispatch)
+        caps = one.default_caps()
+        if bound:
+            caps = caps * one_group_each(workload, machine)
+        return lambda: one(orders, caps=caps[None], dispatch=dispatch)
 
     return make
+
+
+def one_group_each(workload: fs.Workload, machine: fs.Federation) -> NDArray[np.int64]:
+    """Return 1 for the groups that a job may use: one at random, or all for a job that is too wide for that one."""
+    nodes = np.array([group.count for cluster in machine.clusters for group in cluster.groups])
+    chosen = np.random.default_rng(2).integers(nodes.size, size=len(workload))
+    wide = workload.tasks > nodes[chosen]
+    return ((np.arange(nodes.size) == chosen[:, None]) | wide[:, None]).astype(np.int64)
 
 
 def searched(package: int | None) -> Made:
@@ -124,6 +136,8 @@ CASES: dict[str, Made] = {
     "evaluate strict": evaluated(Dispatch.STRICT),
     "evaluate greedy": evaluated(Dispatch.GREEDY),
     "evaluate easy": evaluated(Dispatch.EASY),
+    "evaluate greedy bound": evaluated(Dispatch.GREEDY, bound=True),
+    "evaluate easy bound": evaluated(Dispatch.EASY, bound=True),
     "search": searched(None),
     "search in packages": searched(PACKAGE),
     "compare": compared,
