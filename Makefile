@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTHON ?= python3 python3.13 python3.12 python3.11 python3.14 python
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-# The tests of what kernels compute: what is worth running with every index checked, and without the compiler.
-KERNELS = tests/engine tests/search tests/gang tests/market tests/gym \
+# The tests of what kernels compute: what is worth running without the compiler, and compiled with every index checked.
+# Both refuse the same indexes (tests/engine/test_compiled.py); compiled there are four times as many random cases.
+KERNELS = tests/engine tests/search tests/gang tests/market tests/gym tests/rolling \
   tests/test_metrics.py tests/test_simulate.py tests/test_properties.py tests/test_examples.py
 # What these test is processes, files, clocks and results: other tests ask as much of the kernels, in less time.
 BESIDE = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py \
@@ -72,7 +73,7 @@ nojit: $(READY) ## Run the kernels' tests without the compiler, under coverage o
 
 # Optimising little compiles a fifth faster, and the indexes are the same.
 boundscheck: $(READY) ## Run the kernels' tests with every array index checked
-	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(PYTEST) -m 'not slow and not needs_traces' $(KERNELS) tests/rolling $(BESIDE:%=--deselect=%)
+	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 $(PYTEST) -m 'not slow and not needs_traces' $(KERNELS) $(BESIDE:%=--deselect=%)
 
 bench: $(READY) ## Run the benchmarks (SMOKE=1: small, two at a time, only that they run)
 ifdef SMOKE

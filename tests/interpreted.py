@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-SHARE = 8
+SHARE = 4
 
 
 def tries(number: int) -> int:
-    """Return how many of so many random cases to try: all of them, or an eighth where kernels run uncompiled."""
+    """Return how many of so many random cases to try: all of them, or a quarter where kernels run uncompiled."""
     return -(-number // SHARE) if INTERPRETED else number

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numba
 import numpy as np
 import pytest
 import signatures
@@ -139,3 +140,40 @@ def test_no_writable_cache_is_no_error(tmp_path: Path) -> None:
     command = "from fedsched.compiled import _FOLDER, kernel; print(_FOLDER, kernel(lambda x: x + 1)(1))"
     done = subprocess.run([sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["None", "2"]
+
+
+def read(array: np.ndarray, i: int, j: int) -> int:
+    return array[i, j]
+
+
+def read_row(array: np.ndarray, i: int, j: int) -> int:
+    return array[i][j]
+
+
+def write(array: np.ndarray, i: int, j: int) -> None:
+    array[i, j] = 7
+
+
+def cut(array: np.ndarray, i: int, j: int) -> int:
+    return array[i:j].size
+
+
+def refuses(function: Callable[..., object], *given: object) -> bool:
+    """Return whether a function refuses an index."""
+    try:
+        function(*given)
+    except IndexError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.int32])
+@pytest.mark.parametrize("function", [read, read_row, write, cut])
+def test_bounds_checks_and_numpy_refuse_the_same_indexes(function: Callable[..., object], kind: type) -> None:
+    """What `make boundscheck` finds in a test `make nojit` finds in the same test: both refuse these, and no others."""
+    checked = numba.njit(boundscheck=True)(function)
+    array = np.arange(12).reshape(3, 4)
+    for i in range(0 if kind is np.uint64 else -5, 6):
+        for j in range(0 if kind is np.uint64 else -6, 7):
+            given = array, kind(i), kind(j)
+            assert refuses(checked, *given) == refuses(function, *given), given[1:]

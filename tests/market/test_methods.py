@@ -71,7 +71,7 @@ def test_alternatives_are_those_of_the_plain_search(search: str) -> None:
 def test_css_chooses_the_best_combination_of_amp_alternatives() -> None:
     """With a cell for each whole number, CSS takes the combination that trying all of them takes."""
     compared = 0
-    for seed in range(tries(60)):
+    for seed in range(tries(80)):
         rng = random.Random(seed)
         domain = naive.random_domain(rng, 5)
         asks = [naive.random_ask(rng, 5) for _ in range(3)]

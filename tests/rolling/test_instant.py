@@ -58,7 +58,6 @@ def whole_order(instant: Instant, order: np.ndarray) -> np.ndarray:
     return np.concatenate([order, np.array(instant.problem.running)])
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("machine", [EIGHT, unlike()], ids=["one group", "two clusters"])
 def test_a_row_is_evaluated_as_it_is_simulated(machine: fs.Federation) -> None:
     """Tests that a plan's metric row at an instant is that of the full schedule from the running state."""
@@ -84,7 +83,6 @@ def test_a_row_is_evaluated_as_it_is_simulated(machine: fs.Federation) -> None:
     assert instants(crowd(30, 1), machine, look) > 10
 
 
-@pytest.mark.compiled
 def test_waits_count_from_the_true_submits() -> None:
     """Tests that a plan's mean wait at an instant counts what the jobs have waited already."""
 
@@ -154,7 +152,6 @@ def test_late_jobs_are_expected_to_go_on(estimate: int, end: float) -> None:
     assert ends == [end]
 
 
-@pytest.mark.compiled
 def test_a_plan_keeps_off_what_a_job_may_not_use() -> None:
     """Tests that plans leave each job on its allowed clusters."""
     rng = np.random.default_rng(5)

@@ -66,7 +66,6 @@ def test_a_package_is_planned_as_optimize_would() -> None:
     assert value < fs.simulate(workload, EIGHT, "easy-sjbf").metrics().bounded_slowdown
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(6))
 def test_schedules_are_true(seed: int) -> None:
     """Tests that what comes out on any federation, under contention too, is accepted by the independent judge."""
@@ -97,7 +96,6 @@ def test_the_same_seed_gives_the_same_schedule(method: str) -> None:
     assert any(fs.simulate(workload, unlike(), replace(policy, seed=seed)) != first for seed in (1, 2, 3))
 
 
-@pytest.mark.compiled
 @pytest.mark.parametrize("machine", [EIGHT, unlike()], ids=["one group", "two clusters"])
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "mpso-fga"])
 def test_every_method_plans(method: str, machine: fs.Federation) -> None:
@@ -164,7 +162,6 @@ def test_energy_can_be_the_objective() -> None:
     assert frugal.counts[:, 1].sum() < easy.counts[:, 1].sum()
 
 
-@pytest.mark.compiled
 def test_beyond_the_window_first_come_is_first_served() -> None:
     """Tests that only the longest waiting are planned, and the others stand behind them in the order of arrival."""
     queues: list[tuple[list[int], list[int]]] = []
@@ -220,7 +217,6 @@ def test_nothing_is_searched_where_everything_starts() -> None:
     assert run.state.start.tolist() == [0, 0, 50]
 
 
-@pytest.mark.compiled
 def test_jobs_that_outrun_their_estimates_block_nothing_for_ever() -> None:
     """Tests that estimates far too short are survived: the run ends, and is true."""
     workload = crowd(25, 9)
@@ -229,7 +225,6 @@ def test_jobs_that_outrun_their_estimates_block_nothing_for_ever() -> None:
     assert schedule.complete
 
 
-@pytest.mark.compiled
 def test_a_run_can_begin_with_running_jobs() -> None:
     """Tests that a rolling run goes on from another run's running jobs."""
     workload = crowd(20, 10, spread=0)
@@ -240,7 +235,6 @@ def test_a_run_can_begin_with_running_jobs() -> None:
     assert np.array_equal(schedule.start[already], before.state.start[already])
 
 
-@pytest.mark.compiled
 def test_ctrl_c_keeps_what_was_done() -> None:
     """Tests that Ctrl-C ends a run with the jobs finished until then and a note that says so."""
 
@@ -254,7 +248,6 @@ def test_ctrl_c_keeps_what_was_done() -> None:
     assert 15 <= np.isfinite(schedule.finish).sum() < 30
 
 
-@pytest.mark.compiled
 def test_progress_is_told() -> None:
     """Tests that the callback hears of every job and in the end of all."""
     heard: list[int] = []
@@ -313,7 +306,6 @@ def test_what_does_not_go_with_it_is_refused() -> None:
         fs.simulate(workload, EIGHT, Rolling(), placement="single")
 
 
-@pytest.mark.compiled
 def test_a_job_for_which_a_plan_has_no_place_is_never_met() -> None:
     """Tests that no plan takes a placement under which a job that comes later could not start."""
     base = crowd(20, 14, nodes=4, spread=100)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interpreted import tries
+from interpreted import INTERPRETED, tries
 
 import fedsched as fs
 from fedsched.generate import planted
@@ -182,12 +182,13 @@ def test_the_third_side_has_its_turn_and_gains_what_it_finds() -> None:
     machine = fs.Federation(tuple(fs.Cluster(f"C{k}", (fs.NodeGroup(16, speed),)) for k, speed in enumerate(speeds)))
     workload, best = planted(machine, jobs=40, seed=3)
     problem = SearchProblem(workload, machine, Objectives.of("makespan"))
-    run = run_of(problem, np.random.default_rng(2), evaluations=2000)
+    evaluations = 1000 if INTERPRETED else 2000  # with 500 the third side has no turn
+    run = run_of(problem, np.random.default_rng(2), evaluations=evaluations)
     method = Memetic(run)
     drive(run, method)
     assert method.apart is not None
     assert method.apart.are_set
-    assert run.evaluations == 2000
+    assert run.evaluations == evaluations
     assert (method._spent > 0).all()
     assert run.archive.values.min() >= best * (1.0 - 1e-12)
     assert run.archive.values.min() <= method.apart.best(0) * run.reference[0] * (1.0 + 1e-12)

@@ -137,7 +137,6 @@ def test_keys_forbid_the_stated_share() -> None:
     assert caps[1].tolist() == [3, 9]  # 3 + 4 < 9: the group with the smaller weight comes back whole
 
 
-@pytest.mark.compiled
 def test_values_do_not_depend_on_threads() -> None:
     """Tests that two threads give the very values of one."""
     workload, federation = fs.Workload.example().head(60), fs.Federation.example()
@@ -146,7 +145,6 @@ def test_values_do_not_depend_on_threads() -> None:
     assert np.array_equal(one.metrics(rows), two.metrics(rows), equal_nan=True)
 
 
-@pytest.mark.compiled
 def test_a_search_starts_from_running_jobs() -> None:
     """Tests that evaluations begin, each anew, at the state that a simulation left."""
     workload, federation = fs.Workload.example().head(80), fs.Federation.example()
