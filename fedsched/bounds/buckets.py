@@ -103,9 +103,11 @@ class Starts:
 
     def __init__(self, scarce: Scarce, charge: Charge, edges: Floats, *, every: bool) -> None:
         relaxation = scarce.relaxation
-        self.scarce, self.edges = scarce, edges
+        self.scarce, self.edges, self.widths = scarce, edges, np.diff(edges)
         self.job, self.v = np.nonzero(relaxation.usable)
         self.first = np.flatnonzero(np.diff(self.job, prepend=-1))  # of each job's modes
+        self.row = np.arange(self.job.size)
+        self.modes = np.diff(np.append(self.first, self.job.size))  # of each job
         release = relaxation.release[self.job][:, None]
         self.seconds = relaxation.duration[self.job, self.v]
         places = [release, np.broadcast_to(edges, (self.job.size, edges.size))]
@@ -125,7 +127,9 @@ class Starts:
     def _taken(caps: Ints, tasks: Floats) -> Floats:
         """Return how many nodes are taken of classes in the order in which they come."""
         filled = np.minimum(caps.cumsum(axis=-1), tasks[..., None])
-        return np.diff(filled, axis=-1, prepend=0.0)
+        taken: Floats = filled.copy()
+        taken[..., 1:] -= filled[..., :-1]
+        return taken
 
     def _located(self, instant: Floats) -> tuple[Ints, Floats]:
         """Return the bucket of each instant, and how far into it the instant is."""
@@ -134,7 +138,7 @@ class Starts:
 
     def _spent(self, price: Floats) -> Floats:
         """Return the price of one unit from start to end, modes × starts."""
-        integral = np.concatenate([[0.0], np.cumsum(price * np.diff(self.edges))])
+        integral = np.concatenate([[0.0], np.cumsum(price * self.widths)])
         (begin, into), (end, further) = self.begin, self.end
         return np.maximum(integral[end] + price[end] * further - (integral[begin] + price[begin] * into), 0.0)
 
@@ -147,11 +151,11 @@ class Starts:
         """Return the Lagrangian's value, not yet lowered for rounding, where each job stands for so many like it."""
         bracket, odd, taken = self._brackets(prices)
         where = bracket.argmin(axis=1)
-        of_mode = bracket[np.arange(where.size), where]
+        of_mode = bracket[self.row, where]
         best = np.minimum.reduceat(of_mode, self.first)
-        modes = np.diff(np.append(self.first, where.size))
-        winners = np.flatnonzero(of_mode <= np.repeat(best, modes))
-        rows = winners[np.unique(self.job[winners], return_index=True)[1]]
+        winners = np.flatnonzero(of_mode <= np.repeat(best, self.modes))
+        whose = self.job[winners]  # ascending
+        rows = winners[np.append(True, whose[1:] != whose[:-1])]
         at = where[rows]
         start = self.start[rows, at][:, None]
         end = start + self.seconds[rows][:, None]
@@ -176,12 +180,13 @@ class Starts:
         mode, at = np.nonzero(dearer)
         odd = np.full(bracket.shape, -1)
         odd[mode, at] = np.arange(mode.size)
-        spent = np.stack([column[mode, at] for column in each], axis=1)
-        order = np.argsort(spent, axis=1, kind="stable")
-        filled = self._taken(np.take_along_axis(self.caps[mode], order, axis=1), self.tasks[mode])
-        taken = np.zeros(spent.shape)
-        np.put_along_axis(taken, order, filled, axis=1)
-        bracket[mode, at] = self.charge[mode, at] + (taken * spent).sum(axis=1)
+        taken = np.zeros((mode.size, len(each)))
+        if mode.size:
+            spent = np.stack([column[mode, at] for column in each], axis=1)
+            order = np.argsort(spent, axis=1, kind="stable")
+            filled = self._taken(np.take_along_axis(self.caps[mode], order, axis=1), self.tasks[mode])
+            np.put_along_axis(taken, order, filled, axis=1)
+            bracket[mode, at] = self.charge[mode, at] + (taken * spent).sum(axis=1)
         for needs, column in zip(self.scarce.needs, prices.thing.T, strict=True):
             bracket = bracket + needs[self.job][:, None] * self._spent(column)
         return bracket, odd, taken
