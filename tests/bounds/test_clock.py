@@ -86,7 +86,7 @@ def test_exact_bounds_hold_at_epoch_times() -> None:
         jobs = range(len(workload))
         reached = fs.simulate(workload, federation, fs.Rules(dispatch="greedy", order=list(jobs)), caps=caps)
         for objective in ("makespan", "energy"):
-            answer = exact(workload, federation, objective=objective, seconds=5, caps=caps)
+            answer = exact(workload, federation, objective=objective, seconds=2, caps=caps)
             assert answer.bound <= answer.value <= getattr(reached, objective) * (1 + 1e-9)
             answer.schedule.verify(caps=caps)
-        exact_front(workload, federation, points=2, seconds=5, caps=caps)
+        exact_front(workload, federation, points=2, seconds=2, caps=caps)
