@@ -94,6 +94,10 @@ class Scenario:
         """Return the scenario without what environments do not know."""
         return self.without_conditions().without_closures().without_limits()
 
+    def for_the_exact_model(self) -> Scenario:
+        """Return the scenario without what the exact solver does not know."""
+        return self.for_environments().without_pools()
+
     def without_conditions(self) -> Scenario:
         """Return the scenario with jobs that wait for nobody."""
         jobs = [replace(job, after=(), begin=0.0) for job in self.jobs]

@@ -43,7 +43,7 @@ def quiet_cases(count: int) -> list[tuple[list[naive.Job], naive.Machine]]:
     """Return tiny problems without communication, of one to three jobs with limits and releases of their own."""
     found = []
     for seed in itertools.count():
-        scenario = strategies.random_scenario(seed, max_jobs=3).without_pools().without_conditions().without_closures()
+        scenario = strategies.random_scenario(seed, max_jobs=3).for_the_exact_model()
         if len(scenario.machine.groups) <= 3 and len(scenario.jobs) >= 2:
             found.append(([replace(job, bandwidth=0.0) for job in scenario.jobs], scenario.machine))
         if len(found) == count:
@@ -75,7 +75,7 @@ def test_no_heuristic_beats_it_under_contention() -> None:
     crowded = 0
     for seed in range(25):
         drawn = strategies.random_scenario(seed, max_jobs=5, saturation="dynamic", placement="powerful")
-        scenario = drawn.without_pools().without_conditions().without_closures()
+        scenario = drawn.for_the_exact_model()
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         killed = scenario.settings.kill_at_estimate
         answer = exact(workload, federation, caps=caps, kill_at_estimate=killed, seconds=10, workers=1)
