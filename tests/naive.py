@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -191,7 +191,7 @@ class Result:
     counts: list[Counts]
     saturated_seconds: float
     eligible: list[float]
-    lost: list[Lost]
+    lost: list[Lost] = field(default_factory=list)
 
     @property
     def ran(self) -> bool:

@@ -229,6 +229,8 @@ def test_every_metric_by_hand() -> None:
             "loss_of_capacity": 0.0,
             "coallocated": 0.0,
             "saturated_seconds": 0.0,
+            "wasted_node_seconds": 0.0,
+            "requeues": 0.0,
             "user_spread": (2.3 - 1.0) / 2,
         }
     )
