@@ -19,7 +19,7 @@ from fedsched.io.sacct_asked import arrays_of, waits_of
 from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
-from fedsched.io.sacct_texts import ASKED, COLUMNS, Texts
+from fedsched.io.sacct_texts import ASKED, COLUMNS, TOLD, Texts
 from fedsched.io.sacct_values import (
     STATES,
     UNKNOWN,
@@ -322,8 +322,8 @@ class _Parser:
         partitions = list(self.numbers["partition"])
         waits = waits_of(kept, self.texts, ids=table[0], names_known="jobname" in self.named, local=self.local)
         demands = kept["demands"].astype(np.int64) | self.texts.demands(kept, partitions) | waits.lacking
-        if "submitline" in self.named:
-            demands &= ~int(Demand.ARRAY)  # whose limits are known then
+        if TOLD in kept:
+            demands[kept[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
         extra |= self.texts.labels(kept, partitions)
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)

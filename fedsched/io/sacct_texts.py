@@ -32,6 +32,7 @@ LABELS = {
 ASKED = ("submitline", "dependency")
 COLUMNS = {*LABELS, *ASKED}
 PREFIX = "text."
+TOLD = PREFIX + "told"  # whether a job's command line is known
 
 
 class _Codes(dict[str, int]):
@@ -76,7 +77,9 @@ class Texts:
         for k, text in enumerate(texts.get("dependency", ())):
             if text.strip().lower() not in NOTHING:  # what Slurm came to know later holds
                 dependency[k] = self.codes["dependency"][text]
-        return {"dependency": dependency, "begin": begin, "together": together, "maybe": maybe}
+        told = np.zeros(jobs, dtype=np.int32)
+        told[: len(lines)] = [bool(line) for line in lines]
+        return {"dependency": dependency, "begin": begin, "together": together, "maybe": maybe, "told": told}
 
     def texts(self, column: str) -> list[str]:
         """Return a column's distinct texts, in the order of their numbers."""
