@@ -80,7 +80,7 @@ def test_exact_bounds_hold_at_epoch_times() -> None:
     """No simulated schedule of a tiny problem costs less than the solver's bound, nor does its own schedule."""
     pytest.importorskip("ortools")
     for seed in range(80_100, 80_106):
-        scenario = late_scenario(seed).without_pools().without_conditions().without_closures()
+        scenario = late_scenario(seed).for_the_exact_model()
         scenario = replace(scenario, jobs=scenario.jobs[:4])
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         jobs = range(len(workload))

@@ -188,7 +188,9 @@ def bound(scenario: strategies.Scenario, draw: random.Random) -> strategies.Scen
         else:
             bounded.append(job)
     rules = {"dispatch": draw.choice(("greedy", "easy", "lookahead")), "order": draw.choice(("fcfs", "sjf", "largest"))}
-    return replace(scenario, jobs=bounded, settings=replace(scenario.settings, **rules))
+    # Limits in nodes are of jobs as large as they were.
+    machine = replace(scenario.machine, limits=tuple(one for one in scenario.machine.limits if not one.about[2]))
+    return replace(scenario, jobs=bounded, machine=machine, settings=replace(scenario.settings, **rules))
 
 
 def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.MonkeyPatch) -> None:

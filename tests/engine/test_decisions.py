@@ -54,12 +54,8 @@ def test_random_answers_agree() -> None:
 def test_every_placement_agrees(placement: str, same_time: str) -> None:
     """Under each placement rule and both readings of an instant random answers give the reference's schedule."""
     for seed in range(20_000, 20_000 + tries(8)):
-        scenario = (
-            strategies.random_scenario(seed, placement=placement, same_time=same_time, order="fcfs")
-            .without_conditions()
-            .without_closures()
-        )
-        assert_same(scenario, seed, places=3)
+        fixed = {"placement": placement, "same_time": same_time, "order": "fcfs"}
+        assert_same(strategies.random_scenario(seed, **fixed).for_environments(), seed, places=3)
 
 
 def test_orders_that_change_agree() -> None:
