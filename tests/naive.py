@@ -593,7 +593,7 @@ class Simulation:
         self.arrivals = sorted(  # not yet submitted
             (j for j in range(len(jobs)) if j not in already), key=lambda j: (jobs[j].submit, jobs[j].id, j)
         )
-        deadly = any(closure.on_running == "kill" for closure in machine.closures)
+        deadly = any(closure.on_running == "kill" and closure.begin > t0 for closure in machine.closures)
         self.hopeless = never_start(jobs, kill_at_estimate, deadly)
         self.arrivals = [j for j in self.arrivals if j not in self.hopeless]
         self.held: list[int] = []  # submitted, but not yet eligible

@@ -39,6 +39,7 @@ def test_a_limit_in_words() -> None:
         ({"of": "user", "jobs": 0}, "jobs=0 must be a whole number of at least 1"),
         ({"of": "user", "nodes": 1.5}, "nodes=1.5 must be a whole number"),
         ({"of": "user", "jobs": True}, "jobs=True must be a whole number"),
+        ({"of": "user", "jobs": 10**30}, "and at most 2147483647"),
         ({"of": "user", "jobs": 1, "names": ("a", "a")}, "two names are named 'a'"),
     ],
 )
@@ -106,3 +107,44 @@ def test_what_does_not_know_limits_says_so() -> None:
     for workload, machine in ((log, MACHINE), (arrays, plain)):
         with pytest.raises(InfeasibleError, match=r"exact: .*limits"):
             fs.bounds.exact(workload, machine)
+
+
+def test_jobs_of_the_default_partition_are_in_it() -> None:
+    """Who asks for none has part in the limit of the default one."""
+    queue = fs.Workload(submit=[0.0] * 4, tasks=[1] * 4, runtime=[10.0] * 4, labels={"partition": ["p", "p", "", ""]})
+    parts = (fs.Partition("p", {"m": "all"}, default=True),)
+    machine = replace(MACHINE, limits=(fs.Limit("partition", jobs=1, names="p"),), partitions=parts)
+    assert fs.simulate(queue, machine, "fcfs").start.tolist() == [0.0, 10.0, 20.0, 30.0]
+
+
+def test_limits_that_bind_nobody_are_said() -> None:
+    """A user who is none of the jobs', a label that none has; and how many limits a machine has."""
+    queue = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0], user=[3])
+    bound = replace(MACHINE, limits=(fs.Limit("user", jobs=1, names=("ada", "3")), fs.Limit("qos", jobs=1)))
+    said = fs.simulate(queue, bound, "fcfs").unmodelled
+    assert "a limit of user that binds nobody ('ada')" in said
+    assert "a limit of qos that binds nobody (no job says its qos)" in said
+    known = fs.simulate(queue, replace(MACHINE, limits=LIMITS[:1]), "fcfs").unmodelled
+    assert not any("limit" in fact for fact in known)
+    assert ", 2 limits" in str(bound)
+
+
+def test_arrays_of_different_logs_are_different() -> None:
+    """Merged, each log's arrays have the limits that they had."""
+    log = fs.Workload(submit=[0.0] * 4, tasks=[1] * 4, runtime=[10.0] * 4, labels={"array": ["1%2"] * 4}, name="a")
+    other = replace(log, labels={"array": ["1%1"] * 4}, name="b")
+    both = fs.Workload.merge(log, other)
+    assert sorted(set(both.label("array").tolist())) == ["a/1%2", "b/1%1"]
+    schedule = fs.simulate(both, fs.Federation.homogeneous(16), "fcfs")
+    ends = {site: schedule.finish[both.origin == k].max() for k, site in enumerate(both.sites)}
+    assert ends == {"a": 20.0, "b": 40.0}
+
+
+def test_many_arrays_are_checked_in_one_look_each() -> None:
+    """Two thousand arrays: each limit is looked at by its own tasks."""
+    jobs = 4000
+    arrays = [f"{k // 2}%1" for k in range(jobs)]
+    queue = fs.Workload(submit=[0.0] * jobs, tasks=[1] * jobs, runtime=[10.0] * jobs, labels={"array": arrays})
+    schedule = fs.simulate(queue, fs.Federation.homogeneous(jobs), "fcfs")
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.makespan == 20.0

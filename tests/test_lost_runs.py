@@ -13,7 +13,7 @@ import strategies
 from interpreted import tries
 
 import fedsched as fs
-from fedsched.errors import FederationError, ScheduleError
+from fedsched.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.io import read_federation
 from fedsched.io.calendar import read_calendar, write_calendar
 from fedsched.io.toml import write_federation
@@ -204,3 +204,61 @@ def test_some_jobs_of_a_schedule_keep_their_lost_runs() -> None:
     assert part.lost.runs == made().lost.runs
     assert part.workload.id[part.lost.job].tolist() == JOBS.id[made().lost.job].tolist()
     assert made().take(np.setdiff1d(np.arange(12), rows)).lost.runs == 0
+
+
+def test_what_was_lost_is_told_to_other_programs(tmp_path: Path) -> None:
+    """JSON names who was killed and who queued again; read back or taken apart, a schedule knows what that cost."""
+    told = made().to_json()
+    assert told["killed"] == JOBS.id[made().lost.killed].tolist()
+    assert told["queued_again"] == sorted(set(JOBS.id[made().lost.job[made().lost.requeued]].tolist()))
+    made().to_csv(tmp_path / "plan.csv")
+    for again in (fs.Schedule.read(tmp_path / "plan.csv", JOBS, made().federation), made().take(np.arange(12))):
+        row = again.metrics()
+        assert (row.requeues, row.wasted_node_seconds) == (
+            made().metrics().requeues, pytest.approx(made().metrics().wasted_node_seconds)
+        )  # fmt: skip
+
+
+def test_a_run_of_which_all_were_killed_has_cost_something() -> None:
+    """No job has a wait; nodes were busy until the end."""
+    gone = fs.Downtime("cluster", 5.0, 9.0, kind="outage", on_running="kill")
+    pair = fs.Workload(submit=[0.0, 0.0], tasks=[1, 3], runtime=[20.0, 20.0])
+    four = fs.Federation.homogeneous(4, busy_watts=2.0, idle_watts=1.0)
+    schedule = fs.simulate(pair, replace(four, calendar=(gone,)), "fcfs")
+    row = schedule.metrics()
+    assert (row.makespan, row.utilisation, row.wasted_node_seconds, row.busy_energy) == (5.0, 1.0, 20.0, 40.0)
+    assert np.isnan(row.mean_wait)
+    assert np.isnan(row.flow)
+
+
+def test_downtimes_that_began_before_kill_nobody() -> None:
+    """Searches and bounds refuse only those that can."""
+    pair = fs.Workload(submit=[0.0, 0.0], tasks=[1, 3], runtime=[20.0, 20.0])
+    early = replace(fs.Federation.homogeneous(4), calendar=(fs.Downtime("cluster", -10.0, 5.0, on_running="kill"),))
+    assert fs.optimize(pair, early, evaluations=20).best().start.tolist() == [5.0, 5.0]
+    assert fs.bounds.lower_bounds(pair, early).makespan == pytest.approx(25.0)
+
+
+def test_plans_beforehand_with_jobs_that_outrun_their_requests() -> None:
+    """Packages are refused by name; rolling plans let whoever is in the way go on, and the run takes their nodes."""
+    late = fs.Workload(submit=[0.0, 90.0, 91.0, 92.0, 93.0], tasks=[4, 2, 2, 2, 2], runtime=[150.0, 5, 5, 5, 40],
+                       estimate=[50.0, 8, 8, 40, 50])  # fmt: skip
+    works = fs.Downtime("cluster", 100.0, 200.0, on_running="requeue")
+    machine = replace(fs.Federation.homogeneous(6), calendar=(works,))
+    schedule = fs.simulate(late, machine, fs.Rolling(evaluations=50))
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.lost.job.tolist() == [0]
+    with pytest.raises(InfeasibleError, match="leave package= out"):
+        fs.optimize(late, machine, objectives="flow", evaluations=50, package=1, submits="keep", knowledge="estimate")
+
+
+@pytest.mark.parametrize("words", [{"seed": -1}, {"seed": 1.5}, {"end_known": "yes"}])
+def test_odd_words_of_a_downtime_are_refused(words: dict[str, object]) -> None:
+    """As all others are."""
+    with pytest.raises(FederationError):
+        fs.Downtime("cluster", 1.0, 2.0, **words)
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    """Whatever says when a downtime ends."""
+    assert fs.Downtime("cluster", 1.0, np.int64(200)).end == 200.0

@@ -13,6 +13,7 @@ from fedsched.cli import describe
 from fedsched.errors import ConfigError, FieldError
 from fedsched.model.reading import Reading
 from fedsched.scenario import Log, Machine, Made, PolicyChoice, Scenario
+from fedsched.scenario.files import read_scenario, write_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -250,3 +251,19 @@ def test_how_a_log_is_read_goes_through(tmp_path: Path) -> None:
     assert replace(log, sites="none", unit=None).workload().tasks.tolist() == [8, 16]
     with pytest.raises(ValueError, match="unit='nodes': it is for Slurm's dumps"):
         Log(file="sample", unit="nodes").workload()
+
+
+def test_a_machine_of_its_own_keeps_all_its_parts(tmp_path: Path) -> None:
+    """Pools, partitions, downtimes and limits of a machine that stands in the scenario come back."""
+    machine = fs.Federation(
+        fs.Federation.homogeneous(8, name="m").clusters,
+        pools=(fs.Pool("lm", 2),),
+        partitions=(fs.Partition("short", {"m": "0-3"}),),
+        calendar=(fs.Downtime("m", 10.0, 20.0, "4-5", on_running="requeue"),),
+        limits=(fs.Limit("user", jobs=2), fs.Limit("qos", nodes=4, names=("long",))),
+    )
+    write_scenario(Scenario(jobs=Log(file="sample"), machine=Machine(federation=machine)), tmp_path / "s.toml")
+    again = read_scenario(tmp_path / "s.toml").machine.federation
+    assert again == machine
+    for part in ("pools", "partitions", "calendar", "limits"):
+        assert getattr(again, part) == getattr(machine, part)

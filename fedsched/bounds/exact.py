@@ -260,7 +260,7 @@ def _task(
     if limit := someones(workload, federation):
         raise InfeasibleError(
             f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "
-            "dataclasses.replace(federation, limits=()), and arrays' limits: replace(workload, labels=None)."
+            "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
         )
     if problem.extras is not None or problem.arrival.size < len(workload):
         raise InfeasibleError(

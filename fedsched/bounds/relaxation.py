@@ -120,7 +120,8 @@ def relax(
     classes of their own: nodes of a class can then be given out group by group in any way. Of jobs that run at t0 the
     rest is scheduled, on the nodes that they have. `planned` is the least that any plan takes the jobs to run.
     """
-    if problem.extras is not None and (problem.extras.calendar.on_running == OnRunning.KILL).any():
+    calendar = None if problem.extras is None else problem.extras.calendar
+    if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
         raise InfeasibleError(
             "Bounds: downtimes kill jobs, and which jobs then count is open: nothing is proven; give those downtimes "
             "on_running='requeue' or 'wait'."

@@ -16,7 +16,7 @@ from fedsched.engine.arrays import (
     Precedence,
     Problem,
 )
-from fedsched.engine.codes import SameTime, Saturation
+from fedsched.engine.codes import OnRunning, SameTime, Saturation
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import open_groups
 from fedsched.model.calendar import closures_of, kills
@@ -111,7 +111,7 @@ def pack(
     edges = None if workload.after is None else edges_of(workload)
     if edges is not None:
         in_order(workload, edges)  # refuses circles
-        waiting[never_start(workload, reading, edges, any_may_be_killed=kills(federation))] = False
+        waiting[never_start(workload, reading, edges, any_may_be_killed=kills(federation, t0))] = False
     waiting[list(running)] = False
 
     site_cluster = np.append(_home_clusters(workload, federation), -1)  # origin −1 stays −1
@@ -259,11 +259,15 @@ def _calendar(federation: Federation, t0: float) -> Calendar:
 
 
 def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
-    """Return the extras of some of a problem's jobs, all of which are eligible."""
+    """Return the extras of some of a problem's jobs, all of which are eligible.
+
+    A plan of those does not see whom downtimes take nodes from, nor limits: that is seen as it comes.
+    """
     if problem.extras is None:
         return None
-    pools = problem.extras.pools
-    return Extras(pools._replace(need=_ints(pools.need[jobs])), _nobody_waits(), problem.extras.calendar, _no_limits())
+    pools, calendar = problem.extras.pools, problem.extras.calendar
+    waits = calendar._replace(on_running=_ints(np.full(calendar.begin.size, OnRunning.WAIT)))
+    return Extras(pools._replace(need=_ints(pools.need[jobs])), _nobody_waits(), waits, _no_limits())
 
 
 def measured_of(problem: Problem) -> Measured:

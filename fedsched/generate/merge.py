@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 
+def _with_own_arrays(workload: Workload, site: str) -> Workload:
+    """Return the jobs with arrays that are those of this log alone."""
+    from dataclasses import replace
+
+    from fedsched.model.labels import Labels
+
+    if workload.labels is None or "array" not in workload.labels.texts:
+        return workload
+    arrays = workload.label("array")
+    own = np.array([f"{site}/{text}" if text else "" for text in arrays.tolist()], dtype=object)
+    return replace(workload, labels=Labels({**workload.labels.texts, "array": own}))
+
+
 def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: str) -> Workload:
     """Return the jobs of all logs sorted by submit, the log's place in the list and id, and renumbered."""
     from fedsched.model.job import OPTIONAL, UNKNOWN_USER
@@ -29,6 +42,8 @@ def merged(workloads: Sequence[Workload], *, sites: Sequence[str] | None, name: 
         # Users of different logs are different people, whatever their numbers.
         users.append(np.where(w.user == UNKNOWN_USER, UNKNOWN_USER, w.user + known))
         known += max(0, int(w.user.max(initial=0)) + 1)
+
+    workloads = [_with_own_arrays(w, name) for w, name in zip(workloads, names, strict=True)]
 
     def joined(field: str) -> np.ndarray:
         return np.concatenate([getattr(w, field) for w in workloads])

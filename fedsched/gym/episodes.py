@@ -88,7 +88,7 @@ class Episodes:
         if limit := someones(workload, federation):
             raise ValueError(
                 f"{noun}: there are limits ({limit}), which an environment does not know; leave them out: "
-                "dataclasses.replace(federation, limits=()), and arrays' limits: replace(workload, labels=None)."
+                "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
             )
         objectives = _objectives(objective, weights)
         # Room for planned ends: they are seen.

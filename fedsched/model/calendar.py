@@ -80,7 +80,12 @@ class Downtime:
             raise FederationError(
                 f"{self.where}: victims={self.victims!r} without on_running='requeue' or 'kill': nobody would be one."
             )
-        object.__setattr__(self, "seed", seed_of(self.where, self.seed))
+        try:
+            object.__setattr__(self, "seed", seed_of(self.where, self.seed))
+        except (TypeError, ValueError) as error:
+            raise FederationError(str(error)) from None
+        if not isinstance(self.end_known, bool | None):
+            raise FederationError(f"{self.where}: end_known={self.end_known!r} must be True or False.")
         if self.name:
             try:
                 check_labels("Downtime: name", (self.name,))
@@ -88,7 +93,7 @@ class Downtime:
                 raise FederationError(str(error)) from None
         if not is_number(self.begin):
             raise FederationError(f"{self.where}: begin={self.begin!r} must be finite, in seconds.")
-        if isinstance(self.end, bool) or not isinstance(self.end, int | float) or not self.end > self.begin:
+        if not (is_number(self.end) or self.end == math.inf) or not self.end > self.begin:
             raise FederationError(f"{self.where}: end={self.end!r} must be after its begin.")
         for field in ("begin", "end"):
             object.__setattr__(self, field, float(getattr(self, field)))
@@ -131,9 +136,9 @@ def takes_nodes(federation: Federation) -> bool:
     return any(downtime.on_running != "wait" for downtime in federation.calendar)
 
 
-def kills(federation: Federation) -> bool:
-    """Return whether some downtime ends jobs that run."""
-    return any(downtime.on_running == "kill" for downtime in federation.calendar)
+def kills(federation: Federation, t0: float) -> bool:
+    """Return whether some downtime ends jobs that run; what began by t0 ends none [42]."""
+    return any(downtime.on_running == "kill" and downtime.begin > t0 for downtime in federation.calendar)
 
 
 def refuse_surprises(noun: str, federation: Federation, t0: float) -> None:
@@ -147,7 +152,7 @@ def refuse_surprises(noun: str, federation: Federation, t0: float) -> None:
             odd = "has an end that nobody knows beforehand"
         elif math.isinf(downtime.end):
             odd = "never ends"
-        elif downtime.on_running == "kill":
+        elif downtime.on_running == "kill" and downtime.begin > t0:
             odd = "kills the jobs in its way, and a plan that loses jobs cannot be told from a better one"
         else:
             continue

@@ -14,7 +14,7 @@ from fedsched.model.calendar import closures_of
 from fedsched.model.integrals import Integrals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -131,6 +131,14 @@ def _energy(schedule: Schedule) -> float:
     return float(idle_power * (times[order][0] - schedule.t0) + (power[:-1] * np.diff(times[order])).sum())
 
 
+def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Iterator[tuple[int, int]]:
+    """Give the smallest of each heap that is still there: where it is too large, or takes too much, all others are."""
+    for heap in heaps:
+        while heap and gone[heap[0][1]]:
+            heapq.heappop(heap)
+        yield from heap[:1]
+
+
 def _loss_of_capacity(runs: Runs, shares: Shares) -> float:
     schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
@@ -145,24 +153,18 @@ def _loss_of_capacity(runs: Runs, shares: Shares) -> float:
     events += [(time, 3, c) for c, time in enumerate(closures.begin.tolist())]
     events += [(time, 4, c) for c, time in enumerate(closures.end.tolist())]
     events.sort()
-    waiting: list[tuple[int, int]] = []
+    waiting: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # heaps of those under the same limits
     job = runs.job.tolist()
     gone = np.zeros(len(workload), dtype=bool).tolist()
     lost, now = 0.0, schedule.t0
     for time, kind, row in events:
         if now < time <= last:
-            while waiting and gone[waiting[0][1]]:
-                heapq.heappop(waiting)
             idle = sum(max(0, left) for left in free)
-            if shares.any:
-                able = any(tasks <= idle and not gone[i] and not shares.full_for(job[i]) for tasks, i in waiting)
-            else:
-                able = bool(waiting) and waiting[0][0] <= idle
-            if able:
+            if any(tasks <= idle and not shares.full_for(job[i]) for tasks, i in _smallest(waiting.values(), gone)):
                 lost += idle * (time - now)
             now = time
         if kind == 1:
-            heapq.heappush(waiting, (tasks[row], row))
+            heapq.heappush(waiting.setdefault(shares.counters_of(job[row]), []), (tasks[row], row))
         elif kind > 2:
             free[closures.group[row]] += int(closures.nodes[row]) * (1 if kind == 4 else -1)
         else:

@@ -311,6 +311,7 @@ class Federation:
         pools = "".join(f", {pool.amount:,} of {one_line(pool.name)}" for pool in self.pools)
         names = ", ".join(one_line(partition.name) for partition in self.partitions)
         downtimes = f", {counted(len(self.calendar), 'downtime')}" if self.calendar else ""
+        downtimes += f", {counted(len(self.limits), 'limit')}" if self.limits else ""
         return (
             f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
             f"{pools}{f', partitions {names}' if names else ''}"

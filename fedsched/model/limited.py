@@ -21,19 +21,23 @@ if TYPE_CHECKING:
 def broken_limits(schedule: Schedule, runs: Runs) -> Iterator[str]:
     """Give each limit that is exceeded, at the first start that does so."""
     counters = counters_of(schedule.workload, schedule.federation)
-    start, end = runs.all.start, runs.all.finish
+    of_job = np.argsort(runs.job, kind="stable")
+    firsts = np.searchsorted(runs.job[of_job], counters.job, side="left")
+    lasts = np.searchsorted(runs.job[of_job], counters.job, side="right")
+    begins = np.searchsorted(counters.counter, np.arange(len(counters.names) + 1))
     for c, name in enumerate(counters.names):
-        mine = counters.counter == c
-        part = np.zeros(len(schedule), dtype=np.int64)
-        part[counters.job[mine]] = counters.weight[mine]
-        part = part[runs.job]
-        times, kind = np.concatenate([end, start]), np.repeat([0, 1], start.size)
+        mine = slice(begins[c], begins[c + 1])
+        several = lasts[mine] - firsts[mine]  # runs of each job
+        rows = of_job[np.repeat(lasts[mine] - np.cumsum(several), several) + np.arange(several.sum())]
+        part = np.repeat(counters.weight[mine], several)
+        start, end = runs.all.start[rows], runs.all.finish[rows]
+        times, kind = np.concatenate([end, start]), np.repeat([0, 1], rows.size)
         order = np.lexsort((kind, times))  # ends come before starts
         held = np.cumsum(np.concatenate([-part, part])[order])
         over = np.flatnonzero(held > counters.amount[c])
         if over.size:
             event = order[over[0]]
-            job = schedule.workload.id[runs.job[event % start.size]]
+            job = schedule.workload.id[runs.job[rows[event % rows.size]]]
             yield (
                 f"Job {job}: at {times[event]:g} {int(held[over[0]])} are in use under the limit of "
                 f"{counters.amount[c]} of {name}."
@@ -51,10 +55,9 @@ class Shares:
         for job, counter, weight in zip(*columns, strict=True):
             self._parts.setdefault(job, []).append((counter, weight))
 
-    @property
-    def any(self) -> bool:
-        """Return whether anybody is limited."""
-        return bool(self._parts)
+    def counters_of(self, job: int) -> tuple[int, ...]:
+        """Return what a job's parts are of."""
+        return tuple(counter for counter, _ in self._parts.get(job, ()))
 
     def give(self, job: int, times: int) -> None:
         """Let a job have its parts, or with times = -1 give them back."""

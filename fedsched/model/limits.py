@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.errors import FederationError, InfeasibleError, unknown_name
+from fedsched.errors import FederationError, InfeasibleError, shortened, unknown_name
+from fedsched.model.texts import distinct
 from fedsched.model.validation import check_labels
 from fedsched.text import one_line
 from fedsched.values import is_number
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 WHOSE = ("user", "account", "qos", "partition")
+MOST = 2**31 - 1  # of a limit: sums stay exact
 _ARRAY = re.compile(r"(.+)%(\d{1,9})")
 
 
@@ -52,9 +54,12 @@ class Limit:
             raise FederationError(f"{self.where}: it limits nothing; give jobs= or nodes=.")
         for field in ("jobs", "nodes"):
             value = getattr(self, field)
-            if value is not None and (not is_number(value) or int(value) != value or value < 1):
-                raise FederationError(f"{self.where}: {field}={value!r} must be a whole number of at least 1.")
-        names = (self.names,) if isinstance(self.names, str | int) else tuple(self.names)
+            if value is not None and (not is_number(value) or int(value) != value or not 1 <= value <= MOST):
+                raise FederationError(
+                    f"{self.where}: {field}={shortened(repr(value))} must be a whole number of at least 1, and at most "
+                    f"{MOST}."
+                )
+        names = self.names if isinstance(self.names, list | tuple) else (self.names,)
         object.__setattr__(self, "names", tuple(str(name) for name in names))
         try:
             check_labels(f"{self.where}: name", self.names)
@@ -121,10 +126,9 @@ _Counter = tuple[str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
 
 def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]:
     for limit in federation.limits:
-        who = whose(workload, limit.of)
-        for name in dict.fromkeys(limit.names or np.unique(who).tolist()):
-            rows = np.flatnonzero((who == name) & (who != ""))
-            if rows.size:
+        names, rows_of = _grouped(_whose(workload, federation, limit.of))
+        for name, rows in zip(names, rows_of, strict=True):
+            if name and (not limit.names or name in limit.names):
                 called = f"{limit.of} {one_line(name)!r}"
                 if limit.jobs is not None:
                     yield called, limit.jobs, rows, np.ones(rows.size, dtype=np.int64)
@@ -132,25 +136,45 @@ def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]
                     yield called, limit.nodes, rows, workload.tasks[rows]
 
 
-def whose(workload: Workload, of: str) -> NDArray[Any]:
+def _whose(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
     """Return a text of each job, '' where it says none: whose it is."""
-    if of != "user":
-        return workload.label(of)
-    return np.where(workload.user < 0, "", workload.user.astype(np.str_))
+    if of == "user":
+        return np.where(workload.user < 0, "", workload.user.astype(np.str_)).astype(object)
+    texts = workload.label(of)
+    usual = next((one.name for one in federation.partitions if one.default), "") if of == "partition" else ""
+    return np.where(texts == "", usual, texts) if usual else texts  # who asks for none is in the default one [37]
+
+
+def _grouped(texts: NDArray[Any]) -> tuple[list[str], list[NDArray[np.int64]]]:
+    """Return the texts that differ, and the rows of each."""
+    names, which = distinct(texts)
+    order = np.argsort(which, kind="stable")
+    return names, np.split(order, np.cumsum(np.bincount(which, minlength=len(names)))[:-1])
 
 
 def _of_arrays(workload: Workload) -> Iterator[_Counter]:
     if workload.labels is None or "array" not in workload.labels.texts:
         return
-    arrays = workload.label("array")
     limited: dict[str, str] = {}
-    for text in np.unique(arrays).tolist():
-        if (match := _ARRAY.fullmatch(text)) is None:
-            continue
-        if limited.setdefault(match[1], text) != text or int(match[2]) < 1:
+    for text, rows in zip(*_grouped(workload.label("array")), strict=True):
+        match = _ARRAY.fullmatch(text)
+        name = text if match is None else match[1]
+        if limited.setdefault(name, text) != text or ("%" in text and (match is None or int(match[2]) < 1)):
             raise InfeasibleError(
-                f"Array {one_line(match[1])!r}: {limited[match[1]]!r} and {text!r}; its tasks must say one limit of at "
-                "least 1: 'name%5'."
+                f"Array {one_line(name)!r}: {limited[name]!r} and {text!r}; its tasks must say one limit of at least "
+                "1, as 'name%5', or all none."
             )
-        rows = np.flatnonzero(arrays == text)
-        yield f"array {one_line(match[1])!r}", int(match[2]), rows, np.ones(rows.size, dtype=np.int64)
+        if match is not None:
+            yield f"array {one_line(name)!r}", int(match[2]), rows, np.ones(rows.size, dtype=np.int64)
+
+
+def bind_nobody(workload: Workload, federation: Federation) -> list[str]:
+    """Return which limits are nobody's of these jobs, a few words each."""
+    said = []
+    for limit in federation.limits:
+        there = set(distinct(_whose(workload, federation, limit.of))[0]) - {""}
+        away = [name for name in limit.names if name not in there]
+        if not there or away:
+            who = ", ".join(map(repr, map(one_line, away[:5]))) if there else f"no job says its {limit.of}"
+            said.append(f"a limit of {limit.of} that binds nobody ({who})")
+    return said

@@ -173,8 +173,8 @@ def fill_row(
         if user_sums.shape[0] > 0:
             user_sums[measured.user[j], 0] += job_bounded
             user_sums[measured.user[j], 1] += 1.0
-    if done == 0:
-        row[:] = np.nan
+    row[:] = np.nan
+    if done == 0 and wasted.until < t0:
         return
     for g in range(wasted.seconds.size):
         busy_seconds += wasted.seconds[g]
@@ -188,14 +188,15 @@ def fill_row(
         idle_total += measured.idle_watts[g] * measured.group_nodes[g]
     idle_energy = idle_total * makespan - idle_saved
     row[Column.MAKESPAN] = makespan
-    row[Column.FLOW] = flow
-    row[Column.MEAN_WAIT] = wait_sum / done
-    row[Column.MAX_WAIT] = wait_max
-    row[Column.MEAN_RESPONSE] = flow / done
-    row[Column.MEAN_SLOWDOWN] = slowdown / done
-    row[Column.BOUNDED_SLOWDOWN] = bounded / done
-    row[Column.WEIGHTED_RESPONSE] = weighted_response / weight
-    row[Column.WEIGHTED_SLOWDOWN] = weighted_slowdown / weight
+    if done > 0:
+        row[Column.FLOW] = flow
+        row[Column.MEAN_WAIT] = wait_sum / done
+        row[Column.MAX_WAIT] = wait_max
+        row[Column.MEAN_RESPONSE] = flow / done
+        row[Column.MEAN_SLOWDOWN] = slowdown / done
+        row[Column.BOUNDED_SLOWDOWN] = bounded / done
+        row[Column.WEIGHTED_RESPONSE] = weighted_response / weight
+        row[Column.WEIGHTED_SLOWDOWN] = weighted_slowdown / weight
     row[Column.UTILISATION] = busy_seconds / (nodes * makespan)
     row[Column.ENERGY] = busy_energy + idle_energy
     row[Column.BUSY_ENERGY] = busy_energy

@@ -216,9 +216,18 @@ class Schedule(Read):
             self.finish,
             self.counts,
             wasted=self.lost.wasted(self.t0),
-            integrals=self.integrals,
+            integrals=self._known_integrals(),
             users=users,
         )
+
+    def _known_integrals(self) -> Integrals:
+        # What lost runs cost is known by them, where nobody summed it up.
+        known, lost = self.integrals, self.lost
+        if known.requeues != known.requeues:
+            known = known._replace(requeues=float(lost.requeued.sum()))
+        if known.wasted_node_seconds != known.wasted_node_seconds:
+            known = known._replace(wasted_node_seconds=float(lost.wasted(self.t0).seconds.sum()))
+        return known
 
     def trimmed_metrics(self, *, warmup: float = 0.0, cooldown: float = 0.0) -> Metrics:
         """Return the metrics of the jobs submitted in the middle of the run; energy and makespan are of those alone.
@@ -326,6 +335,8 @@ class Schedule(Read):
             "reading": {**asdict(self.reading), "words": str(self.reading)},
             "notes": list(self.notes),
             "never_start": self.workload.id[self.hopeless].tolist(),
+            "killed": self.workload.id[self.lost.killed].tolist(),
+            "queued_again": self.workload.id[np.unique(self.lost.job[self.lost.requeued])].tolist(),
             "not_modelled": list(self.unmodelled),
             "assumed": list(self.assumed),
             "recorded": self._recorded(),

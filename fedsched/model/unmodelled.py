@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model.calendar_notes import left_out_of
 from fedsched.model.dependencies import unmet
+from fedsched.model.limits import bind_nobody
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.model.texts import distinct
 from fedsched.text import counted
@@ -100,6 +101,7 @@ def without_place(workload: Workload, federation: Federation) -> list[str]:
     away = unmet(workload)
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
     facts = pooled + needs + ([] if away is None else [away])
+    facts += bind_nobody(workload, federation)
     held = "; ".join(left_out_of(federation.calendar))
     return facts + ([f"of the calendar's file: {held}"] if held else [])
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.errors import InfeasibleError
+from fedsched.model.calendar import takes_nodes
 from fedsched.model.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, values_of, yardsticks
 from fedsched.optimize.searching import Search, baselines_of, problem_of, search_once, undisturbed, versions
@@ -102,6 +104,11 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     its own last job is submitted); what still runs then, runs on beside it.
     """
     workload, cluster, t0 = whole.workload, whole.federation, whole.problem.t0
+    if takes_nodes(cluster):
+        raise InfeasibleError(
+            "optimize: downtimes take nodes from jobs (on_running='requeue'), which may be jobs of a package that is "
+            "planned already; leave package= out, or give those downtimes on_running='wait'."
+        )
     jobs = len(workload)
     start, finish = np.full(jobs, np.nan), np.full(jobs, np.nan)
     counts = np.zeros((jobs, len(cluster.groups)), dtype=np.int64)

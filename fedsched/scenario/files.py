@@ -28,7 +28,7 @@ TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
 # A federation that stands in [machine] itself, with keys as in its file.
-INLINE = ("name", "description", "cluster", "pool", "partition")
+INLINE = ("name", "description", "cluster", "pool", "partition", "downtime", "limit")
 
 
 def read_scenario(path: str | PathLike[str]) -> Scenario:
