@@ -1,0 +1,236 @@
+"""A real Slurm on this machine: a controller and some node daemons on loopback ports, in a folder of their own."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurm.faster_clock import FasterClock
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "scancel", "sinfo", "faketime", "setpriv")
+WAYS = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))  # daemons are not in every PATH
+PORTS = range(20_000, 32_000)  # below those that outgoing connections are given
+COME_UP = 60.0  # seconds of the world in which the daemons must have found each other
+ASKED = 4  # times
+CALM = 10.0  # and in which they must have ended, once they are asked to
+
+# What has nothing to do with decisions: how daemons find and trust each other, and that nobody is given up on who is
+# slow, for on a clock that runs faster everybody is.
+MACHINERY = """\
+ClusterName=referee
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+CredType=cred/munge
+AuthInfo=socket={folder}/munge.socket,ttl=360000,cred_expire=360000
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool.%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+SlurmctldDebug=info
+SlurmdDebug=error
+MailProg=/bin/true
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SwitchType=switch/none
+MpiDefault=none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+SlurmdParameters=config_overrides
+ReturnToService=2
+MessageTimeout=100
+TCPTimeout=100
+SlurmdTimeout=0
+InactiveLimit=0
+BatchStartTimeout=36000
+UnkillableStepTimeout=36000
+MinJobAge=3600000
+"""
+
+
+class SlurmError(RuntimeError):
+    """What a command of Slurm's refused, or what its daemons failed at."""
+
+
+def missing() -> list[str]:
+    """Return which programs are not here."""
+    return [name for name in PROGRAMS if shutil.which(name, path=WAYS) is None]
+
+
+class SlurmCluster:
+    """A running Slurm; whatever happens inside the with statement, all its processes have ended after it.
+
+    Parameters
+    ----------
+    folder
+        Where its files go; it may not hold another one's.
+    nodes
+        How many, of one job each: n1, n2, ...
+    settings
+        The lines of slurm.conf that decisions depend on.
+    factor
+        How many times as fast as the world's its clock runs.
+    """
+
+    def __init__(self, folder: Path, *, nodes: int, settings: str, factor: float) -> None:
+        self.folder = folder.resolve()
+        self.nodes = nodes
+        self.settings = settings
+        self.clock = FasterClock(factor)
+        self.slowest = 0.0  # seconds of its clock that the slowest command took
+        self._daemons: list[tuple[str, subprocess.Popen[bytes]]] = []
+
+    def __enter__(self) -> SlurmCluster:
+        with ExitStack() as undo:
+            undo.enter_context(self.clock)
+            self._environment = {
+                **self.clock.environment,
+                "PATH": WAYS,
+                "SLURM_CONF": str(self.folder / "slurm.conf"),
+                "SLURM_TIME_FORMAT": "standard",
+            }
+            undo.callback(self._end)
+            self._begin()
+            self._ended = undo.pop_all()
+        self.slowest = 0.0
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ended.close()
+
+    def tell(self, *command: str) -> str:
+        """Run a command of Slurm's, and return what it printed."""
+        began = time.monotonic()
+        done = subprocess.run(command, env=self._environment, cwd=self.folder, capture_output=True, text=True)
+        self.slowest = max(self.slowest, (time.monotonic() - began) * self.clock.factor)
+        if done.returncode:
+            raise SlurmError(f"{' '.join(command)}: {done.stderr.strip() or f'it ended with {done.returncode}'}")
+        return done.stdout.strip()
+
+    def ask(self, *command: str) -> str:
+        """Run a command that changes nothing, again where it fails: on a busy machine some do."""
+        for _ in range(ASKED):
+            try:
+                return self.tell(*command)
+            except SlurmError:
+                time.sleep(0.2)
+        return self.tell(*command)
+
+    def complaints(self) -> list[str]:
+        """Return what the logs say of nodes that failed and of jobs that were begun anew: such a run says nothing."""
+        lines = (self.folder / "slurmctld.log").read_text(encoding="utf-8", errors="replace").splitlines()
+        marks = ("not responding", "Nodes down", "Requeue", "requeue", "Communication connection failure", "node_fail")
+        return [line for line in lines if any(mark in line for mark in marks)]
+
+    def processes(self) -> list[int]:
+        """Return the ids of the processes that were started with this cluster's own configuration."""
+        mark = f"SLURM_CONF={self.folder}/slurm.conf".encode()
+        found = []
+        for place in Path("/proc").iterdir():
+            try:
+                if place.name.isdigit() and mark in (place / "environ").read_bytes().split(b"\0"):
+                    found.append(int(place.name))
+            except OSError:  # it has ended, or is somebody else's
+                continue
+        return found
+
+    def _begin(self) -> None:
+        for name in ("state", *(f"spool.n{k}" for k in range(1, self.nodes + 1))):
+            (self.folder / name).mkdir(parents=True)
+        self._write_files()
+        files = {"key-file": "key", "pid-file": "pid", "seed-file": "seed", "log-file": "log", "socket": "socket"}
+        munge = [f"--{option}={self.folder}/munge.{name}" for option, name in files.items()]
+        self._start("munged", "--foreground", "--force", *munge)
+        self._wait_for("munge's socket", (self.folder / "munge.socket").exists)
+        self._start("slurmctld", "-D", "-c")
+        for k in range(1, self.nodes + 1):
+            self._start("slurmd", "-D", "-N", f"n{k}")
+        self._wait_for("all nodes", self._all_idle)
+
+    def _write_files(self) -> None:
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o600)
+        host = socket.gethostname().partition(".")[0]
+        first, *others = _free_ports(self.nodes + 1)
+        lines = [MACHINERY.format(host=host, port=first, user=getpass.getuser(), folder=self.folder), self.settings]
+        lines += [
+            f"NodeName=n{k} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=1000"
+            for k, port in enumerate(others, start=1)
+        ]
+        lines.append("PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
+        (self.folder / "slurm.conf").write_text("\n".join(lines), encoding="utf-8")
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n", encoding="utf-8")
+
+    def _start(self, *command: str) -> None:
+        with (self.folder / "said").open("ab") as said:
+            # They end with this process, even where it is killed.
+            running = subprocess.Popen(
+                ("setpriv", "--pdeathsig", "TERM", *command), env=self._environment, cwd=self.folder,
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
+            )  # fmt: skip
+        self._daemons.append((command[0], running))
+
+    def _wait_for(self, what: str, arrived: object) -> None:
+        until = time.monotonic() + COME_UP
+        while not arrived():  # type: ignore[operator]
+            gone = [name for name, running in self._daemons if running.poll() is not None]
+            if gone or time.monotonic() > until:
+                said = (self.folder / "said").read_text(encoding="utf-8", errors="replace").strip()
+                raise SlurmError(f"waited for {what}; ended: {', '.join(gone) or 'nobody'}: {said[-1000:]}")
+            time.sleep(0.1)
+
+    def _all_idle(self) -> bool:
+        try:
+            return len(self.tell("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()) == self.nodes
+        except SlurmError:
+            return False
+
+    def _end(self) -> None:
+        for _, running in reversed(self._daemons):
+            if running.poll() is None:
+                running.terminate()
+        until = time.monotonic() + CALM
+        for _, running in self._daemons:
+            try:
+                running.wait(max(0.0, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                running.kill()
+                running.wait()
+        for process in self.processes():  # jobs, and who looks after them: those leave the daemons that began them
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+
+def _free_ports(how_many: int) -> list[int]:
+    found: list[int] = []
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == how_many:
+            return found
+    raise SlurmError(f"no {how_many} free ports on 127.0.0.1")

@@ -1,0 +1,157 @@
+"""Plays a scripted day on a real Slurm, and records what becomes of it."""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from typing import TYPE_CHECKING
+
+from slurm.cluster import SlurmCluster
+from slurm.recording import Job, Maintenance, Recording
+from slurm.script import MINUTE, Cancel, Day, Reserve, Submit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEAD = 5.0  # seconds of Slurm's clock between its coming up and the day's begin
+QUIET = 4 * MINUTE  # how long nobody runs before those who still wait are taken to wait for ever
+BUSY = 20.0  # seconds of Slurm's clock for one command, above which a day's starts say little
+LOOK = 0.3  # seconds of the world between two looks
+HOPELESS = ("Dependency", "DependencyNeverSatisfied")
+# Slurm's schedulers, with clocks that tick often: first come, first served; jobs that are started by the main scheduler
+# and backfilled between its passes, as usual; and backfilling alone, the main scheduler being off.
+SCHEDULERS = {
+    "builtin": ("builtin", "sched_interval=10"),
+    "backfill": ("backfill", "sched_interval=10,bf_interval=10,bf_resolution=1"),
+    "alone": ("backfill", "sched_interval=-1,bf_interval=10,bf_resolution=1"),
+}
+SETTINGS = """\
+SchedulerType=sched/{}
+SchedulerParameters=batch_sched_delay=1,{}
+PriorityType=priority/basic
+SelectType=select/linear
+KillWait=5
+OverTimeLimit=0
+EpilogMsgTime=0"""
+
+
+class InvalidRun(RuntimeError):
+    """The machine was too busy: a node did not answer in time, so this day says nothing of decisions."""
+
+
+def settings_of(scheduler: str) -> str:
+    """Return the lines of slurm.conf that decisions depend on."""
+    return SETTINGS.format(*SCHEDULERS[scheduler])
+
+
+def record(day: Day, folder: Path, *, scheduler: str, factor: float, command: str = "") -> Recording:
+    """Play a day on a Slurm of its own in a folder, with one of the schedulers."""
+    settings = settings_of(scheduler)
+    with SlurmCluster(folder, nodes=day.nodes, settings=settings, factor=factor) as slurm:
+        begin = float(int(slurm.clock.now() + LEAD))
+        numbers = _play(day, slurm, begin)
+        _wait_for_the_end(slurm)
+        jobs = [dict(_FIELD.findall(line)) for line in slurm.ask("scontrol", "-o", "show", "job").splitlines()]
+        if said := slurm.complaints():
+            raise InvalidRun(said[0])
+        if slurm.slowest > BUSY:
+            raise InvalidRun(f"a command took {slurm.slowest:.0f} s of Slurm's clock")
+        return Recording(
+            command=command,
+            version=slurm.ask("slurmctld", "-V"),
+            nodes=day.nodes,
+            factor=factor,
+            settings=settings,
+            slowest_command=round(slurm.slowest, 1),
+            maintenance=tuple(
+                _maintenance(slurm, one, begin, numbers) for one in day.events if isinstance(one, Reserve)
+            ),
+            jobs=tuple(sorted(_jobs(day, jobs, numbers, begin), key=lambda job: (job.job, job.task or 0))),
+        )
+
+
+_FIELD = re.compile(r"(\S+?)=(\S*)")
+
+
+def _play(day: Day, slurm: SlurmCluster, begin: float) -> dict[str, str]:
+    """Do all in turn, and return Slurm's numbers of jobs, and the moments at which reservations were made, by keys."""
+    numbers: dict[str, str] = {}
+    for event in sorted(day.events, key=lambda event: event.at):
+        slurm.clock.sleep_until(begin + event.at)
+        said = slurm.tell(*event.command(numbers))
+        if isinstance(event, Submit):
+            numbers[event.key] = said.partition(";")[0]
+        elif isinstance(event, Reserve):
+            numbers[event.key] = str(round(slurm.clock.now() - begin, 1))
+        else:
+            assert isinstance(event, Cancel)
+    return numbers
+
+
+def _wait_for_the_end(slurm: SlurmCluster) -> None:
+    """Wait until nobody runs, and nobody waits but those who have waited long for jobs that will not do."""
+    quiet_since = slurm.clock.now()
+    while True:
+        waiting = slurm.ask("squeue", "-h", "-o", "%r").splitlines()
+        if not waiting:
+            return
+        if any(reason not in HOPELESS for reason in waiting):
+            quiet_since = slurm.clock.now()
+        elif slurm.clock.now() - quiet_since > QUIET:
+            return
+        time.sleep(LOOK)
+
+
+def _jobs(day: Day, told: list[dict[str, str]], numbers: dict[str, str], begin: float) -> list[Job]:
+    scripted = {int(numbers[one.key]): one for one in day.events if isinstance(one, Submit)}
+    found = []
+    for job in told:
+        number = int(job.get("ArrayJobId", job["JobId"]))
+        asked = scripted[number]
+        submit = _moment(job["SubmitTime"], begin)
+        assert submit is not None
+        ran = job["NodeList"] not in ("", "(null)")
+        if int(job["Restarts"]):
+            raise InvalidRun(f"job {number} was begun anew")
+        found.append(
+            Job(
+                key=asked.key,
+                job=number,
+                task=int(job["ArrayTaskId"]) if "ArrayTaskId" in job else None,
+                name=job["JobName"],
+                nodes=asked.nodes,
+                limit=asked.minutes * MINUTE,
+                submit=submit,
+                begin=None if asked.begin is None else submit + asked.begin,
+                after=asked.after.format(**numbers),
+                at_once=int(asked.array.partition("%")[2] or 0) or None,
+                eligible=_moment(job["EligibleTime"], begin),
+                start=_moment(job["StartTime"], begin) if ran else None,
+                end=_moment(job["EndTime"], begin) if ran else None,
+                state=job["JobState"],
+                reason=job["Reason"],
+                waits_for=job["Dependency"].replace("(null)", ""),
+                started_by=job.get("Scheduler", "") if ran else "",
+                on=job["NodeList"].replace("(null)", ""),
+            )
+        )
+    return found
+
+
+def _maintenance(slurm: SlurmCluster, asked: Reserve, begin: float, numbers: dict[str, str]) -> Maintenance:
+    """Return what Slurm says of a reservation; one that is over it has forgotten: then what was asked for."""
+    said = float(numbers[asked.key])
+    from_ = said + asked.begin - asked.at
+    log = (slurm.folder / "slurmctld.log").read_text(encoding="utf-8", errors="replace")
+    told = r"reservation=(\S+) users=\S+ .*?nodes=(\S+) .*?start=(\S+) end=(\S+)"
+    for name, on, since, until in re.findall(told, log):
+        if name == asked.key:
+            return Maintenance(asked.key, said, _moment(since, begin) or 0.0, _moment(until, begin) or 0.0, on)
+    return Maintenance(asked.key, said, from_, from_ + asked.minutes * MINUTE, asked.nodes)
+
+
+def _moment(text: str, begin: float) -> float | None:
+    if text in ("Unknown", "N/A", "(null)"):
+        return None
+    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S")) - begin

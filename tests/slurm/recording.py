@@ -1,0 +1,98 @@
+"""What became of a scripted day on a real Slurm, kept in two small files: the jobs, and how they were recorded."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, or a task of an array, as Slurm tells of it; times in seconds since the day began."""
+
+    key: str
+    job: int  # Slurm's number of it, of a task that of its array
+    task: int | None
+    name: str
+    nodes: int
+    limit: float
+    submit: float
+    begin: float | None  # the earliest start that was asked for
+    after: str
+    at_once: int | None  # how many tasks of its array may run at once
+    eligible: float | None
+    start: float | None
+    end: float | None
+    state: str
+    reason: str
+    waits_for: str  # what is left of its conditions
+    started_by: str
+    on: str
+
+    @property
+    def called(self) -> str:
+        """Return its key, of a task with its number."""
+        return self.key if self.task is None else f"{self.key}_{self.task}"
+
+
+@dataclass(frozen=True)
+class Maintenance:
+    """Nodes that were reserved, and since when that was known."""
+
+    key: str
+    known_from: float
+    begin: float
+    end: float
+    on: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A day's jobs, and what decisions depended on beside them."""
+
+    command: str
+    version: str
+    nodes: int
+    factor: float
+    settings: str
+    slowest_command: float  # seconds of Slurm's clock: what happened within less cannot be told apart
+    maintenance: tuple[Maintenance, ...]
+    jobs: tuple[Job, ...]
+
+    def write(self, stem: Path) -> None:
+        """Write both files."""
+        said = asdict(self)
+        del said["jobs"]
+        said["settings"] = self.settings.split("\n")
+        stem.with_suffix(".json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+        with stem.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, [field.name for field in fields(Job)], lineterminator="\n")
+            table.writeheader()
+            table.writerows({name: _cell(value) for name, value in asdict(job).items()} for job in self.jobs)
+
+    @classmethod
+    def read(cls, stem: Path) -> Recording:
+        """Read both files."""
+        said = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
+        said["settings"] = "\n".join(said["settings"])
+        said["maintenance"] = tuple(Maintenance(**one) for one in said["maintenance"])
+        with stem.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
+            return cls(**said, jobs=tuple(_job(row) for row in csv.DictReader(file)))
+
+
+def _cell(value: object) -> object:
+    return int(value) if isinstance(value, float) and value == int(value) else value
+
+
+def _job(row: dict[str, str]) -> Job:
+    said: dict[str, object] = {}
+    for field in fields(Job):
+        text, kind = row[field.name], str(field.type)
+        number = float if "float" in kind else int
+        said[field.name] = text if kind == "str" else number(text) if text else None
+    return Job(**said)  # type: ignore[arg-type]
