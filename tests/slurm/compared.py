@@ -30,6 +30,8 @@ DAYS = {
     "maintenance": "maintenance of some nodes, then of all",
     "overtaken": "a wide job behind a maintenance",
     "array": "arrays, of which three and one may run",
+    "maintenance_again": "held out: maintenance, other jobs",
+    "array_again": "held out: arrays, other jobs",
 }
 SCHEDULERS = {
     "builtin": Scheduler("first come, first served", "fcfs"),
@@ -38,6 +40,8 @@ SCHEDULERS = {
 }
 WITHOUT_MAIN = ("maintenance", "overtaken")  # where it matters who of both starts a job
 NAMES = [f"{day}-{one}" for day in DAYS for one in SCHEDULERS if one != "alone" or day in WITHOUT_MAIN]
+
+HELD_OUT = [name for name in NAMES if "_again-" in name]  # played when all else stood; shown, and not explained
 
 
 def scheduler_of(name: str) -> str:

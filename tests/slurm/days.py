@@ -1,13 +1,15 @@
 """The scripted days: what administrators ask of a scheduler beside the order of the queue, a few dozen jobs each.
 
 The seeds of the jobs that are drawn are the first ones under which no decision of ours hangs on a few seconds: it makes
-no other one when each run lasts up to 12 s longer, drawn six times (one seed in five to fourteen). They were chosen
-before Slurm had played them.
+no other one when each run lasts up to 12 s longer, drawn six times (one seed in five to fourteen). That was asked for
+after days of other seeds had been played and had gone apart, and that of the chains had been played before with this
+seed. The days that are played again have other jobs: arrays of the next such seed, maintenance of one put aside.
 """
 
 from __future__ import annotations
 
 import random
+from functools import partial
 
 from slurm.script import MINUTE, Cancel, Day, Reserve, Submit
 
@@ -62,18 +64,18 @@ def chains() -> Day:
     return Day(8, (*others, *waiting))
 
 
-def maintenance() -> Day:
+def maintenance(seed: int = 1) -> Day:
     """Return two stretches of maintenance, the first of three named nodes, the second of all, with jobs around them."""
     works = (
         Reserve("rack", 20, 6 * MINUTE, 8, "n[6-8]"),
         Reserve("switches", 30, 22 * MINUTE, 6, "ALL"),
     )
-    return Day(8, (*works, *mixed(1, 26, nodes=8, every=40.0, first=40.0)))
+    return Day(8, (*works, *mixed(seed, 26, nodes=8, every=40.0, first=40.0)))
 
 
-def array() -> Day:
+def array(seed: int = 17) -> Day:
     """Return an array of which three tasks may run at once, one of which one may, and jobs that wait for arrays."""
-    others = mixed(17, 16, nodes=8, every=50.0, widest=4)
+    others = mixed(seed, 16, nodes=8, every=50.0, widest=4)
     arrays = (
         Submit("sweep", 10, 1, 4, 130, array="0-11%3"),
         Submit("file", 70, 2, 3, 80, array="0-4%1"),
@@ -191,5 +193,7 @@ DAYS = {
     "array": array,
     "begin": begin,
     "overtaken": overtaken,
+    "maintenance_again": partial(maintenance, 2),
+    "array_again": partial(array, 39),
     "corners": corners,
 }

@@ -1,8 +1,9 @@
 """Conservative backfilling on nodes that have names, as Slurm plans it, in place of our counts of nodes.
 
-Not Slurm: only as much of it as tells whether a start differs for this. Nodes are those of select/linear: the smallest
-block of neighbours that is enough, else the largest blocks first. A plan holds the nodes that were chosen first, where
-our rules keep as many as are needed, whichever they are.
+Not Slurm, and no prediction: only as much of it as tells whether a start differs for this. Who is passed over for
+maintenance, or falls behind in the list, was found in the days "maintenance" and "array"; on others it holds less well.
+Nodes are those of select/linear: the smallest block of neighbours that is enough, else the largest blocks first. A
+plan holds the nodes that were chosen first, where our rules keep as many as are needed, whichever they are.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from slurm.compared import NAMES, RECORDED, on_named_nodes, table, with_ours
+from slurm.compared import HELD_OUT, NAMES, RECORDED, on_named_nodes, table, with_ours
 from slurm.differences import BECAUSE
 from slurm.on_named_nodes import numbered
 from slurm.recording import Recording
@@ -30,9 +30,12 @@ def test_slurm_starts_jobs_as_we_do(name: str) -> None:
     assert found.swapped() == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in HELD_OUT])
 def test_slurm_starts_jobs_as_a_plan_on_named_nodes_says(name: str) -> None:
-    """The same of a plan on the nodes that Slurm would choose, but for the jobs that are named with a reason."""
+    """The same of a plan on the nodes that Slurm would choose, but for the jobs that are named with a reason.
+
+    It is a record of what was understood of these days: the plan's rules were found in some of them.
+    """
     found = on_named_nodes(name)
     because = BECAUSE.get(name, {})
     assert set(found.unexplained()) == set(because), f"clocks: {found.clocks:g} s"
