@@ -23,11 +23,9 @@ STATUS = {"COMPLETED": COMPLETED, "FAILED": FAILED, "TIMEOUT": FAILED, "CANCELLE
 def workload_of(recording: Recording) -> fs.Workload:
     """Return the jobs as Slurm had them, with the run times that it measured: so only decisions are compared.
 
-    The limit of an array is a pool of as many, of which each task takes one. Jobs that were cancelled before they
-    started are left out, as they are when a log of Slurm's is read.
+    Jobs that were cancelled before they started are left out, as they are when a log of Slurm's is read.
     """
     jobs = compared(recording)
-    arrays = {job.job: job.at_once for job in jobs if job.at_once}
     return fs.Workload(
         id=[number(job) for job in jobs],
         submit=[job.submit for job in jobs],
@@ -37,8 +35,10 @@ def workload_of(recording: Recording) -> fs.Workload:
         user=[0] * len(jobs),
         after=[_in_our_numbers(job.after, jobs) for job in jobs],
         begin=[job.begin or 0.0 for job in jobs],
-        labels={"name": [job.name for job in jobs]},
-        pools={f"array{array}": [int(job.job == array) for job in jobs] for array in arrays},
+        labels={
+            "name": [job.name for job in jobs],
+            "array": [f"{job.job}%{job.at_once}" if job.at_once else "" for job in jobs],
+        },
         log={"status": [STATUS.get(job.state, COMPLETED) for job in jobs]},
     )
 
@@ -49,10 +49,8 @@ def federation_of(recording: Recording) -> fs.Federation:
         fs.Downtime("main", one.begin, one.end, nodes=_from_nought(one.on), known_from=one.known_from, name=one.key)
         for one in recording.maintenance
     ]
-    arrays = {job.job: job.at_once for job in recording.jobs if job.at_once}
-    pools = tuple(fs.Pool(f"array{array}", amount) for array, amount in arrays.items())
     cluster = fs.Cluster("main", (fs.NodeGroup(recording.nodes),), math.inf)
-    return fs.Federation((cluster,), pools=pools, calendar=tuple(downtimes))
+    return fs.Federation((cluster,), calendar=tuple(downtimes))
 
 
 def compared(recording: Recording) -> list[Job]:
