@@ -12,6 +12,7 @@ from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import OnRunning, Victims
+from fedsched.engine.placement import shortest_duration
 from fedsched.engine.running import take_off, update_rates, vacate
 from fedsched.random_numbers import drawn
 
@@ -149,6 +150,7 @@ def _lose(
     state.counts[j] = 0
     if requeued:
         state.start[j] = np.nan
+        state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # it may have run from t0 on
         counter[Counter.QUEUED] += 1 if limits.joins(extras, extra_state, j) else 0
         queues.join_again(problem, plan, state, j)
         begin_ungrouped(plan, state)

@@ -36,7 +36,8 @@ OF_JOBS = (
     *("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position"),
     *("extras.waiting.timer", "extras.waiting.joined", "extras.waiting.doomed", "extras.lost.job"),
 )
-BELOW_NOTHING = tuple(f"state.extras.closed.{name}" for name in ("left", "low", "beyond"))  # what is owed, too
+# What is owed, too, and what running jobs have beyond a limit.
+BELOW_NOTHING = tuple(f"state.extras.{name}" for name in ("closed.left", "closed.low", "closed.beyond", "limited.left"))
 
 
 class RunFile:

@@ -14,10 +14,10 @@ import numpy as np
 from fedsched.engine.codes import Status
 from fedsched.engine.evaluate import unpacked
 from fedsched.engine.loop import begin, run
-from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import set_running
+from fedsched.model.integrals import NOTHING_WASTED, Wasted
 from fedsched.model.metrics import metrics_of
 
 if TYPE_CHECKING:
@@ -59,8 +59,14 @@ def metrics_unless(
             state.start,
             state.finish,
             state.counts,
-            wasted=wasted(state.extras, state.load[:0]),
+            wasted=_wasted(state),
             integrals=sums,
         )
         metrics[:] = tuple(found.as_dict().values())
     return status
+
+
+def _wasted(state: State) -> Wasted:
+    if state.extras is None:
+        return NOTHING_WASTED
+    return Wasted(state.extras.lost.seconds, float(state.extras.lost.until[0]))
