@@ -272,7 +272,6 @@ class Draw(NamedTuple):
     job: Ints
     hit: Ints  # 1: one of its nodes
     node: Ints  # whose it is, by the place of the job
-    alike: Floats  # job: zeros
 
 
 class ExtraState(NamedTuple):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 START, END = constant(Awaits.START), constant(Awaits.END)
 END_WELL, END_BADLY = constant(Awaits.END_WELL), constant(Awaits.END_BADLY)
+NOBODY = constant(0)
 DOOMED = constant(1 << 40)  # open conditions of a job that can never start
 
 
@@ -87,7 +88,7 @@ def was_killed(extras: Extras, state: ExtraState, rank: Ints, j: int, now: float
 @part
 def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, what: int) -> int:
     precedence, waiting = extras.precedence, state.waiting
-    doomed = 0
+    doomed = NOBODY
     for i in range(precedence.first[j], precedence.first[j + 1]):
         if (precedence.awaits[i] == START) != (what == START):
             continue

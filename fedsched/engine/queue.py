@@ -179,8 +179,7 @@ def _sift(rank: Ints, key: Floats, order: Ints, root: int, size: int) -> None:
 
 
 @part
-def sort(rank: Ints, key: Floats, order: Ints, size: int) -> None:
-    """Sort the first jobs of an order, those of greater keys first, then those of lower ranks."""
+def _sort(rank: Ints, key: Floats, order: Ints, size: int) -> None:
     # The order of the last pass is nearly right: insertion first, a heap sort where that moves too much.
     budget = 16 * size + 64
     for i in range(1, size):
@@ -213,7 +212,7 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
             queue.order[kept] = j
             kept += 1
             queue.key[j] = key_of(problem, order_key, j, now - eligible_since(state.extras, problem.submit, j))
-    sort(problem.arrival_rank, queue.key, queue.order, kept)
+    _sort(problem.arrival_rank, queue.key, queue.order, kept)
     for i in range(kept):
         j = queue.order[i]
         queue.position[j] = i

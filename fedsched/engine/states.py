@@ -194,5 +194,4 @@ def _room_to_draw(problem: Problem, calendar: Calendar) -> Draw:
         job=np.zeros(jobs, dtype=np.int64),
         hit=np.zeros(jobs, dtype=np.int64),
         node=np.zeros(nodes, dtype=np.int64),
-        alike=np.zeros(jobs),
     )

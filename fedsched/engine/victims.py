@@ -17,7 +17,7 @@ from fedsched.engine.running import take_off, update_rates, vacate
 from fedsched.random_numbers import drawn
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
+    from fedsched.engine.arrays import Extras, ExtraState, Ints, Plan, Problem, State
 
 NOBODY = constant(-1)
 FREE_NODE = constant(-1)
@@ -117,7 +117,7 @@ def _take_at_random(
         if _may_lose(state, j, g):
             draw.job[jobs] = j
             jobs += 1
-    queues.sort(state.heap.sequence, draw.alike, draw.job, jobs)
+    _by_start(state.heap.sequence, draw.job, jobs)
     nodes = NONE
     for i in range(jobs):
         draw.hit[i] = 0
@@ -134,6 +134,20 @@ def _take_at_random(
     for i in range(jobs):
         if draw.hit[i] == 1:
             _lose(extras, extra_state, problem, plan, state, draw.job[i], c)
+
+
+@inlined
+def _by_start(sequence: Ints, job: Ints, jobs: int) -> None:
+    # Sorts jobs by their starts: Shell's sort, for they stand as the heap has them.
+    gap = jobs >> 1
+    while gap > 0:
+        for i in range(gap, jobs):
+            moved, hole = job[i], i
+            while hole >= gap and sequence[job[hole - gap]] > sequence[moved]:
+                job[hole] = job[hole - gap]
+                hole -= gap
+            job[hole] = moved
+        gap >>= 1
 
 
 @part

@@ -185,7 +185,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             lost.seconds[b],
             lost.until[b],
         ),
-        Draw(draw.job[b], draw.hit[b], draw.node[b], draw.alike[b]),
+        Draw(draw.job[b], draw.hit[b], draw.node[b]),
         Limited(limited.left[b], limited.over[b], limited.waits[b]),
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.model.integrals import Wasted
+from fedsched.model.integrals import Integrals, Wasted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +70,14 @@ class LostRuns(NamedTuple):
         for counts, lasted in zip(self.counts, self.end - np.maximum(self.start, t0), strict=True):
             seconds += counts * lasted
         return Wasted(seconds, float(self.end.max(initial=-np.inf)))
+
+    def added_to(self, known: Integrals, t0: float) -> Integrals:
+        """Return what was added up over a run, with what these cost where nobody summed that up."""
+        if known.requeues != known.requeues:
+            known = known._replace(requeues=float(self.requeued.sum()))
+        if known.wasted_node_seconds != known.wasted_node_seconds:
+            known = known._replace(wasted_node_seconds=float(self.wasted(t0).seconds.sum()))
+        return known
 
     def in_words(self, workload: Workload) -> list[str]:
         """Return who lost a run, a line for those who were queued again and one for those who were killed."""

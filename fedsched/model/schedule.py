@@ -216,18 +216,9 @@ class Schedule(Read):
             self.finish,
             self.counts,
             wasted=self.lost.wasted(self.t0),
-            integrals=self._known_integrals(),
+            integrals=self.lost.added_to(self.integrals, self.t0),
             users=users,
         )
-
-    def _known_integrals(self) -> Integrals:
-        # What lost runs cost is known by them, where nobody summed it up.
-        known, lost = self.integrals, self.lost
-        if known.requeues != known.requeues:
-            known = known._replace(requeues=float(lost.requeued.sum()))
-        if known.wasted_node_seconds != known.wasted_node_seconds:
-            known = known._replace(wasted_node_seconds=float(lost.wasted(self.t0).seconds.sum()))
-        return known
 
     def trimmed_metrics(self, *, warmup: float = 0.0, cooldown: float = 0.0) -> Metrics:
         """Return the metrics of the jobs submitted in the middle of the run; energy and makespan are of those alone.
