@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 GONE, BACK = "machine_unavailable", "machine_available"
 GENERIC = "generic"  # newer versions put what an event is into a text of its own
 _IDS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
-MOST_LISTED = 8
 
 
 class Event(NamedTuple):
@@ -126,7 +125,7 @@ def read_events(text: str, terms: Terms) -> list[Downtime]:
     for machine in list(gone):
         close(machine, math.inf)
     if others:
-        kinds = listed([f"{count:,} {kind}" for kind, count in others.items()], MOST_LISTED)
+        kinds = listed([f"{count:,} {kind}" for kind, count in others.items()])
         terms.leave_out(f"{counted(others.total(), 'event')} that say nothing of machines ({kinds})")
     return downtimes_of(closed, SiteHosts(federation, Hosts(places, terms.path)), terms.path)
 

@@ -170,7 +170,7 @@ def name_of(names: Iterable[str]) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1].rstrip()}…"
 
 
-def listed(names: Iterable[str], most: int) -> str:
+def listed(names: Iterable[str], most: int = 8) -> str:
     """Return names side by side, each once, and of many how many more there are."""
     several = list(dict.fromkeys(map(one_line, names)))
     more = f" and {len(several) - most} more" if len(several) > most else ""

@@ -24,7 +24,6 @@ _BEGIN, _END = "timestart", "timeend"
 _NAMES = {"start": _BEGIN, "end": _END, "node": "nodename", "cluster nodes": "clusternodes", "cpu cnt": "cpucount"}
 SIZE = "Cluster Registered TRES"  # the reason of the rows that say how large a cluster is from then on
 AWAY = "slurmctld disconnect"  # and of those that say that its controller is away
-MOST_LISTED = 8
 
 
 class Event(NamedTuple):
@@ -156,12 +155,12 @@ def _of_these_clusters(events: list[Event], terms: Terms) -> list[Event]:
     if not known.isdisjoint(names):
         if others := [name for name in names if name not in known]:
             count = counted(len(events) - len(ours), "event")
-            terms.leave_out(f"{count} of other clusters left out ({listed(others, MOST_LISTED)})")
+            terms.leave_out(f"{count} of other clusters left out ({listed(others)})")
         return ours
     if len(names) > 1:
         raise FederationError(
-            f"{terms.path}: its events are of the clusters {listed(names, MOST_LISTED)}, none of which the federation "
-            f"has ({listed(sorted(known), MOST_LISTED)}); name a cluster so, or dump one alone (cluster=NAME)."
+            f"{terms.path}: its events are of the clusters {listed(names)}, none of which the federation "
+            f"has ({listed(sorted(known))}); name a cluster so, or dump one alone (cluster=NAME)."
         )
     if names and len(known) == 1:
         terms.assumed.append(f"the cluster {one_line(names[0])} of the events is {one_line(*known)}")
@@ -174,10 +173,10 @@ def _say(terms: Terms, sizes: int, instants: int, still: int, left: Counter[str]
     if instants:
         terms.leave_out(f"{counted(instants, 'event')} that ended as they began")
     if left:
-        states = listed([f"{count:,} {state}" for state, count in left.items()], MOST_LISTED)
+        states = listed([f"{count:,} {state}" for state, count in left.items()])
         terms.leave_out(f"{counted(left.total(), 'event')} in which nodes take jobs ({states})")
     if strangers:
-        names = listed(strangers, MOST_LISTED)
+        names = listed(strangers)
         terms.leave_out(f"{counted(strangers.total(), 'event')} of hosts that --hosts does not name ({names})")
     if still:
         terms.assumed.append(f"{counted(still, 'event')} without an end never end")

@@ -36,7 +36,6 @@ _REPEATED = {
 }  # fmt: skip
 _EMPTY = ("", "(null)", "n/a", "0")
 MOST_TIMES = 100_000  # of one reservation
-MOST_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +199,11 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
         terms.say_until()
     if taken_whole:
         terms.assumed.append(
-            f"nodes of {counted(len(taken_whole), 'reservation')} taken whole ({listed(taken_whole, MOST_LISTED)}; "
+            f"nodes of {counted(len(taken_whole), 'reservation')} taken whole ({listed(taken_whole)}; "
             "--hosts with their CPUs tells)"
         )
     for why, names in left.items():
-        terms.leave_out(f"{counted(len(names), 'reservation')} {why} ({listed(names, MOST_LISTED)})")
+        terms.leave_out(f"{counted(len(names), 'reservation')} {why} ({listed(names)})")
     found = whole + downtimes_of(closed, terms.machine, terms.path)
     return sorted(found, key=lambda downtime: downtime.begin)
 

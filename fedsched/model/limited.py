@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.limits import counters_of
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fedsched.model.limits import Counters
     from fedsched.model.lost_nodes import Runs
     from fedsched.model.schedule import Schedule
 
 
-def broken_limits(schedule: Schedule, runs: Runs) -> Iterator[str]:
+def broken_limits(schedule: Schedule, counters: Counters, runs: Runs) -> Iterator[str]:
     """Give each limit that is exceeded, at the first start that does so."""
-    counters = counters_of(schedule.workload, schedule.federation)
     of_job = np.argsort(runs.job, kind="stable")
     firsts = np.searchsorted(runs.job[of_job], counters.job, side="left")
     lasts = np.searchsorted(runs.job[of_job], counters.job, side="right")
@@ -47,8 +45,7 @@ def broken_limits(schedule: Schedule, runs: Runs) -> Iterator[str]:
 class Shares:
     """What is left of limits as time goes by."""
 
-    def __init__(self, schedule: Schedule) -> None:
-        counters = counters_of(schedule.workload, schedule.federation)
+    def __init__(self, counters: Counters) -> None:
         self._left = counters.amount.tolist()
         self._parts: dict[int, list[tuple[int, int]]] = {}
         columns = (counters.job.tolist(), counters.counter.tolist(), counters.weight.tolist())

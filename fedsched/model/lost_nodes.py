@@ -44,8 +44,8 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64]) -> Runs:
     whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), **columns)
     job = np.concatenate([ended, lost.job])
     start, end = np.concatenate([whole.start, lost.start]), np.concatenate([whole.finish, lost.end])
-    since = schedule.eligible[job]
     latest = np.array(schedule.eligible)
+    since = latest[job]
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():
         since[run], latest[job[run]] = latest[job[run]], end[run]
     cut = np.concatenate([np.full(ended.size, np.inf), lost.end])

@@ -15,6 +15,7 @@ from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures
 from fedsched.model.dependencies import Kind, conditions_of
 from fedsched.model.limited import Shares, broken_limits
+from fedsched.model.limits import counters_of
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
 
 if TYPE_CHECKING:
@@ -47,11 +48,12 @@ def violations(
         return found  # the rest would only echo these
     away[schedule.lost.killed] = True
     runs = runs_of(schedule, np.flatnonzero(~away))
-    found += [*_capacity(runs.all), *_pools(runs.all), *_calendar(runs.all), *broken_limits(schedule, runs)]
+    counters = counters_of(schedule.workload, schedule.federation)
+    found += [*_capacity(runs.all), *_pools(runs.all), *_calendar(runs.all), *broken_limits(schedule, counters, runs)]
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
     found += _rates(runs, tolerance)
-    found += broken_claims(runs, Shares(schedule), _demand(runs.all), claimed, tolerance)
+    found += broken_claims(runs, Shares(counters), _demand(runs.all), claimed, tolerance)
     return found
 
 

@@ -101,13 +101,14 @@ function drawGantt() {
 }
 
 function drawLost(context, colours, lost, { x, y, across, down }) {
+  const hatch = hatching(context, colours.ink);
   for (const one of lost) {
     const size = [Math.max((one.end - one.begin) * across, 1), Math.max(one.height * down, 1)];
     context.globalAlpha = 0.35;
     context.fillStyle = colours.bars[one.job % colours.bars.length];
     context.fillRect(x(one.begin), y(one.row), ...size);
     context.globalAlpha = 1;
-    context.fillStyle = hatching(context, colours.ink);
+    context.fillStyle = hatch;
     context.fillRect(x(one.begin), y(one.row), ...size);
   }
 }
