@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import html as _html
 import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Controls (C0 and C1), what turns, hides or joins text, line and paragraph separators, halves of surrogate pairs, and
 # code points that are no characters, which XML forbids. Zero-width joiners are letters' business and stay.
@@ -47,6 +52,12 @@ def drawn(name: object) -> str:
 def counted(count: int, noun: str, ending: str = "s") -> str:
     """Return a count with its noun: 1 job, 2 jobs; `ending` is what makes the noun a plural."""
     return f"{count:,} {noun}{'' if count == 1 else ending}"
+
+
+def first_of(names: Iterable[object], *, most: int = 5) -> str:
+    """Return the first few of some names, and that there are more: 3, 5, 8, 9, 12, …"""
+    first = list(islice(names, most + 1))
+    return ", ".join([*map(str, first[:most]), *["…"] * (len(first) > most)])
 
 
 def _spelled(acts: re.Pattern[str], text: str) -> str:

@@ -15,6 +15,7 @@ from fedsched.io.sacct_submit import asked_in, worth_reading
 from fedsched.model.features import alternatives
 from fedsched.model.labels import Labels
 from fedsched.model.log import Demand
+from fedsched.model.texts import as_objects
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,14 +99,14 @@ class Texts:
         found = {}
         if partitions and "partition" in read:
             first = [name.split(",")[0] for name in partitions]
-            found["partition"] = _objects(["", *first])[np.maximum(read["partition"], 0).astype(np.int64)]
+            found["partition"] = as_objects(["", *first])[np.maximum(read["partition"], 0).astype(np.int64)]
         if PREFIX + "together" in read:
             found["array"] = _arrays(read)
         for column, label in LABELS.items():
             if PREFIX + column in read:
                 said = [_label(column, text.replace(BAR, "|").strip()) for text in self.texts(column)]
                 if any(said):
-                    found[label] = _objects(said)[read[PREFIX + column]]
+                    found[label] = as_objects(said)[read[PREFIX + column]]
         return dict(named(Labels, found))
 
     def demands(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> NDArray[np.int64]:
@@ -144,9 +145,3 @@ def _label(column: str, text: str) -> str:
         except ValueError:
             return ""
     return text
-
-
-def _objects(texts: list[str]) -> NDArray[Any]:
-    column = np.empty(len(texts), dtype=object)
-    column[:] = texts
-    return column

@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.job_columns import JobColumns
 from fedsched.model.log import CANCELLED, FAILED
-from fedsched.text import counted, one_line
+from fedsched.text import counted, first_of, one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 MINUTE = 60.0
-SHOWN = 5  # jobs of a circle that are named
 
 
 class Kind(IntEnum):
@@ -301,10 +300,9 @@ def in_order(workload: Workload, edges: Edges) -> list[tuple[int, int]]:
                 ready.append(job)
     if len(ready) < len(workload):
         circle = [str(workload.id[row]) for row in _circle(edges, {row for row, count in enumerate(left) if count})]
-        more = ", …" if len(circle) > SHOWN else ""
         raise InfeasibleError(
-            f"Job {circle[0]}: it waits for itself, by way of {', '.join(circle[:SHOWN])}{more} (after); take one of "
-            "these conditions away."
+            f"Job {circle[0]}: it waits for itself, by way of {first_of(circle)} (after); take one of these "
+            "conditions away."
         )
     return pairs
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.model.integrals import Integrals, Wasted
+from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,10 +86,8 @@ class LostRuns(NamedTuple):
         for rows, what in ((self.job[self.requeued], "queued again"), (self.killed, "killed")):
             if rows.size:
                 ids = workload.id[np.unique(rows)]
-                names = ", ".join(map(str, ids[:5])) + ", …" * (ids.size > 5)
                 times = f" ({rows.size} times)" if rows.size > ids.size else ""
-                jobs = "1 job" if ids.size == 1 else f"{ids.size} jobs"
-                said.append(f"{what} by downtimes: {jobs}{times} ({names})")
+                said.append(f"{what} by downtimes: {counted(ids.size, 'job')}{times} ({first_of(ids)})")
         return said
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
 
-JOB = "job"  # the label by which a run tells whose it is
+JOB = "job of this run"  # the label by which a run tells whose it is
 REQUEUE, KILL = ON_RUNNING.index("requeue"), ON_RUNNING.index("kill")
 
 

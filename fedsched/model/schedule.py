@@ -12,7 +12,7 @@ from fedsched.errors import ScheduleError
 from fedsched.model.integrals import NOT_KNOWN, Integrals
 from fedsched.model.lost import LostRuns, no_runs
 from fedsched.model.reading import UNRECORDED, USUAL, Read, Reading
-from fedsched.text import counted, html, one_line
+from fedsched.text import counted, first_of, html, one_line
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
@@ -183,8 +183,7 @@ class Schedule(Read):
 
         said = []
         if (hopeless := np.flatnonzero(self.hopeless)).size:
-            names = ", ".join(map(str, self.workload.id[hopeless[:5]])) + ", …" * (hopeless.size > 5)
-            jobs = counted(hopeless.size, "job")
+            names, jobs = first_of(self.workload.id[hopeless]), counted(hopeless.size, "job")
             said.append(f"never started, for they wait for what cannot happen: {jobs} ({names})")
         if self.workload.after is not None or self.workload.begin is not None:
             waits = (self.start - self.eligible)[~np.isnan(self.finish)]
