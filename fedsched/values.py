@@ -86,7 +86,8 @@ def _is(value: object, kind: Any) -> bool:
         case origin, inner if origin is tuple:
             if not isinstance(value, list):
                 return False
-            return all(_is(one, inner[0]) for one in value) and (inner[-1] is ... or len(value) == len(inner))
+            kinds = [inner[0]] * len(value) if inner[-1] is ... else inner
+            return len(value) == len(kinds) and all(map(_is, value, kinds))
     if kind is float:  # a whole number counts as one as far as floats reach
         whole_one = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         return isinstance(value, float) or whole_one

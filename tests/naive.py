@@ -34,6 +34,7 @@ class Group:
     busy: float = 0.0
     idle: float = 0.0
     features: frozenset[str] = frozenset()
+    resources: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class Job:
     ends: str = "well"  # or "badly", or "cancelled" (reading 35)
     partition: int | None = None
     features: tuple[frozenset[str], ...] = ()  # a node must have all of one of these (reading 41)
+    demand: tuple[tuple[str, int], ...] = ()  # so much of each must a node have (reading 50)
 
 
 @dataclass
@@ -295,6 +297,10 @@ def effective_caps(job: Job, machine: Machine) -> Counts:
             cap = 0
         if job.features and not any(asked <= group.features for asked in job.features):
             cap = 0
+        for name, amount in job.demand:
+            told = any(name in dict(one.resources) for one in machine.groups)
+            if told and dict(group.resources).get(name, 0) < amount:
+                cap = 0
         caps.append(cap if job.allowed is None or group.cluster in job.allowed else 0)
     return caps
 

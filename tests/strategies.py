@@ -65,9 +65,9 @@ class Scenario:
         jobs = [replace(job, partition=None) for job in self.jobs]
         return replace(self, jobs=jobs, machine=replace(self.machine, partitions=()))
 
-    def without_features(self) -> Scenario:
-        """Return the scenario with jobs that ask for no features."""
-        return replace(self, jobs=[replace(job, features=()) for job in self.jobs])
+    def without_wishes(self) -> Scenario:
+        """Return the scenario with jobs that ask nothing of nodes, no features and no resources."""
+        return replace(self, jobs=[replace(job, features=(), demand=()) for job in self.jobs])
 
     def without_limits(self) -> Scenario:
         """Return the scenario with jobs of which any number may run."""
@@ -274,6 +274,22 @@ def with_features(
     return equipped, asking
 
 
+RESOURCES = ((), (("cpu", 8),), (("cpu", 16), ("gpu", 2)), (("gpu", 1),))  # of a node
+DEMANDED = ((), (), (("cpu", 8),), (("cpu", 9),), (("gpu", 1),), (("cpu", 4), ("gpu", 2)), (("tape", 1),))
+
+
+def with_resources(
+    machine: naive.Machine, jobs: list[naive.Job], placement: str, choose: Callable[[Sequence[Any]], Any]
+) -> tuple[naive.Machine, list[naive.Job]]:
+    """Return the machine with resources, and the jobs, some of which demand so much of some of every node."""
+    groups = [replace(group, resources=choose(RESOURCES)) for group in machine.groups]
+    equipped, asking = replace(machine, groups=groups), []
+    for job in jobs:
+        asked = replace(job, demand=choose(DEMANDED))
+        asking.append(asked if naive.feasible(asked, equipped, placement) else job)
+    return equipped, asking
+
+
 def closures(machine: naive.Machine, grain: float, choose: Callable[[Sequence[Any]], Any]) -> tuple[naive.Closure, ...]:
     """Return some stretches of time without some nodes, all of which end, known before or only when they begin."""
     found = []
@@ -455,6 +471,8 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
         machine, jobs = in_partitions(machine, jobs, placement, beside.choice)
     if beside.random() < 0.2:
         machine, jobs = with_features(machine, jobs, placement, beside.choice)
+    if beside.random() < 0.2:
+        machine, jobs = with_resources(machine, jobs, placement, beside.choice)
     if beside.random() < 0.4:
         machine = replace(machine, closures=closures(machine, grain, beside.choice))
     if beside.random() < 0.25:
@@ -502,7 +520,14 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     for k, name in enumerate(names):
         groups = [machine.groups[g] for g in machine.inside[k]]
         nodes = tuple(
-            NodeGroup(group.count, group.speed, group.busy, group.idle, features=tuple(sorted(group.features)))
+            NodeGroup(
+                group.count,
+                group.speed,
+                group.busy,
+                group.idle,
+                features=tuple(sorted(group.features)),
+                resources=group.resources,
+            )
             for group in groups
         )
         clusters.append(Cluster(name, nodes, machine.uplinks[k]))
@@ -532,6 +557,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
             "features": ["|".join("&".join(sorted(part)) for part in job.features) for job in jobs],
             "partition": ["" if job.partition is None else f"Q{job.partition}" for job in jobs],
         },
+        demand={name: [dict(job.demand).get(name, 0) for job in jobs] for name in ("cpu", "gpu", "tape")},
         log={"status": [STATUS[job.ends] for job in jobs]},
     )
     pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))

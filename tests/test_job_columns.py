@@ -32,6 +32,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "after": (["", "afterok:1+5", "", "after:1,afterany:2"], {3: "afterany:2"}),
     "begin": ([0.0, 2.5, 0.0, 3600.0], 7.0),
     "labels": ({"name": ["fit", "", "fit", "plot"], "account": ["x", "x", "", "y"]}, {"name": "fit"}),
+    "demand": ({"gpu": [2, 0, 0, 1], "memory": [0, 187_000, 64, 0]}, {"memory": 1}),
     "log": ({"wait": [1.5, 2.0, 0.0, 7.0], "status": 1.0}, {"wait": 3.0}),
 }
 PLAIN = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=[1, 2, 1, 1], runtime=[10.0, 5.0, 4.0, 3.0], nodes=8)

@@ -21,7 +21,7 @@ from fedsched.cli.shared import (
 
 if TYPE_CHECKING:
     from fedsched.model.calendar import Downtime
-    from fedsched.model.federation import Federation
+    from fedsched.model.federation import Federation, NodeGroup
     from fedsched.model.partition import Partition
     from fedsched.scenario import Log
 
@@ -96,8 +96,9 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
     facts = assumptions(federation)
     if as_json:
         rows = [
-            {"cluster": cluster.name, **row, "assumed": [name for name, value in row.items() if are_assumed(value)]}
-            for (cluster, _), row in zip(groups, figures, strict=True)
+            {"cluster": cluster.name, **row, "features": list(group.features), "resources": dict(group.resources)}
+            | {"assumed": [name for name, value in row.items() if are_assumed(value)]}
+            for (cluster, group), row in zip(groups, figures, strict=True)
         ]
         said = {"name": federation.name, "description": federation.description, "groups": rows}
         said["pools"] = [{"name": pool.name, "amount": pool.amount} for pool in federation.pools]
@@ -116,6 +117,9 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         for (cluster, _), row in zip(groups, figures, strict=True)
     ]
     print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells, align="l")
+    if any(group.features or group.resources for _, group in groups):
+        has = [[cluster.name, f"{group.count:,}", *_having(group)] for cluster, group in groups]
+        print_table("what nodes have", ("cluster", "nodes", "features", "resources"), has, align="l")
     if federation.partitions:
         sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
         limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]
@@ -129,6 +133,12 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         say("* = assumed: nobody gave it")
     if facts:
         say(sentence(facts))
+
+
+def _having(group: NodeGroup) -> list[str]:
+    """Return what jobs may ask nodes of a group for: names, and numbers by name."""
+    numbers = ", ".join(f"{name} {amount:,}" for name, amount in group.resources)
+    return [", ".join(group.features) or "—", numbers or "—"]
 
 
 def _limits(partition: Partition, nodes: int) -> list[str]:

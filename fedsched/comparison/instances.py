@@ -114,9 +114,11 @@ class Instance(Read):
     def fingerprint(self) -> str:
         """Return a short name of jobs, machine and objectives; the reading is told beside it."""
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
-        features = [group.features for group in self.federation.groups] if self.federation.has_features else ()
         machine = self.federation
-        for part in (machine.partitions, machine.calendar, features, machine.limits):
+        features = [group.features for group in machine.groups] if machine.has_features else ()
+        resources = [group.resources for group in machine.groups]
+        known = resources if any(resources) else ()
+        for part in (machine.partitions, machine.calendar, features, machine.limits, known):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

@@ -19,6 +19,7 @@ from fedsched.io.sacct_asked import arrays_of, waits_of
 from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
+from fedsched.io.sacct_resources import known_demands, resources_of
 from fedsched.io.sacct_texts import ASKED, COLUMNS, TOLD, Texts
 from fedsched.io.sacct_values import (
     STATES,
@@ -37,6 +38,7 @@ from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.model.earliest import AT_ONCE
 from fedsched.model.log import FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.pools import PoolNeeds
+from fedsched.model.resources import NodeDemands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -219,6 +221,10 @@ class _Parser:
                     table[name] = values_of(texts[column], number)
         table["demands"] = demands_of(texts, len(at))
         table |= named(PoolNeeds, licences_of(texts))
+        if self.unit == "nodes":  # which jobs have whole
+            nodes = table.get("nodes", table.get("requested_nodes"))
+            cpus = table.get("cpus", table.get("requested_cpus"))
+            table |= {} if nodes is None else named(NodeDemands, resources_of(texts, nodes, cpus))
         table |= self.texts.read(texts)
         if not texts.keys().isdisjoint(ASKED):
             table |= arrays_of(texts.get("jobid"), len(at))
@@ -324,6 +330,7 @@ class _Parser:
         demands = kept["demands"].astype(np.int64) | self.texts.demands(kept, partitions) | waits.lacking
         if TOLD in kept:
             demands[kept[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
+        demands &= ~known_demands(kept, NodeDemands.PREFIX)
         extra |= self.texts.labels(kept, partitions)
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)

@@ -48,14 +48,11 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
     Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`, `[[limit]]`;
-    of a cluster:
-    `name`, `uplink`
-    (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`, `idle_watts`, `name`,
-    `features`; of a pool: `name`,
-    `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds),
-    `min_nodes`, `max_nodes`, `accounts`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`,
-    `kind`, `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`,
-    `names`.
+    of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`,
+    `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`); of a pool: `name`, `amount`; of a
+    partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds), `min_nodes`, `max_nodes`,
+    `accounts`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`, `known_from`,
+    `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `names`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -89,8 +86,7 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
         _check_table(cluster, Cluster, where)
         groups = []
         for g, group in enumerate(cluster["group"], 1):
-            _check_table(group, NodeGroup, f"{where}, group {g}")
-            groups.append(_made(NodeGroup, group, f"{where}, group {g}"))
+            groups.append(_group(group, f"{where}, group {g}"))
         clusters.append(_made(Cluster, {**cluster, "group": tuple(groups)}, where))
     pools = []
     for p, pool in enumerate(data.get("pool", ()), 1):
@@ -104,6 +100,16 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
         "limit": _limits(data.get("limit", ()), source),
     }
     return _made(Federation, {"name": name, **data, **made}, source)
+
+
+def _group(table: Any, where: str) -> NodeGroup:
+    if isinstance(table, Mapping) and "resources" in table:
+        given = table["resources"]
+        if not isinstance(given, Mapping) or not all(fits(amount, int) for amount in given.values()):
+            raise FederationError(f"{where}: resources must be a table of whole numbers: {{ cpu = 40, gpu = 2 }}.")
+        table = {**table, "resources": [[name, amount] for name, amount in given.items()]}
+    _check_table(table, NodeGroup, where)
+    return _made(NodeGroup, table, where)
 
 
 def read_partitions(path: str | PathLike[str]) -> tuple[Partition, ...]:
@@ -222,6 +228,8 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             lines += [f"count = {int(group.count)}"]
             lines += [f"{key} = {float(getattr(group, key))!r}" for key in ("speed", "busy_watts", "idle_watts")]
             lines += [f"features = [{', '.join(map(quoted, group.features))}]"] if group.features else []
+            if group.resources:
+                lines += [f"resources = {{ {', '.join(f'{quoted(name)} = {n}' for name, n in group.resources)} }}"]
             lines += _assumed_line(group)
     for pool in federation.pools:
         lines += ["", named("pool"), f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]

@@ -1,4 +1,4 @@
-"""Which nodes jobs may have by the partition and the features that they ask for, and who is refused [37, 41]."""
+"""Which nodes jobs may have by what they ask for, partition, features, resources, and who is refused [37, 41, 50]."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.features import have_features
+from fedsched.model.resources import demands_on, have_resources, in_words
 from fedsched.model.texts import distinct
 
 if TYPE_CHECKING:
@@ -45,17 +46,20 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
         rows = np.flatnonzero(of_jobs == p)
         refused = partition.refusals(workload.tasks[rows], workload.estimate[rows], account[rows], int(room[p]))
         found |= {int(rows[i]): reason for i, reason in refused.items()}
-    if federation.has_features:
-        asked = workload.label("features")
-        with_them = opened @ np.array([group.count for group in federation.groups])
-        for row in np.flatnonzero((asked != "") & (with_them < workload.tasks)).tolist():
-            reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with features {str(asked[row])!r}"
-            found.setdefault(row, reason)
+    asked = workload.label("features") if federation.has_features else np.full(len(workload), "")
+    demands = demands_on(workload, federation)
+    asking = np.logical_or.reduce([asked != "", *(column > 0 for column in demands.values())])
+    with_them = opened @ np.array([group.count for group in federation.groups])
+    for row in np.flatnonzero(asking & (with_them < workload.tasks)).tolist():
+        wants = [f"features {str(asked[row])!r}"] if asked[row] else []
+        wants += [f"at least {said}"] if (said := in_words(demands, row)) else []
+        reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with {' and '.join(wants)}"
+        found.setdefault(row, reason)
     return found
 
 
 def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether the group is in the job's partition and has the features; refusals are errors."""
+    """Return jobs × groups: whether the group is in the job's partition, with what it asks for; refusals are errors."""
     opened = _open(workload, federation)
     refused = _refusals(workload, federation, opened)
     if refused:
@@ -66,12 +70,14 @@ def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]
 
 
 def _open(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    with_features = _with_features(workload, federation)
+    opened = _with_features(workload, federation)
+    if demands := demands_on(workload, federation):
+        opened &= have_resources(demands, federation.groups)
     if not federation.partitions:
-        return with_features
+        return opened
     everywhere = np.ones((1, len(federation.groups)), dtype=np.bool_)
     of_partition = np.concatenate([federation.groups_of_partitions(), everywhere])
-    return np.asarray(with_features & of_partition[partition_of_jobs(workload, federation)])
+    return np.asarray(opened & of_partition[partition_of_jobs(workload, federation)])
 
 
 def _with_features(workload: Workload, federation: Federation) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from fedsched.model.calendar import Downtime, closures_of
 from fedsched.model.features import FEATURE
 from fedsched.model.limits import Limit, check_limits
 from fedsched.model.partition import Partition, check_partitions
+from fedsched.model.resources import checked_resources
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
 from fedsched.values import is_number
@@ -40,7 +41,8 @@ MOST_NODES = 2**31 - 1  # of a group: sums over groups and products with tasks s
 class NodeGroup:
     """Identical nodes of one cluster; a node runs one task at a time. What is left out is assumed, and said to be.
 
-    Jobs may ask for nodes with some of the `features`, by their label of that name.
+    Jobs may ask for nodes with some of the `features`, by their label of that name, and for nodes that have enough of
+    the `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}.
     """
 
     count: int
@@ -49,6 +51,7 @@ class NodeGroup:
     idle_watts: float = DEFAULT_IDLE_WATTS
     name: str = ""
     features: tuple[str, ...] = field(default=(), repr=False)  # as a federation's partitions
+    resources: tuple[tuple[str, int], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str):
@@ -57,6 +60,7 @@ class NodeGroup:
         for name in self.features:
             if not isinstance(name, str) or not FEATURE.fullmatch(name):
                 raise FederationError(f"NodeGroup: feature {name!r} must be a name, without spaces and &|,;[]()*.")
+        object.__setattr__(self, "resources", checked_resources(self.resources))
         if not is_number(self.count) or int(self.count) != self.count or not 1 <= self.count <= MOST_NODES:
             raise FederationError(
                 f"NodeGroup: count={self.count!r} must be a whole number of at least 1 and at most {MOST_NODES}."
@@ -198,8 +202,8 @@ class Federation:
 
     @property
     def binds_by_labels(self) -> bool:
-        """Return whether jobs may use some nodes only by what they ask for: partitions or features."""
-        return bool(self.partitions) or self.has_features
+        """Return whether jobs may use some nodes only by what they ask for: partitions, features or resources."""
+        return bool(self.partitions) or self.has_features or any(group.resources for group in self.groups)
 
     @property
     def has_features(self) -> bool:
@@ -259,7 +263,7 @@ class Federation:
         return of_cluster[:, np.array(self.group_cluster)]
 
     def admits(self, workload: Workload) -> NDArray[np.bool_]:
-        """Return which jobs the partitions take that they ask for, and find nodes with the features there."""
+        """Return which jobs the partitions take that they ask for, and find nodes with what they ask for there."""
         from fedsched.model.admission import refusals
 
         admitted = np.ones(len(workload), dtype=np.bool_)

@@ -10,6 +10,7 @@ from fedsched.model.earliest import EarliestStarts
 from fedsched.model.labels import Labels
 from fedsched.model.log import LogColumns
 from fedsched.model.pools import PoolNeeds
+from fedsched.model.resources import NodeDemands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ NO_SITE = -1
 UNKNOWN_USER = -1
 # What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
 EXTRAS: dict[str, type[JobColumns]] = {
-    "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "labels": Labels,
+    "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "labels": Labels, "demand": NodeDemands,
 }  # fmt: skip
 OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
@@ -43,3 +44,4 @@ class Job:
     after: str | None = None
     begin: float | None = None
     labels: Mapping[str, str] | None = None
+    demand: Mapping[str, int] | None = None

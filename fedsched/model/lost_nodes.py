@@ -68,6 +68,7 @@ def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
         after=None,
         begin=None,
         labels=Labels({JOB: workload.id[rows].astype(np.str_)}),
+        demand=None,
         log=None,
         **{name: getattr(workload, name)[rows] for name in plain},
     )

@@ -17,6 +17,7 @@ from fedsched.model.dependencies import Kind, conditions_of
 from fedsched.model.limited import Shares, broken_limits
 from fedsched.model.limits import counters_of
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
+from fedsched.model.places import broken_places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +43,8 @@ def violations(
 ) -> list[str]:
     """Return what breaks the model, one line each, the gravest kinds first."""
     away = _hopeless(schedule)
-    found = [*_jobs(schedule, away), *_nodes_per_job(schedule, caps), *_times(schedule), *_conditions(schedule)]
+    found = [*_jobs(schedule, away), *_nodes_per_job(schedule), *broken_places(schedule, caps)]
+    found += [*_times(schedule), *_conditions(schedule)]
     found += broken_losses(schedule)
     if found:
         return found  # the rest would only echo these
@@ -74,7 +76,7 @@ def _jobs(schedule: Schedule, hopeless: NDArray[np.bool_]) -> Iterator[str]:
         yield f"{whose(schedule, row)}: start or finish is not finite."
 
 
-def _nodes_per_job(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterator[str]:
+def _nodes_per_job(schedule: Schedule) -> Iterator[str]:
     counts, tasks = schedule.counts, schedule.workload.tasks
     sizes = np.array([group.count for group in schedule.federation.groups])
     for row, g in np.argwhere(counts < 0):
@@ -83,62 +85,6 @@ def _nodes_per_job(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterat
         yield f"{whose(schedule, row)}: it has {counts[row].sum()} nodes for {tasks[row]} tasks."
     for row, g in np.argwhere(counts > sizes):
         yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g}, which has {sizes[g]}."
-    if caps is not None:
-        for row, g in np.argwhere(counts > caps):
-            yield f"{whose(schedule, row)}: {counts[row, g]} nodes of group {g} exceed its cap of {caps[row, g]}."
-    yield from _partitions(schedule)
-    yield from _features(schedule)
-    if schedule.workload.allowed is not None:
-        cluster_of = _cluster_of_site(schedule)
-        group_cluster = np.array(schedule.federation.group_cluster)
-        for site, cluster in enumerate(cluster_of):
-            used = counts[:, group_cluster == cluster].any(axis=1)
-            for row in np.flatnonzero(used & ~schedule.workload.allowed[:, site]):
-                name = schedule.federation.clusters[cluster].name
-                yield f"{whose(schedule, row)}: it runs on cluster {name!r}, which it may not use."
-
-
-def _partitions(schedule: Schedule) -> Iterator[str]:
-    # Nodes of the partition that a job asks for, and a job that it takes (reading 37).
-    federation, workload = schedule.federation, schedule.workload
-    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
-    usual = next((one.name for one in federation.partitions if one.default), "")
-    asked = np.where(workload.label("partition") == "", usual, workload.label("partition"))
-    for partition in federation.partitions:
-        members = partition.members(sizes)
-        inside = []
-        for cluster in federation.clusters:
-            ends = np.cumsum([group.count for group in cluster.groups])
-            inside += [bool(part.all()) for part in np.split(members[cluster.name], ends[:-1])]
-        rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
-        for row in rows[schedule.counts[rows][:, ~np.array(inside)].any(axis=1)]:
-            yield f"{whose(schedule, row)}: it has nodes outside its partition {partition.name!r}."
-        room = int(sum(nodes.sum() for nodes in members.values()))
-        refused = partition.refusals(
-            workload.tasks[rows], workload.estimate[rows], workload.label("account")[rows], room
-        )
-        for i, reason in refused.items():
-            yield f"{whose(schedule, rows[i])}: {reason}."
-
-
-def _features(schedule: Schedule) -> Iterator[str]:
-    # Every node has all of one of the sets of features that its job asks for (reading 41).
-    groups = schedule.federation.groups
-    if not schedule.federation.has_features:
-        return
-    asked = schedule.workload.label("features")
-    for row, g in np.argwhere((schedule.counts > 0) & (asked != "")[:, None]):
-        sets = [set(one.replace(" ", "").split("&")) for one in asked[row].split("|")]
-        if not any(one <= set(groups[g].features) for one in sets):
-            yield f"{whose(schedule, row)}: it has nodes of group {g} without the features {str(asked[row])!r}."
-
-
-def _cluster_of_site(schedule: Schedule) -> list[int]:
-    names = [cluster.name for cluster in schedule.federation.clusters]
-    sites = schedule.workload.sites
-    if all(site in names for site in sites):
-        return [names.index(site) for site in sites]
-    return [int(site) - 1 for site in sites]
 
 
 def _times(schedule: Schedule) -> Iterator[str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fedsched.errors import unknown_name
 from fedsched.model.job import EXTRAS, NO_SITE, OPTIONAL, UNKNOWN_USER, Job
 from fedsched.model.validation import check_jobs, check_sites, site_table, table_column
 from fedsched.text import counted
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from fedsched.model.log import CleaningReport, LogColumns
     from fedsched.model.pools import PoolNeeds
     from fedsched.model.recorded import Recorded
+    from fedsched.model.resources import NodeDemands
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -65,6 +65,8 @@ class Workload:
         The earliest start that each job's user asked for; 0 = its submit. None (default) = none.
     labels
         Texts of each job by name; a singleton goes by its "name": {"name": ["fit", "fit", "plot"]}.
+    demand
+        How much of each resource every node of a job must have, by name: {"memory": [0, 250_000], "gpu": [2, 0]}.
     log
         Columns of an archive log that the model does not use.
     name, nodes, header
@@ -88,6 +90,7 @@ class Workload:
     after: Dependencies | None
     begin: EarliestStarts | None
     labels: Labels | None
+    demand: NodeDemands | None
     log: LogColumns | None
     name: str
     nodes: int
@@ -113,6 +116,7 @@ class Workload:
         after: Dependencies | Mapping[int, str] | Sequence[str] | None = None,
         begin: EarliestStarts | ArrayLike | None = None,
         labels: Labels | Mapping[str, ArrayLike] | None = None,
+        demand: NodeDemands | Mapping[str, ArrayLike] | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         nodes: int = 0,
@@ -137,7 +141,9 @@ class Workload:
         column("origin", origin, np.int64)
         column("user", user, np.int64)
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
-        optional: dict[str, Any] = {"pools": pools, "after": after, "begin": begin, "labels": labels, "log": log}
+        optional: dict[str, Any] = {
+            "pools": pools, "after": after, "begin": begin, "labels": labels, "demand": demand, "log": log
+        }  # fmt: skip
         for field, given in optional.items():
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (
@@ -264,27 +270,15 @@ class Workload:
         self, sites: Sequence[str], *, origin: ArrayLike | None = None, allowed: ArrayLike | None = None
     ) -> Workload:
         """Return the jobs with these sites; without `origin` the present sites are renamed in their order."""
-        if origin is None and self.sites and len(sites) != len(self.sites):
-            raise ValueError(
-                f"with_sites: {len(sites)} names for the {len(self.sites)} present sites; "
-                "give as many names, or an origin for every job."
-            )
-        keep_allowed = allowed is None and origin is None
-        may_use = None if allowed is None else site_table(allowed, len(self), len(sites))
-        changed = replace(
-            self,
-            sites=tuple(sites),
-            origin=self.origin if origin is None else table_column("origin", origin, len(self), np.int64, self.id),
-            allowed=self.allowed if keep_allowed else may_use,
-        )
-        return changed._noted(f"with_sites({', '.join(sites)})")
+        from fedsched.model.sites import with_sites
+
+        return with_sites(self, sites, origin, allowed)._noted(f"with_sites({', '.join(sites)})")
 
     def rename_sites(self, names: Mapping[str, str]) -> Workload:
         """Return the jobs with some sites renamed: {present name: new name}."""
-        for name in names:
-            if name not in self.sites:
-                raise unknown_name("site", name, self.sites)
-        return self.with_sites([names.get(site, site) for site in self.sites])
+        from fedsched.model.sites import renamed
+
+        return self.with_sites(renamed(self.sites, names))
 
     def with_communication(
         self,

@@ -1,0 +1,105 @@
+"""Whether jobs have only nodes that they may have, in every run: by caps, sites, partitions, features and demands.
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.lost_nodes import whose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule import Schedule
+
+
+def broken_places(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterator[str]:
+    """Give each job that has nodes which it may not have, in its last run or in one that came to nothing."""
+    job, counts = np.arange(len(schedule)), schedule.counts
+    if schedule.lost.runs:
+        job, counts = np.concatenate([job, schedule.lost.job]), np.vstack([counts, schedule.lost.counts])
+    if caps is not None:
+        for run, g in np.argwhere(counts > caps[job]):
+            cap = caps[job[run], g]
+            yield f"{whose(schedule, job[run])}: {counts[run, g]} nodes of group {g} exceed its cap of {cap}."
+    used = counts > 0
+    yield from _partitions(schedule, job, used)
+    yield from _features(schedule, job, used)
+    yield from _demands(schedule, job, used)
+    yield from _sites(schedule, job, used)
+
+
+def _partitions(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    # Nodes of the partition that a job asks for, and a job that it takes (reading 37).
+    federation, workload = schedule.federation, schedule.workload
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    usual = next((one.name for one in federation.partitions if one.default), "")
+    asked = np.where(workload.label("partition") == "", usual, workload.label("partition"))
+    for partition in federation.partitions:
+        members = partition.members(sizes)
+        inside = []
+        for cluster in federation.clusters:
+            ends = np.cumsum([group.count for group in cluster.groups])
+            inside += [bool(part.all()) for part in np.split(members[cluster.name], ends[:-1])]
+        outside = used[:, ~np.array(inside)].any(axis=1) & (asked[job] == partition.name)
+        for row in job[outside]:
+            yield f"{whose(schedule, row)}: it has nodes outside its partition {partition.name!r}."
+        room = int(sum(nodes.sum() for nodes in members.values()))
+        rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
+        refused = partition.refusals(
+            workload.tasks[rows], workload.estimate[rows], workload.label("account")[rows], room
+        )
+        for i, reason in refused.items():
+            yield f"{whose(schedule, rows[i])}: {reason}."
+
+
+def _features(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    # Every node has all of one of the sets of features that its job asks for (reading 41).
+    groups = schedule.federation.groups
+    if not schedule.federation.has_features:
+        return
+    asked = schedule.workload.label("features")[job]
+    for run, g in np.argwhere(used & (asked != "")[:, None]):
+        sets = [set(one.replace(" ", "").split("&")) for one in asked[run].split("|")]
+        if not any(one <= set(groups[g].features) for one in sets):
+            wants = f"the features {str(asked[run])!r}"
+            yield f"{whose(schedule, job[run])}: it has nodes of group {g} without {wants}."
+
+
+def _demands(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    # Every node has as much as its job demands of each, of what the federation's nodes tell at all (reading 50).
+    if schedule.workload.demand is None:
+        return
+    has = [dict(group.resources) for group in schedule.federation.groups]
+    for name, column in schedule.workload.demand.columns().items():
+        if any(name in resources for resources in has):
+            for run, g in np.argwhere(used & (column[job] > 0)[:, None]):
+                if (there := has[g].get(name, 0)) < (must := column[job[run]]):
+                    what = f"{there} of {name!r}, not the {must} that it demands"
+                    yield f"{whose(schedule, job[run])}: nodes of group {g} have {what}."
+
+
+def _sites(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+    allowed = schedule.workload.allowed
+    if allowed is None:
+        return
+    group_cluster = np.array(schedule.federation.group_cluster)
+    for site, cluster in enumerate(_cluster_of_site(schedule)):
+        there = used[:, group_cluster == cluster].any(axis=1)
+        for row in job[there & ~allowed[job, site]]:
+            name = schedule.federation.clusters[cluster].name
+            yield f"{whose(schedule, row)}: it runs on cluster {name!r}, which it may not use."
+
+
+def _cluster_of_site(schedule: Schedule) -> list[int]:
+    names = [cluster.name for cluster in schedule.federation.clusters]
+    sites = schedule.workload.sites
+    if all(site in names for site in sites):
+        return [names.index(site) for site in sites]
+    return [int(site) - 1 for site in sites]
