@@ -35,6 +35,7 @@ class Group:
     idle: float = 0.0
     features: frozenset[str] = frozenset()
     resources: tuple[tuple[str, int], ...] = ()
+    weight: int = 1
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,11 @@ class Machine:
         return sum(group.count for group in self.groups)
 
     @cached_property
-    def sharing(self) -> list[int]:
-        """Return in how many partitions each group is."""
-        return [sum(g in partition for partition in self.partitions) for g in range(len(self.groups))]
+    def turns(self) -> list[tuple[int, int]]:
+        """Return each group's weight, and in how many partitions it is (reading 37)."""
+        return [
+            (group.weight, sum(g in partition for partition in self.partitions)) for g, group in enumerate(self.groups)
+        ]
 
     @cached_property
     def inside(self) -> list[list[int]]:
@@ -322,8 +325,8 @@ def order_inside(cluster: int, machine: Machine, rule: str) -> list[int]:
     """Return the groups of a cluster in the order in which the rule fills them (readings 14 and 37)."""
     groups = machine.groups
     if rule == "efficient":
-        return sorted(machine.inside[cluster], key=lambda g: (extra_watts(groups[g]), machine.sharing[g], g))
-    return sorted(machine.inside[cluster], key=lambda g: (-groups[g].speed, machine.sharing[g], g))
+        return sorted(machine.inside[cluster], key=lambda g: (extra_watts(groups[g]), machine.turns[g], g))
+    return sorted(machine.inside[cluster], key=lambda g: (-groups[g].speed, machine.turns[g], g))
 
 
 def single_clusters(job: Job, usable: Counts, machine: Machine, rule: str) -> list[tuple[int, Counts]]:
@@ -374,7 +377,7 @@ def place_fastest(job: Job, free: Counts, usable: Counts, machine: Machine) -> C
 
     def key(g: int) -> tuple[float, int, int, int, int]:
         k = machine.groups[g].cluster
-        return (-machine.groups[g].speed, -sum(free[h] for h in machine.inside[k]), k, machine.sharing[g], g)
+        return (-machine.groups[g].speed, -sum(free[h] for h in machine.inside[k]), k, machine.turns[g], g)
 
     return fill(sorted(range(len(free)), key=key), usable, job.tasks)
 
@@ -401,14 +404,14 @@ def place_efficient(job: Job, usable: Counts, machine: Machine) -> Counts | None
     if held:
         return min(held, key=lambda at: (efficiency_cost(job, at[1], machine), at[0]))[1]
     groups = machine.groups
-    order = sorted(range(len(groups)), key=lambda g: (extra_watts(groups[g]), groups[g].cluster, machine.sharing[g], g))
+    order = sorted(range(len(groups)), key=lambda g: (extra_watts(groups[g]), groups[g].cluster, machine.turns[g], g))
     return fill(order, usable, job.tasks)
 
 
 def place_powerful(job: Job, usable: Counts, machine: Machine) -> Counts | None:
     """Return the fastest nodes, whatever their cluster (reading 20)."""
     groups = machine.groups
-    order = sorted(range(len(groups)), key=lambda g: (-groups[g].speed, groups[g].cluster, machine.sharing[g], g))
+    order = sorted(range(len(groups)), key=lambda g: (-groups[g].speed, groups[g].cluster, machine.turns[g], g))
     return fill(order, usable, job.tasks)
 
 

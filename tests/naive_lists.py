@@ -91,8 +91,8 @@ class Predictor:
         groups = self.machine.groups
 
         def key(g: int) -> tuple[float, int, int, int, int]:
-            k, sharing = groups[g].cluster, self.machine.sharing[g]
-            return (-groups[g].speed, -sum(free[h] for h in self.machine.inside[k]), k, sharing, g)
+            k, turn = groups[g].cluster, self.machine.turns[g]
+            return (-groups[g].speed, -sum(free[h] for h in self.machine.inside[k]), k, turn, g)
 
         counts = naive.fill(sorted(level, key=key), usable, job.tasks)
         assert counts is not None

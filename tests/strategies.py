@@ -281,8 +281,8 @@ DEMANDED = ((), (), (("cpu", 8),), (("cpu", 9),), (("gpu", 1),), (("cpu", 4), ("
 def with_resources(
     machine: naive.Machine, jobs: list[naive.Job], placement: str, choose: Callable[[Sequence[Any]], Any]
 ) -> tuple[naive.Machine, list[naive.Job]]:
-    """Return the machine with resources, and the jobs, some of which demand so much of some of every node."""
-    groups = [replace(group, resources=choose(RESOURCES)) for group in machine.groups]
+    """Return the machine with resources and weights, and the jobs, some of which demand so much of every node."""
+    groups = [replace(group, resources=choose(RESOURCES), weight=choose((1, 1, 2, 70))) for group in machine.groups]
     equipped, asking = replace(machine, groups=groups), []
     for job in jobs:
         asked = replace(job, demand=choose(DEMANDED))
@@ -527,6 +527,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
                 group.idle,
                 features=tuple(sorted(group.features)),
                 resources=group.resources,
+                weight=group.weight,
             )
             for group in groups
         )

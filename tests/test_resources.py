@@ -10,6 +10,7 @@ import pytest
 import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.io import read_federation
+from fedsched.policies import Rules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,6 +37,17 @@ def test_jobs_run_where_nodes_have_enough(policy: str) -> None:
     used = (schedule.counts > 0).tolist()
     assert used[:2] == [[False, True, False], [True, True, False]]
     assert used[3] == [True, True, True]
+
+
+@pytest.mark.parametrize("placement", ["fastest", "efficient", "best_fit", "powerful", "big_small", "link_aware"])
+def test_nodes_of_less_weight_come_first(placement: str) -> None:
+    """Among equally fast groups; the fastest ones stay first whatever they weigh."""
+    weighed = fs.Federation(
+        (fs.Cluster("a", (fs.NodeGroup(2, weight=70), fs.NodeGroup(2), fs.NodeGroup(2, 2.0, weight=190))),)
+    )
+    schedule = fs.simulate(jobs([2, 2, 2]), weighed, Rules(placement=placement))
+    schedule.verify()
+    assert schedule.counts.tolist() == [[0, 0, 2], [0, 2, 0], [2, 0, 0]]
 
 
 def test_searches_keep_to_demands() -> None:

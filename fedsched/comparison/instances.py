@@ -116,8 +116,8 @@ class Instance(Read):
         digest = hashlib.sha256(repr((self.federation, self.objectives)).encode())
         machine = self.federation
         features = [group.features for group in machine.groups] if machine.has_features else ()
-        resources = [group.resources for group in machine.groups]
-        known = resources if any(resources) else ()
+        known = [(group.resources, group.weight) for group in machine.groups]
+        known = known if any(resources or weight != 1 for resources, weight in known) else []
         for part in (machine.partitions, machine.calendar, features, machine.limits, known):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())

@@ -102,7 +102,7 @@ def pack(
     nodes = np.array([group.count for group in groups], dtype=np.int64)
     price = (busy - idle) / speed
     t0 = float(workload.submit.min() if t0 is None else t0)
-    shared = federation.sharing
+    turns = federation.turns
 
     by_arrival = np.lexsort((workload.id, workload.submit))
     rank = np.empty(len(workload), dtype=np.int64)
@@ -135,10 +135,10 @@ def pack(
             busy_watts=_floats(busy),
             idle_watts=_floats(idle),
             cluster_begin=_ints(np.searchsorted(group_cluster, np.arange(len(federation.clusters) + 1))),
-            fast_in_cluster=_ints(np.lexsort((shared, -speed, group_cluster))),
-            cheap_in_cluster=_ints(np.lexsort((shared, price, group_cluster))),
-            fast=_ints(np.lexsort((shared, group_cluster, -speed))),
-            cheap=_ints(np.lexsort((shared, group_cluster, price))),
+            fast_in_cluster=_ints(np.lexsort((turns, -speed, group_cluster))),
+            cheap_in_cluster=_ints(np.lexsort((turns, price, group_cluster))),
+            fast=_ints(np.lexsort((turns, group_cluster, -speed))),
+            cheap=_ints(np.lexsort((turns, group_cluster, price))),
             uplink=_floats([cluster.uplink for cluster in federation.clusters]),
         ),
         t0=t0,

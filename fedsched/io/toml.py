@@ -49,10 +49,11 @@ def read_federation(path: str | PathLike[str]) -> Federation:
 
     Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`, `[[limit]]`;
     of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`,
-    `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`); of a pool: `name`, `amount`; of a
-    partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds), `min_nodes`, `max_nodes`,
-    `accounts`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`, `known_from`,
-    `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `names`.
+    `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`), `weight`; of a pool: `name`,
+    `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` (seconds),
+    `min_nodes`, `max_nodes`, `accounts`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`,
+    `kind`, `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`,
+    `names`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -230,6 +231,7 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             lines += [f"features = [{', '.join(map(quoted, group.features))}]"] if group.features else []
             if group.resources:
                 lines += [f"resources = {{ {', '.join(f'{quoted(name)} = {n}' for name, n in group.resources)} }}"]
+            lines += [f"weight = {int(group.weight)}"] if group.weight != 1 else []
             lines += _assumed_line(group)
     for pool in federation.pools:
         lines += ["", named("pool"), f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]

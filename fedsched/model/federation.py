@@ -42,7 +42,8 @@ class NodeGroup:
     """Identical nodes of one cluster; a node runs one task at a time. What is left out is assumed, and said to be.
 
     Jobs may ask for nodes with some of the `features`, by their label of that name, and for nodes that have enough of
-    the `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}.
+    the `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}. Of equally fast
+    groups of a cluster, jobs take those of the least `weight` first.
     """
 
     count: int
@@ -52,6 +53,7 @@ class NodeGroup:
     name: str = ""
     features: tuple[str, ...] = field(default=(), repr=False)  # as a federation's partitions
     resources: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    weight: int = field(default=1, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str):
@@ -61,6 +63,8 @@ class NodeGroup:
             if not isinstance(name, str) or not FEATURE.fullmatch(name):
                 raise FederationError(f"NodeGroup: feature {name!r} must be a name, without spaces and &|,;[]()*.")
         object.__setattr__(self, "resources", checked_resources(self.resources))
+        if not is_number(self.weight) or int(self.weight) != self.weight or not 0 <= self.weight <= 2**32:
+            raise FederationError(f"NodeGroup: weight={self.weight!r} must be a whole number of at least 0.")
         if not is_number(self.count) or int(self.count) != self.count or not 1 <= self.count <= MOST_NODES:
             raise FederationError(
                 f"NodeGroup: count={self.count!r} must be a whole number of at least 1 and at most {MOST_NODES}."
@@ -194,11 +198,11 @@ class Federation:
         return np.concatenate(parts, axis=1)
 
     @property
-    def sharing(self) -> NDArray[np.int64]:
-        """Return in how many partitions each group is: among equal ones jobs take those in the fewest first."""
-        if not self.partitions:
-            return np.zeros(len(self.groups), dtype=np.int64)
-        return np.asarray(self.groups_of_partitions().sum(axis=0))
+    def turns(self) -> NDArray[np.int64]:
+        """Return when it is each group's turn among equal ones: the least weight first, then the fewest partitions."""
+        weights = np.array([group.weight for group in self.groups], dtype=np.int64)
+        shared = self.groups_of_partitions().sum(axis=0) if self.partitions else np.zeros_like(weights)
+        return np.unique(np.stack([weights, shared]), axis=1, return_inverse=True)[1].reshape(-1)
 
     @property
     def binds_by_labels(self) -> bool:

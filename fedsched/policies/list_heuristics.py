@@ -195,7 +195,7 @@ class _Mapper:
         self.slowdown = 1.0 / np.array([group.speed for group in groups], dtype=np.float64)
         self.extra_watts = np.array([group.busy_watts - group.idle_watts for group in groups], dtype=np.float64)
         self.idle_total = float(sum(group.count * group.idle_watts for group in groups))
-        self.sharing = federation.sharing
+        self.turns = federation.turns
         self.cluster_of = np.array(federation.group_cluster, dtype=np.int64)
         self.groups_of = [np.flatnonzero(self.cluster_of == k) for k in range(len(federation.clusters))]
         self.limit = self._limits(federation, caps)
@@ -352,7 +352,7 @@ class _Mapper:
             free[self.groups_of[k]] = self.tables[k].available(start)
             together[k] = free[self.groups_of[k]].sum()
         cluster = self.cluster_of[groups]
-        in_turn = groups[np.lexsort((groups, self.sharing[groups], cluster, -together[cluster], self.slowdown[groups]))]
+        in_turn = groups[np.lexsort((groups, self.turns[groups], cluster, -together[cluster], self.slowdown[groups]))]
         usable = np.minimum(free, self.limit[row])[in_turn]
         before = np.cumsum(usable) - usable
         taken = np.zeros(self.nodes.size, dtype=np.int64)

@@ -18,7 +18,7 @@ def plainly_bound(problem: SearchProblem, order: list[int]) -> tuple[list[int], 
     """Return order and caps by sorting all free instants anew for every job."""
     packed, limits = problem.problem, problem.space.limits.tolist()
     clusters: dict[int, list[int]] = {}
-    for g in np.lexsort((problem.federation.sharing, packed.groups.slowdown)).tolist():
+    for g in np.lexsort((problem.federation.turns, packed.groups.slowdown)).tolist():
         clusters.setdefault(int(packed.groups.cluster[g]), []).append(g)
     free = [[float(packed.t0)] * count for count in problem.space.nodes.tolist()]
     for i in range(packed.running.size):
