@@ -80,6 +80,7 @@ def _is_file_of_federation(source: Path) -> bool:
 
 
 def _federation(federation: Federation, *, as_json: bool) -> None:
+    from fedsched.model import unmodelled
     from fedsched.model.assumed import are_assumed, assumptions, sentence
 
     groups = [(cluster, group) for cluster in federation.clusters for group in cluster.groups]
@@ -97,7 +98,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
     if as_json:
         rows = [
             {"cluster": cluster.name, **row, "features": list(group.features), "resources": dict(group.resources)}
-            | {"assumed": [name for name, value in row.items() if are_assumed(value)]}
+            | {"weight": group.weight, "assumed": [name for name, value in row.items() if are_assumed(value)]}
             for (cluster, group), row in zip(groups, figures, strict=True)
         ]
         said = {"name": federation.name, "description": federation.description, "groups": rows}
@@ -107,7 +108,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         ]
         said["limits"] = [asdict(limit) for limit in federation.limits]
         said["calendar"] = [asdict(downtime) for downtime in federation.calendar]
-        print_json(said | {"assumed": list(facts)})
+        print_json(said | {"unmodelled": unmodelled.of_files(federation), "assumed": list(facts)})
         return
     say(federation)
     if federation.description:
@@ -117,9 +118,11 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         for (cluster, _), row in zip(groups, figures, strict=True)
     ]
     print_table("node groups", ("cluster", "uplink B/s", "nodes", "speed", "busy W", "idle W"), cells, align="l")
-    if any(group.features or group.resources for _, group in groups):
-        has = [[cluster.name, f"{group.count:,}", *_having(group)] for cluster, group in groups]
-        print_table("what nodes have", ("cluster", "nodes", "features", "resources"), has, align="l")
+    if any(group.features or group.resources or group.weight != 1 for _, group in groups):
+        has = [[cluster.name, group.name, f"{group.count:,}", *_having(group)] for cluster, group in groups]
+        print_table(
+            "what nodes have", ("cluster", "group", "nodes", "features", "resources", "weight"), has, align="llrllr"
+        )
     if federation.partitions:
         sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
         limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]
@@ -131,6 +134,8 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         print_table("downtimes", ("cluster", "nodes", "begin s", "end s", "kind", "known from s"), lines, align="l")
     if any(are_assumed(*row.values()) for row in figures):
         say("* = assumed: nobody gave it")
+    if lacking := unmodelled.of_files(federation):
+        say(unmodelled.sentence(tuple(lacking)))
     if facts:
         say(sentence(facts))
 
@@ -138,7 +143,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
 def _having(group: NodeGroup) -> list[str]:
     """Return what jobs may ask nodes of a group for: names, and numbers by name."""
     numbers = ", ".join(f"{name} {amount:,}" for name, amount in group.resources)
-    return [", ".join(group.features) or "—", numbers or "—"]
+    return [", ".join(group.features) or "—", numbers or "—", f"{group.weight}"]
 
 
 def _limits(partition: Partition, nodes: int) -> list[str]:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from fedsched.model import reading
 
 LOG_FILES = "(.swf, .csv, .sacct or .json, also .gz, .xz, .bz2), or `sample`."
-FEDERATION_NAMES = "A federation file (.toml, .xml or .sacct), or the name of a shipped one (example, figure-1-5, …)"
+FEDERATION_NAMES = "A federation (.toml, .xml, .sacct, .conf), or the name of a shipped one (example, figure-1-5, …)"
 CHOICE = "knee, or an objective's name for the best by it."
 
 STDIN = "Or `-` for the standard input, with --from."

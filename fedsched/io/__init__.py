@@ -23,7 +23,7 @@ __all__ = ["read", "read_example", "read_federation", "write", "write_federation
 # Completed, failed, cancelled, unknown; 2, 3 and 4 are partial records of jobs that have a line of their own.
 WHOLE_JOBS = (0, 1, 5, -1)
 FORMATS = {".swf": "swf", ".csv": "csv", ".sacct": "sacct", ".json": "batsim"}
-FEDERATION_FORMATS = {".toml": "toml", ".xml": "simgrid", ".sacct": "sacct"}
+FEDERATION_FORMATS = {".toml": "toml", ".xml": "simgrid", ".sacct": "sacct", ".conf": "slurm"}
 _CLEANED = ("swf", "sacct", "batsim")
 
 
@@ -175,7 +175,8 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
     """Return the federation in a file; the suffix tells the format unless `format` does.
 
     .toml (and any other suffix) is fedsched's own "toml"; .xml a platform of "simgrid"; .sacct a dump of "sacct", of
-    which the clusters are as large as their jobs ever were together.
+    which the clusters are as large as their jobs ever were together; .conf a slurm.conf, "slurm", of which the nodes
+    are those of the model, with their resources, features, weights and partitions.
     """
     kind = format or FEDERATION_FORMATS.get(plain_suffix(path), "toml")
     if kind not in FEDERATION_FORMATS.values():
@@ -188,6 +189,10 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
         from fedsched.io import sacct_machine
 
         return sacct_machine.read_federation(path)
+    if kind == "slurm":
+        from fedsched.io import slurm_machine
+
+        return slurm_machine.read_federation(path)
     from fedsched.io import toml
 
     return toml.read_federation(path)

@@ -10,8 +10,8 @@ from fedsched.errors import FederationError, shortened
 from fedsched.io.closed_hosts import SiteHosts
 from fedsched.io.hosts import hosts_from
 from fedsched.io.wall_clock import GIVE, WallClock, WallTime, clock_from, wall_time_of
-from fedsched.model.calendar_notes import NotedCalendar
 from fedsched.model.log import IN_CPUS
+from fedsched.model.notes import Noted
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Terms:
         if self.until_said:
             self.assumed.append(self.until_said)
 
-    def calendar(self, downtimes: list[Downtime]) -> NotedCalendar:
+    def calendar(self, downtimes: list[Downtime]) -> Noted[Downtime]:
         """Return the downtimes with what is to be said of them."""
         left = self.left_out + ([f"{counted(self.over, 'downtime')} over before the first job"] if self.over else [])
         assumed = self.assumed.copy()
@@ -100,7 +100,7 @@ class Terms:
             and any(downtime.among[0] is not None for downtime in downtimes)
         ):
             assumed.append("closed hosts are counted, whichever nodes they are (--hosts says which)")
-        return NotedCalendar(downtimes, left_out=left, assumed=assumed)
+        return Noted(downtimes, left_out=left, assumed=assumed)
 
 
 def terms_of(

@@ -164,8 +164,8 @@ def _of_records(records: list[Record], path: str | PathLike[str]) -> Iterator[Fo
     usual: dict[str, str] = {}
     for line, words in records:
         if words.get("nodename", "").upper() == "DEFAULT":  # a slurm.conf's word for all that follow
-            usual = words
-        elif "nodename" in words:
+            usual = usual | words
+        elif "nodename" in words and not words.get("state", "").upper().startswith("FUTURE"):
             cpus = _cpus(usual | words)
             for host in hosts_of(words["nodename"], f"{path}, line {line}"):
                 yield Found(host, cpus)

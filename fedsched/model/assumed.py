@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fedsched.model.calendar_notes import assumed_of
+from fedsched.model.notes import assumed_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

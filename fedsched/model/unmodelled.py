@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.calendar_notes import left_out_of
 from fedsched.model.dependencies import unmet
 from fedsched.model.limits import bind_nobody
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
+from fedsched.model.notes import left_out_of
 from fedsched.model.texts import distinct
 from fedsched.text import counted
 
@@ -101,9 +101,13 @@ def without_place(workload: Workload, federation: Federation) -> list[str]:
     away = unmet(workload)
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
     facts = pooled + needs + ([] if away is None else [away])
-    facts += bind_nobody(workload, federation)
-    held = "; ".join(left_out_of(federation.calendar))
-    return facts + ([f"of the calendar's file: {held}"] if held else [])
+    return facts + bind_nobody(workload, federation) + of_files(federation)
+
+
+def of_files(federation: Federation) -> list[str]:
+    """Return what the files hold that the machine and its calendar came from and the model does not have."""
+    nouns = {"machine": federation.partitions, "calendar": federation.calendar}
+    return [f"of the {of}'s file: {'; '.join(held)}" for of, part in nouns.items() if (held := left_out_of(part))]
 
 
 def _pooled_sites(workload: Workload, federation: Federation) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 import fedsched as fs
 from fedsched.errors import FederationError
 from fedsched.io.calendar import read_calendar
-from fedsched.model.calendar_notes import NotedCalendar
+from fedsched.model.notes import Noted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,12 +26,12 @@ def event(time: float, resources: str, *, back: bool = False) -> dict[str, Any]:
     return {"type": f"machine_{'' if back else 'un'}available", "resources": resources, "timestamp": time}
 
 
-def calendar(folder: Path, *events: object, **words: Any) -> NotedCalendar:
+def calendar(folder: Path, *events: object, **words: Any) -> Noted:
     """Return the calendar of some events, or of lines of text."""
     lines = [one if isinstance(one, str) else json.dumps(one) for one in events]
     (folder / "events.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = read_calendar(folder / "events.txt", **({"federation": TWO} | words))
-    assert isinstance(found, NotedCalendar)
+    assert isinstance(found, Noted)
     return found
 
 

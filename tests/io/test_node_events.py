@@ -12,7 +12,7 @@ import fedsched as fs
 from fedsched.errors import FederationError
 from fedsched.io.calendar import read_calendar
 from fedsched.io.node_states import kind_of
-from fedsched.model.calendar_notes import NotedCalendar
+from fedsched.model.notes import Noted
 
 SLURM = Path(__file__).parent / "slurm"
 NORTH = fs.Federation((fs.Cluster("north", (fs.NodeGroup(10, name="cn"), fs.NodeGroup(4, name="gpu"))),))
@@ -20,19 +20,19 @@ BEGIN = "2026-11-23T16:07:00"
 HEAD = "Cluster|NodeName|TimeStart|TimeEnd|State|Reason\n"
 
 
-def calendar(path: Path = SLURM / "events-P.txt", **words: Any) -> NotedCalendar:
+def calendar(path: Path = SLURM / "events-P.txt", **words: Any) -> Noted:
     """Return the calendar of a file, from a minute before the recording on."""
     found = read_calendar(path, **({"federation": NORTH, "origin": BEGIN} | words))
-    assert isinstance(found, NotedCalendar)
+    assert isinstance(found, Noted)
     return found
 
 
-def shown(found: NotedCalendar) -> list[tuple[float, float, str, str, str]]:
+def shown(found: Noted) -> list[tuple[float, float, str, str, str]]:
     """Return what there is to see of downtimes."""
     return [(one.begin, one.end, one.nodes, one.kind, one.name) for one in found]
 
 
-def of(folder: Path, *rows: str, **words: Any) -> NotedCalendar:
+def of(folder: Path, *rows: str, **words: Any) -> Noted:
     """Return the calendar of some rows of north, times as 16:08:… and 16:09:…, without their day."""
     day = "2026-11-23T"
     lines = [row.replace("|16:", f"|{day}16:") for row in rows]

@@ -13,7 +13,7 @@ import pytest
 import fedsched as fs
 from fedsched.errors import FederationError
 from fedsched.io.calendar import read_calendar, write_calendar
-from fedsched.model.calendar_notes import NotedCalendar, assumed_of, left_out_of
+from fedsched.model.notes import Noted, assumed_of, left_out_of
 
 if TYPE_CHECKING:
     from fedsched.model.calendar import Downtime
@@ -28,10 +28,10 @@ LINE = (
 )
 
 
-def calendar(path: Path = SLURM / "reservations-o.txt", **words: Any) -> NotedCalendar:
+def calendar(path: Path = SLURM / "reservations-o.txt", **words: Any) -> Noted:
     """Return the calendar of a file, from a Sunday on for thirty days."""
     found = read_calendar(path, **({"federation": NORTH, "origin": BEGIN, "until": "2027-02-09"} | words))
-    assert isinstance(found, NotedCalendar)
+    assert isinstance(found, Noted)
     return found
 
 

@@ -1,0 +1,138 @@
+"""A slurm.conf as tables: its parameters, nodes and partitions, with the line that each of them stands on.
+
+What `scontrol show node` and `scontrol show partition` print are records of the same words and read the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.errors import FederationError, TraceError, shortened
+from fedsched.io.files import read_text
+from fedsched.io.host_lists import hosts_of
+from fedsched.io.hosts import records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from os import PathLike
+
+KINDS = ("nodename", "partitionname", "nodeset")
+DEEPEST = 8  # files that include files
+_INCLUDE = re.compile(r"\s*include\s+(\S+)\s*(?:#.*)?", re.IGNORECASE)
+
+
+class Line(NamedTuple):
+    """A record's words, by name in small letters, with those of the DEFAULT lines before it; and where it stands."""
+
+    where: str
+    words: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmConf:
+    """What a slurm.conf says."""
+
+    path: str
+    parameters: Mapping[str, str]  # by name in small letters
+    nodes: Mapping[str, Line]  # by host, in the order of the file
+    partitions: Mapping[str, Line]
+    sets: Mapping[str, Line]
+
+    @property
+    def name(self) -> str:
+        """Return what the cluster is called."""
+        return self.parameters.get("clustername", "cluster")
+
+    def hosts_of_partition(self, name: str) -> list[str]:
+        """Return the hosts of a partition, in the order of the machine's."""
+        line = self.partitions[name]
+        named: dict[str, None] = {}
+        for word in _split(line.words.get("nodes", "")):
+            named |= dict.fromkeys(self._meant(word, line.where))
+        strangers = [host for host in named if host not in self.nodes]
+        if strangers:
+            raise FederationError(
+                f"{line.where}: partition {name!r} has {shortened(repr(strangers[0]))}, which no NodeName line names."
+            )
+        return [host for host in self.nodes if host in named]
+
+    def _meant(self, word: str, where: str) -> list[str]:
+        if word.upper() == "ALL":
+            return list(self.nodes)
+        if word not in self.sets:
+            return hosts_of(word, where)
+        one = self.sets[word]
+        feature, nodes = one.words.get("feature"), one.words.get("nodes")
+        named = hosts_of(nodes, one.where) if nodes else []
+        return named + [host for host, line in self.nodes.items() if feature in features_of(line)]
+
+
+def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
+    """Return what a slurm.conf and the files that it includes say."""
+    parameters: dict[str, str] = {}
+    nodes: dict[str, Line] = {}
+    partitions: dict[str, Line] = {}
+    sets: dict[str, Line] = {}
+    usual: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+    for where, words in _records(Path(path), depth=0):
+        kind = next((kind for kind in KINDS if kind in words), None)
+        if kind is None:
+            parameters |= words
+            continue
+        name = words[kind]
+        if name.upper() == "DEFAULT":  # adds to the ones before
+            usual[kind] |= {word: value for word, value in words.items() if word != kind}
+            continue
+        line = Line(where, usual[kind] | words)
+        if kind == "nodename":
+            for host in hosts_of(name, where):
+                if host in nodes:
+                    raise FederationError(f"{where}: node {host!r} stands in {nodes[host].where} already.")
+                nodes[host] = line
+        else:
+            (partitions if kind == "partitionname" else sets)[name] = line
+    if not nodes:
+        raise FederationError(
+            f"{path}: no NodeName line names a node; give a slurm.conf or `scontrol show node -o`."
+        )
+    return SlurmConf(str(path), parameters, nodes, partitions, sets)
+
+
+def _records(path: Path, *, depth: int) -> Iterator[tuple[str, dict[str, str]]]:
+    """Give the records of a file, those of the files that it includes in their place."""
+    try:
+        text = read_text(path)
+    except TraceError as error:
+        raise FederationError(str(error)) from error
+    lines = text.splitlines()
+    begin = 0
+    for k, line in enumerate([*lines, "include"]):
+        included = _INCLUDE.fullmatch(line)
+        if included is None and k < len(lines):
+            continue
+        for record in records_of("\n".join(lines[begin:k])):
+            if record.words:
+                yield f"{path}, line {begin + record.line}", record.words
+        begin = k + 1
+        if included is not None:
+            where = f"{path}, line {k + 1}"
+            if depth == DEEPEST:
+                raise FederationError(f"{where}: files include each other {DEEPEST} deep; is it a circle?")
+            if "%" in included[1]:
+                raise FederationError(f"{where}: {included[1]!r} has a % to be filled in; write the file's name.")
+            yield from _records(path.parent / included[1], depth=depth + 1)
+
+
+def features_of(line: Line) -> tuple[str, ...]:
+    """Return the features of a node."""
+    words = line.words
+    text = words.get("feature") or words.get("features") or words.get("availablefeatures") or ""
+    return tuple(dict.fromkeys(name for name in text.split(",") if name and name.lower() != "(null)"))
+
+
+def _split(text: str) -> list[str]:
+    """Return the parts of a list; commas in brackets are none of its."""
+    return [part for part in re.split(r",(?![^\[]*\])", text) if part]

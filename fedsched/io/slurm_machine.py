@@ -1,0 +1,148 @@
+"""The machine that a slurm.conf describes: groups of like nodes, what they have, and partitions."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.errors import FederationError
+from fedsched.io.slurm_conf import features_of, read_slurm_conf
+from fedsched.io.slurm_values import cpus_of, gpus_of, is_on, other_devices, seconds_of, whole_of
+from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.notes import Noted
+from fedsched.model.partition import Partition
+from fedsched.text import counted, first_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from fedsched.io.slurm_conf import Line, SlurmConf
+
+# What a partition may say of who runs there, how and when, that the model does not have; and the words for nothing.
+OF_PARTITIONS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("AllowGroups", "AllowQos"), ("all",)),
+    **dict.fromkeys(("DenyAccounts", "DenyQos", "QOS", "DefaultTime", "OverTimeLimit"), ("n/a", "none")),
+    **dict.fromkeys(("PriorityTier", "PriorityJobFactor", "Priority"), ("1",)),
+    **dict.fromkeys(("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode"), ("0", "unlimited")),
+    **dict.fromkeys(("MaxCPUsPerNode", "MaxCPUsPerSocket"), ("unlimited",)),
+    **dict.fromkeys(("ExclusiveUser", "RootOnly", "DisableRootJobs", "ReqResv", "LLN"), ("no",)),
+    **dict.fromkeys(("TRESBillingWeights", "JobDefaults", "SelectTypeParameters"), ("(null)", "none")),
+    "OverSubscribe": ("no", "exclusive"),
+    "PreemptMode": ("off",),
+    "GraceTime": ("0",),
+}
+OF_NODES = ("CoreSpecCount", "CpuSpecList")
+OF_ITS_SCHEDULER = ("priority", "scheduler", "preempt", "topology", "enforcepartlimits", "overtimelimit", "killwait")
+SHARED = ("select/cons_tres", "select/cons_res")
+EVERYBODY = ("all", "none", "(null)")
+
+
+class Node(NamedTuple):
+    """What groups of nodes are told apart by."""
+
+    resources: tuple[tuple[str, int], ...]
+    features: tuple[str, ...]
+    weight: int
+
+
+def read_federation(path: str | PathLike[str]) -> Federation:
+    """Return the machine of a slurm.conf, nodes in the order of the file; or that of what scontrol shows of it."""
+    conf = read_slurm_conf(path)
+    there = [host for host, line in conf.nodes.items() if _state(line) != "FUTURE"]
+    if not there:
+        raise FederationError(f"{path}: all of its nodes are FUTURE ones, which the machine does not have yet.")
+    kinds = {id(line): _node(line) for line in conf.nodes.values()}
+    groups, first = [], 0
+    for kind, hosts in groupby(there, key=lambda host: kinds[id(conf.nodes[host])]):
+        last = first + len(list(hosts)) - 1
+        groups.append(
+            NodeGroup(
+                last - first + 1,
+                name=there[first] if first == last else f"{there[first]}..{there[last]}",
+                features=kind.features,
+                resources=kind.resources,
+                weight=kind.weight,
+            )
+        )
+        first = last + 1
+    number = {host: k for k, host in enumerate(there)}
+    partitions = [_partition(conf, name, line, number) for name, line in conf.partitions.items()]
+    return Federation(
+        (Cluster(conf.name, tuple(groups)),),
+        name=conf.name,
+        description="From a slurm.conf, a node for each of its own. Speeds, watts and uplinks are not in such a file.",
+        partitions=Noted((one for one in partitions if one is not None), left_out=_left_out(conf, partitions)),
+    )
+
+
+def _state(line: Line) -> str:
+    return line.words.get("state", "").upper().partition("+")[0].rstrip("*~#!%$@^-")
+
+
+def _node(line: Line) -> Node:
+    where, words = line
+    resources = {"cpu": cpus_of(words, where)}
+    if "realmemory" in words:
+        kept = whole_of(words.get("memspeclimit", "0"), where, "MemSpecLimit")  # the system's own
+        resources["memory"] = max(0, whole_of(words["realmemory"], where, "RealMemory") - kept)
+    resources |= gpus_of(words.get("gres", ""))
+    return Node(tuple(resources.items()), features_of(line), whole_of(words.get("weight", "1"), where, "Weight"))
+
+
+def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -> Partition | None:
+    """Return a partition; None where it has no nodes."""
+    where, words = line
+    nodes = [number[host] for host in conf.hosts_of_partition(name) if host in number]
+    if not nodes:
+        return None
+    most = words.get("maxnodes", "unlimited")
+    accounts = words.get("allowaccounts", "all")
+    try:
+        return Partition(
+            name,
+            {conf.name: ",".join(_ranges(nodes))},  # type: ignore[arg-type]
+            max_time=seconds_of(words.get("maxtime", "infinite"), where),
+            min_nodes=max(1, whole_of(words.get("minnodes", "0"), where, "MinNodes")),
+            max_nodes=None if most.lower() in ("unlimited", "infinite") else whole_of(most, where, "MaxNodes"),
+            accounts=() if accounts.lower() in EVERYBODY else tuple(accounts.split(",")),
+            default=is_on(words.get("default", "no"), where, "Default"),
+        )
+    except FederationError as error:
+        raise FederationError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from None
+
+
+def _ranges(nodes: list[int]) -> Iterator[str]:
+    for _, places in groupby(enumerate(nodes), key=lambda pair: pair[1] - pair[0]):
+        run = [node for _, node in places]
+        yield f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}"
+
+
+def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[str]:
+    """Give what the file says and the model does not have, a few words each."""
+    lines = {id(line): line for line in conf.nodes.values()}.values()
+    for word in OF_NODES:
+        having = [host for host, line in conf.nodes.items() if line.words.get(word.lower(), "0") not in ("0", "")]
+        if having:
+            yield f"{word} of {counted(len(having), 'node')}"
+    if devices := dict.fromkeys(name for line in lines for name in other_devices(line.words.get("gres", ""))):
+        yield f"devices that are no GPUs ({first_of(devices)})"
+    if away := sum(_state(line) == "FUTURE" for line in conf.nodes.values()):
+        yield f"{counted(away, 'FUTURE node')}"
+    if down := [host for host, line in conf.nodes.items() if _state(line) in ("DOWN", "DRAIN", "FAIL", "DRAINED")]:
+        yield f"{counted(len(down), 'node')} not up ({first_of(down)}), taken as up"
+    for word, nothing in OF_PARTITIONS.items():
+        values = {name: line.words.get(word.lower(), "") for name, line in conf.partitions.items()}
+        saying = [name for name, value in values.items() if value and value.lower().partition(":")[0] not in nothing]
+        if saying:
+            yield f"{word} of {counted(len(saying), 'partition')} ({first_of(saying)})"
+    if shut := [name for name, line in conf.partitions.items() if line.words.get("state", "UP").upper() != "UP"]:
+        yield f"{counted(len(shut), 'partition')} not up ({first_of(shut)}), taken as up"
+    names = zip(conf.partitions, partitions, strict=True)
+    if empty := [name for name, partition in names if partition is None]:
+        yield f"{counted(len(empty), 'partition')} without nodes ({first_of(empty)})"
+    if (select := conf.parameters.get("selecttype", "")) in SHARED:
+        yield f"nodes shared by several jobs ({select}), given whole here"
+    own = [name for name in conf.parameters if name.startswith(OF_ITS_SCHEDULER)]
+    if own:
+        yield f"{counted(len(own), 'parameter')} of Slurm's own scheduler (--policy says what is simulated)"
