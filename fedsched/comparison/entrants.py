@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from fedsched.comparison.instances import Instance
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.optimize import optimize
-from fedsched.optimize.baselines import baseline_schedules, bounds_of, values_of
+from fedsched.optimize.baselines import baseline_schedules, bound_on, bounds_of, measured
 from fedsched.optimize.searching import versions
 from fedsched.policies import POLICIES
 from fedsched.search.driver import INTERRUPTED
 from fedsched.search.methods import ALIASES, METHODS
 from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,7 @@ class Outcome:
     @classmethod
     def of(cls, result: Result) -> Outcome:
         """Return what a search's result says of its run."""
+        _same_jobs(result.method, result.front.missing, result.problem.truth)
         return cls(
             front=result.front.values.tolist(),
             bounds=tuple(result.lower_bounds[name] for name in result.objectives),
@@ -113,6 +115,17 @@ class SearchEntrant:
         return Outcome.of(result)
 
 
+def _same_jobs(name: str, missing: Sequence[int], truth: SearchProblem) -> None:
+    """Refuse figures of other jobs than those to which first come, first served gives an end [48]."""
+    usual = truth.space.common.missed
+    for jobs in missing:
+        if jobs != usual:
+            raise InfeasibleError(
+                f"{name} leaves {counted(jobs, 'job')} without an end, first come, first served on any nodes {usual}: "
+                "figures of other jobs cannot be compared; leave out the downtimes that never end, or that kill."
+            )
+
+
 def _check(name: str, kind: str, instance: object) -> None:
     if not isinstance(instance, Instance):
         raise TypeError(
@@ -142,17 +155,19 @@ class PolicyEntrant:
             submits=instance.submits,
             reading=instance.reading,
         )
+        problem = problem.truth  # no policy knows more beforehand
         schedules = baseline_schedules(problem, (policy,))
-        values = values_of(problem, schedules.values())
+        values = measured(problem, schedules.values())
         seconds = time.perf_counter() - began
         if not schedules:
             raise InfeasibleError(
                 f"Policy {policy!r} cannot place every job of {instance.name!r}; leave one of them out."
             )
+        _same_jobs(policy, [problem.missed(schedule.finish) for schedule in schedules.values()], problem)
         bounds = bounds_of(problem)
         return Outcome(
             front=(values * problem.objectives.signs).tolist(),
-            bounds=tuple(bounds.of(name) for name in problem.objectives.names),
+            bounds=tuple(bound_on(bounds, name) for name in problem.objectives.names),
             evaluations=1,
             seconds=seconds,
             stop_reason="policy",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fedsched.errors import unknown_name
 from fedsched.model import assumed, unmodelled
+from fedsched.model.calendar import foresight
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.text import counted
 
@@ -102,9 +103,12 @@ class Instance(Read):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Return what of the log is not modelled and what is assumed of the machine, a line each."""
+        """Return what is not modelled of the log, assumed of the machine, and not known to plans, a line each."""
         dropped, bare = unmodelled.unmodelled(self.workload, self.federation), assumed.assumptions(self.federation)
-        return (*([unmodelled.sentence(dropped)] if dropped else []), *([assumed.sentence(bare)] if bare else []))
+        hidden = foresight(self.federation, float(self.workload.submit.min(initial=0.0)))
+        lines = [unmodelled.sentence(dropped)] if dropped else []
+        lines += [assumed.sentence(bare)] if bare else []
+        return (*lines, *([f"searches {hidden}"] if hidden else []))
 
     @property
     def watts_assumed(self) -> bool:

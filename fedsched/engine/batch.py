@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Dispatch
-from fedsched.engine.evaluate import Common, Layout, evaluate_rows, nothing_runs
+from fedsched.engine.evaluate import NO_JOB_IS_MISSING, Common, Layout, evaluate_rows, nothing_runs
 from fedsched.engine.pack import measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import needs_of
@@ -44,6 +44,8 @@ class Evaluator:
             shared=plan_in_order(np.arange(jobs), self.default_caps()),
             running=nothing_runs(problem.groups.nodes.size),
             measured=measured_of(problem),
+            missing=NO_JOB_IS_MISSING,
+            missed=0,
         )
 
     def _workspaces(self, needs: Needs) -> list[tuple[State, Floats]]:

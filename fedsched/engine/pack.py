@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.model.calendar import Closures
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
@@ -225,7 +226,12 @@ def _nobody_waits() -> Precedence:
 
 def _calendar(federation: Federation, t0: float) -> Calendar:
     every = closures_of(federation)
-    closures = every.take(every.end > t0)
+    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
+    return calendar_of(every.take(every.end > t0), nodes, t0)
+
+
+def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
+    """Return closures, none of which ends by t0, as a run from t0 on takes them; `nodes` are those of every group."""
     begins, ends = closures.begin, closures.end
     number = np.arange(begins.size)
     ending = number[np.isfinite(ends)]
@@ -234,11 +240,10 @@ def _calendar(federation: Federation, t0: float) -> Calendar:
     learned = np.argsort(closures.known_from, kind="stable")
     lookout = np.unique(begins)
     known = closures.known_from <= t0
-    left = np.zeros((lookout.size + 1, len(federation.groups)), dtype=np.int64)
+    left = np.zeros((lookout.size + 1, nodes.size), dtype=np.int64)
     for times_of, sign in ((begins, -1), (closures.planned_end, 1)):
         rows = np.searchsorted(lookout, times_of[known])
         np.add.at(left, (rows, closures.group[known]), sign * closures.nodes[known])
-    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
     return Calendar(
         group=_ints(closures.group),
         nodes=_ints(closures.nodes),

@@ -231,15 +231,14 @@ class Simulation:
         """Return what has been started until now, and when it ended or, where all is done, what came of it."""
         state = self.state
         over = state.finish <= self.time
-        jobs = counted(self._jobs, "job")
         notes: tuple[str, ...] = ()
         lost = self._lost()
         start = np.array(state.start)
         if lost is not None:
             start[lost.killed] = np.nan
         if self.finished < self._jobs:
-            end = "nodes that stay closed leave the others no room" if self._over else f"interrupted at {self.time:g} s"
-            notes = (f"{end}: {self.finished} of {jobs} finished",)
+            interrupted = f"interrupted at {self.time:g} s: {self.finished} of {counted(self._jobs, 'job')} finished"
+            notes = (no_room(self.finished, self._jobs) if self._over else interrupted,)
         return Schedule(
             workload=self.workload,
             federation=self.federation,
@@ -262,6 +261,11 @@ class Simulation:
         return LostRuns(
             lost.job[:runs], lost.start[:runs], lost.end[:runs], lost.counts[:runs], lost.requeued[:runs] == 1
         )
+
+
+def no_room(finished: int, jobs: int) -> str:
+    """Return that so many of the jobs have finished, and that the others never start [40]."""
+    return f"nodes that stay closed leave the others no room: {finished} of {counted(jobs, 'job')} finished"
 
 
 def running_without_end(problem: Problem, state: State) -> int:

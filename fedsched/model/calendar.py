@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.errors import FederationError, InfeasibleError
+from fedsched.errors import FederationError
 from fedsched.model.node_ranges import named_nodes, ranges_of
 from fedsched.model.validation import check_labels
+from fedsched.text import counted
 from fedsched.values import is_number, seed_of
 
 if TYPE_CHECKING:
@@ -141,25 +142,21 @@ def kills(federation: Federation, t0: float) -> bool:
     return any(downtime.on_running == "kill" and downtime.begin > t0 for downtime in federation.calendar)
 
 
-def refuse_surprises(noun: str, federation: Federation, t0: float) -> None:
-    """Refuse downtimes that a plan made at t0 cannot know all of: not known by then, or of unknown or no end."""
-    for downtime in federation.calendar:
-        if downtime.end <= t0:
-            continue
-        if downtime.known_from > t0:  # type: ignore[operator]
-            odd = f"becomes known at {downtime.known_from:g} only"
-        elif not downtime.end_known:
-            odd = "has an end that nobody knows beforehand"
-        elif math.isinf(downtime.end):
-            odd = "never ends"
-        elif downtime.on_running == "kill" and downtime.begin > t0:
-            odd = "kills the jobs in its way, and a plan that loses jobs cannot be told from a better one"
-        else:
-            continue
-        raise InfeasibleError(
-            f"{noun}: {downtime.where} {odd}, and plans are made at {t0:g} for the whole time; leave it out of the "
-            "calendar (dataclasses.replace(federation, calendar=...)), or simulate a policy, which sees what comes."
-        )
+def foresight(federation: Federation, t0: float, *, packages: bool = False) -> str:
+    """Return what plans made at t0, or from then on in packages, do not know of downtimes; nothing where all is known.
+
+    A few words, as what is said of a plan's figures.
+    """
+    to_come = [downtime for downtime in federation.calendar if downtime.end > t0]
+    later = [downtime for downtime in to_come if downtime.known_from > t0]  # type: ignore[operator]
+    open_end = [downtime for downtime in to_come if math.isfinite(downtime.end) and not downtime.end_known]
+    endless = [downtime for downtime in open_end if downtime not in later]
+    without = [f"{counted(len(later), 'downtime')} that became known later"] * bool(later)
+    without += [f"the end of {counted(len(endless), 'downtime')}"] * bool(endless)
+    if not without:
+        return ""
+    whoever = "earlier packages planned" if packages else "planned"
+    return f"{whoever} without {' and '.join(without)}; figures are of what came"
 
 
 class Closures(NamedTuple):

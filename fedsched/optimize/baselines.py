@@ -15,6 +15,7 @@ from fedsched.bounds.lower import bounds_of_relaxation
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.pack import caps_table
 from fedsched.errors import InfeasibleError
+from fedsched.model.calendar import kills
 from fedsched.model.metrics import NAMES, Column
 from fedsched.model.schedule import Schedule
 from fedsched.policies.list_heuristics import HEURISTICS
@@ -22,6 +23,7 @@ from fedsched.result import PlannedQueue, Result
 from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.interruptible import LONG
 from fedsched.search.seeds import UNTIL, structured_seeds
+from fedsched.simulate import to_the_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,11 +50,13 @@ def usual_baselines(jobs: int) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Yardsticks:
-    """What the plans of a search are measured by."""
+    """What the plans of a search are measured by: as is known when they are chosen, and as it came."""
 
-    schedules: dict[str, Schedule]  # of the baselines, by policy
+    schedules: dict[str, Schedule]  # of the baselines, by policy, as far as is known
     values: Floats  # theirs, minimised
-    bounds: LowerBounds
+    known_bounds: LowerBounds | None
+    came: dict[str, Schedule]
+    bounds: LowerBounds | None  # of what came; None: nothing is proven
     bound_front: Floats
     energy_penalty: float
     left_out: tuple[str, ...]  # for want of time
@@ -68,8 +72,9 @@ def yardsticks(
 ) -> Yardsticks:
     """Return baselines and bounds; within a budget in seconds FCFS first, then EASY, then what there is time for."""
     schedules: dict[str, Schedule] = {}
+    came: dict[str, Schedule] = {}
     left_out: list[str] = []
-    in_haste = clock.seconds is not None
+    in_haste, truth = clock.seconds is not None, problem.truth
     for policy in sorted(policies, key=lambda one: FIRST.index(one) if one in FIRST else len(FIRST)):
         if say is not None:
             say(f"baselines: {policy}")
@@ -81,20 +86,28 @@ def yardsticks(
             continue
         try:
             look = clock.within(share) if schedules else None
-            schedules |= baseline_schedules(problem, (policy,), progress=look)
+            found = baseline_schedules(problem, (policy,), progress=look)
+            came |= found if truth is problem or not found else baseline_schedules(truth, (policy,), progress=look)
+            schedules |= found
         except OutOfTimeError:
             left_out.append(policy)
     schedules = {policy: schedules[policy] for policy in policies if policy in schedules}
     if say is not None:
         say("bounds")
-    bounds = bounds_of(problem, max(clock.left(BOUNDS_UNTIL), 0.0) if in_haste else None)
-    both = set(problem.objectives.names) >= {"makespan", "energy"}
-    front, penalty = (bounds.front(), bounds.penalty) if both else (np.zeros((0, 2)), math.nan)
-    if bounds.cut:
+    bounds = bounds_of(truth, max(clock.left(BOUNDS_UNTIL), 0.0) if in_haste else None)
+    known = bounds
+    if truth is not problem:
+        known = bounds_of(problem, max(clock.left(BOUNDS_UNTIL), 0.0) if in_haste else None)
+    front, penalty = np.zeros((0, 2)), math.nan
+    if bounds is not None and set(problem.objectives.names) >= {"makespan", "energy"}:
+        front, penalty = bounds.front(), bounds.penalty
+    if bounds is not None and bounds.cut:
         left_out.append("some of the bounds")
     return Yardsticks(
         schedules=schedules,
         values=values_of(problem, schedules.values()),
+        known_bounds=known,
+        came={policy: came[policy] for policy in schedules},
         bounds=bounds,
         bound_front=front,
         energy_penalty=penalty,
@@ -109,17 +122,23 @@ def baseline_schedules(
     schedules = {}
     for policy in policies:
         try:
-            schedule = problem.simulated(policy, progress=progress)
+            run = problem.begun(policy, progress=progress)
+            schedule = to_the_end(run, progress)
         except InfeasibleError:
             continue  # this policy's placement cannot hold some job; others can, or packing had failed
-        if not schedule.complete:
+        if not run.done:
             raise KeyboardInterrupt  # which ended the run: part of one is no yardstick
         schedules[policy] = schedule
     return schedules
 
 
-def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds:
-    """Return what no schedule of the problem can be below; solvers may take so many seconds."""
+def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds | None:
+    """Return what no schedule of the problem can be below; solvers may take so many seconds.
+
+    None where jobs have no end, or may have none for they are killed: which jobs count is then open.
+    """
+    if problem.space.common.missed or kills(problem.federation, problem.problem.t0):
+        return None
     packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
     # By how long the jobs really run, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate
@@ -130,20 +149,30 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
     return found
 
 
-def bound_on(bounds: LowerBounds, objective: str) -> float:
-    """Return the bound on an objective; NaN where it is a user's function."""
-    return bounds.of(objective) if objective in NAMES else math.nan
+def bound_on(bounds: LowerBounds | None, objective: str) -> float:
+    """Return the bound on an objective; NaN where it is a user's function, or nothing is proven."""
+    return math.nan if bounds is None or objective not in NAMES else bounds.of(objective)
 
 
 def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
-    """Return the objective values of schedules."""
-    rows = [tuple(schedule.metrics(users=False).as_dict().values()) for schedule in schedules]
+    """Return the objective values of schedules, as plans are ranked by them."""
+    rows = [problem.ranked(_row_of(schedule), schedule.finish) for schedule in schedules]
     return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
+
+
+def measured(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
+    """Return the objective values of schedules, of the jobs that have an end."""
+    rows = [_row_of(schedule) for schedule in schedules]
+    return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
+
+
+def _row_of(schedule: Schedule) -> Floats:
+    return np.array(tuple(schedule.metrics(users=False).as_dict().values()))
 
 
 def reference_of(problem: SearchProblem, names: Sequence[str], values: Floats) -> Floats:
     """Return FCFS's values on the default placement; where an objective is 0 there, 1 keeps divisions harmless."""
-    if "fcfs" in names:
+    if "fcfs" in names and not problem.may_miss:
         reference = values[list(names).index("fcfs")]
     else:
         order = np.argsort(problem.problem.arrival_rank, kind="stable")
@@ -171,7 +200,7 @@ def first_plans(
     left_out = () if next(given, None) is None else ("some of the plans to begin with",)
     if seeds != "structured":
         return _as_rows(own, problem), left_out
-    theirs = (row for schedule in baselines if schedule.complete for row in _rows_of(problem, schedule))
+    theirs = (problem.row(np.argsort(schedule.start, kind="stable"), schedule.counts) for schedule in baselines)
     if clock.seconds is None or problem.layout.jobs < LONG:
         made = structured_seeds(problem, limit=MOST_SEEDS, clock=clock)
         return np.concatenate([_as_rows([*own, *theirs], problem), made]), left_out

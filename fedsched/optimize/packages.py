@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.simulation import no_room
 from fedsched.errors import InfeasibleError
 from fedsched.model.calendar import takes_nodes
 from fedsched.model.schedule import Schedule
-from fedsched.optimize.baselines import bound_on, values_of, yardsticks
-from fedsched.optimize.searching import Search, baselines_of, problem_of, search_once, undisturbed, versions
+from fedsched.optimize.baselines import bound_on, measured, yardsticks
+from fedsched.optimize.scoring import baselines_of, comparable
+from fedsched.optimize.searching import Search, problem_of, search_once, undisturbed, versions
 from fedsched.result import Front, PlannedQueue, Result
 from fedsched.search.clock import AT_ONCE
 from fedsched.search.driver import INTERRUPTED, ended_early
@@ -156,18 +158,21 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
             done.append(ended)
             early = ended_early(ended.stop_reason)
             if ended.row is not None:  # else cut short before its first plan
-                best = problem.schedule(ended.row)
+                best = problem.truth.schedule(ended.row)
                 start[rows], finish[rows], counts[rows] = best.start, best.finish, best.counts
                 if known:
-                    saved.check(problem.objectives, np.array([[ended.value]]), values_of(problem, [best]))
+                    saved.check(problem.objectives, np.array([[ended.value]]), problem.values(ended.row[None]))
                 elif not early:
                     saved.end_package(ended.state())
             if early or ended.row is None or number == len(packages):
                 reason = ended.stop_reason
                 break
-            now = max(float(best.start[len(still) :].max()), float(workload.submit[packages[number]].max()))
-            running, still = _running_at(now, problem.started(ended.row).advance(until=now), rows)
+            begun_last = float(np.nanmax(best.start[len(still) :], initial=now))
+            now = max(begun_last, float(workload.submit[packages[number]].max()))
+            running, still = _running_at(now, problem.truth.started(ended.row).advance(until=now), rows)
             beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first loads
+    cut = len(done) < len(packages) or any(one.row is None for one in done)
+    missing = 0 if cut else whole.missed(finish)
     schedule = Schedule(
         workload=workload,
         federation=cluster,
@@ -177,11 +182,15 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         t0=t0,
         reading=search.settings.reading,
         policy=f"{search.info.title} in packages of {package}",
-        notes=() if not np.isnan(start).any() else (f"interrupted in package {len(done)} of {len(packages)}",),
+        notes=(
+            *((f"interrupted in package {len(done)} of {len(packages)}",) if cut else ()),
+            *((no_room(jobs - missing, jobs),) if missing else ()),
+        ),
     )
     (objective,) = search.objectives.names
-    row = np.array(tuple(schedule.metrics(users=False).as_dict().values()))
-    value = float(search.objectives.values(row)[0] * search.objectives.signs[0])
+    value = measured(whole, [schedule]) * search.objectives.signs
+    baselines = baselines_of(measures, whole)
+    measures = comparable(measures, (missing, *(baseline.missing for baseline in baselines)))
     return Result(
         workload=workload,
         federation=cluster,
@@ -190,8 +199,10 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         seed=search.seed,
         objectives=search.objectives.names,
         weights=search.objectives.weights,
-        front=Front(search.objectives.names, np.array([[value]]), (PlannedQueue(schedule=schedule),)),
-        baselines=baselines_of(measures, search.objectives.signs),
+        front=Front(
+            search.objectives.names, value, (PlannedQueue(schedule=schedule),), missing=(missing,) if missing else ()
+        ),
+        baselines=baselines,
         lower_bounds={objective: bound_on(measures.bounds, objective)},
         bound_front=np.zeros((0, 2)),
         energy_penalty=float("nan"),

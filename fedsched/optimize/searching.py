@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 import fedsched
-from fedsched.engine.codes import Dispatch, Placement
-from fedsched.engine.evaluate import unpacked
 from fedsched.model.federation import Federation
 from fedsched.model.metrics import NAMES
 from fedsched.model.workload import Workload
 from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, yardsticks
-from fedsched.result import Baseline, Front, PlannedQueue, Result
+from fedsched.optimize.scoring import baselines_of, comparable, front_of
+from fedsched.result import Result
 from fedsched.search.clock import Clock
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.islands import Archipelago
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-    from fedsched.engine.arrays import Floats, Ints
     from fedsched.optimize.baselines import Yardsticks
     from fedsched.result import Settings
     from fedsched.search.checkpoint import Checkpoint
@@ -133,7 +131,7 @@ def search_once(
     """Return what one search over the whole problem finds, from where it was saved."""
     measures = yardsticks(problem, search.baselines, clock, search.say)
     search.say("first plans")
-    bounds = [bound_on(measures.bounds, name) for name in search.objectives.names]
+    bounds = [bound_on(measures.known_bounds, name) for name in search.objectives.names]
     run = Run(
         problem=problem,
         seed=search.seed,
@@ -203,8 +201,8 @@ def _living_on(search: Search) -> Iterator[Executor | None]:
 def result_of(found: Found, search: Search, clock: Clock) -> Result:
     """Return what a search found, with everything that tells how good it is and how it was made."""
     problem, run, measures = found.problem, found.run, found.measures
-    signs = problem.objectives.signs
-    order = np.argsort(run.archive.values[:, 0], kind="stable")
+    front, baselines = front_of(run.archive, problem, measures), baselines_of(measures, problem)
+    measures = comparable(measures, (*front.missing, *(baseline.missing for baseline in baselines)))
     result = Result(
         workload=problem.workload,
         federation=problem.federation,
@@ -213,12 +211,8 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
         seed=search.seed,
         objectives=problem.objectives.names,
         weights=problem.objectives.weights,
-        front=Front(
-            problem.objectives.names,
-            run.archive.values[order] * signs,
-            tuple(_plan(run, run.archive.entries[k].row, run.archive.entries[k].policy) for k in order.tolist()),
-        ),
-        baselines=baselines_of(measures, signs),
+        front=front,
+        baselines=baselines,
         lower_bounds={name: bound_on(measures.bounds, name) for name in problem.objectives.names},
         bound_front=measures.bound_front,
         energy_penalty=measures.energy_penalty,
@@ -233,24 +227,6 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
         warm_up=clock.apart,
     )
     return result.keep(problem)
-
-
-def baselines_of(measures: Yardsticks, signs: Floats) -> tuple[Baseline, ...]:
-    """Return the baselines as a result holds them."""
-    rows = (measures.values * signs).tolist()
-    return tuple(Baseline(name, tuple(row)) for name, row in zip(measures.names, rows, strict=True))
-
-
-def _plan(run: Run, row: Ints | None, policy: str) -> PlannedQueue:
-    if row is None:
-        return PlannedQueue(policy=policy)
-    order, caps, dispatch, placement = unpacked(run.problem.layout, row)
-    return PlannedQueue(
-        order=order,
-        caps=caps,
-        dispatch=Dispatch(dispatch).name.lower(),
-        placement=Placement(placement).name.lower(),
-    )
 
 
 def versions() -> dict[str, str]:

@@ -71,7 +71,7 @@ def of_result(result: Result) -> Material:
     ]
     again = made_again(result)
     for baseline in result.baselines:
-        schedule = result.problem.simulated(baseline.policy) if baseline.policy in again else None
+        schedule = result.problem.truth.simulated(baseline.policy) if baseline.policy in again else None
         if schedule is not None and result.mark:
             check(claim_of(baseline, schedule), result.objectives)
         about = "a policy" if schedule is not None else f"a policy{result.mark}"

@@ -18,6 +18,7 @@ from fedsched.report.packing import jobs_of, tick_of
 from fedsched.report.skeleton import Markup, data_block, document, filled, script, table
 from fedsched.report.words import column, measure, title
 from fedsched.result.faces import from_file
+from fedsched.result.faces import notes as notes_of
 from fedsched.text import html as escape
 
 if TYPE_CHECKING:
@@ -200,6 +201,8 @@ def _summary(material: Material, thinned: list[str]) -> str:
     notes = [*material.notes, *thinned]
     if result is not None and result.settings.submits == "keep":
         notes.append("The plans are clairvoyant: they know future submits.")
+    if result is not None:
+        notes += notes_of(result)
     if result is not None and result.left_out:
         notes.append(f"Left out for want of time: {', '.join(result.left_out)}")
     if result is not None and result.unverified:

@@ -100,7 +100,7 @@ def _objective_card(result: Result, name: str) -> str:
         (share(abs(gain)), f"{'better' if gain >= 0 else 'worse'} than {baseline.policy}")
         for baseline in result.baselines
         if baseline.policy in OFTEN
-        for gain in [result.gain(baseline.policy, name)]
+        if (gain := result.gain(baseline.policy, name)) == gain
     ]
     gap = result.gap(name)
     if gap <= ROUNDING:
@@ -142,6 +142,8 @@ def gains(result: Result) -> str:
 
 def _bar(gain: float) -> Markup:
     # A number with a bar beside it: drawn, so that the page's policy needs no styles within elements.
+    if gain != gain:
+        return Markup("")
     kind, sign = ("gain", "") if gain >= 0 else ("loss", "−")
     return Markup(
         f'{sign}{share(abs(gain))}<svg class="gauge" width="{WIDTH}" height="12" aria-hidden="true">'

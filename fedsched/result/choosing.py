@@ -59,9 +59,10 @@ def _keeps_to(result: Result, within: Mapping[str, float | str]) -> NDArray[np.b
         place = front.objectives.index(name)
         most = limit_of(result, name, limit)
         sign = front.signs[place]
-        good = front.values[:, place] * sign <= most * sign
+        values = front.minimised()[:, place]
+        good = values <= most * sign
         if not good.any():
-            best = result.value(name)
+            best = float(values.min()) * sign
             raise ValueError(f"choose: no plan of the front keeps {name} to {most:.6g}; the best has {best:.6g}.")
         kept &= good
     if not kept.any():
@@ -76,7 +77,7 @@ def limit_of(result: Result, name: str, limit: float | str) -> float:
             raise ValueError(f"choose: within[{name!r}]={limit!r} must be finite, or a baseline's: 'easy+5%'.")
         return float(limit)
     said = _BESIDE.fullmatch(limit.strip())
-    known = {baseline.policy: baseline.values for baseline in result.baselines}
+    known = {baseline.policy: baseline.planned or baseline.values for baseline in result.baselines}
     if said is None or said["policy"] not in known:
         raise unknown_name("baseline", limit if said is None else said["policy"], known)
     share = float(said["percent"] or 0.0) / 100.0 * (-1.0 if said["sign"] == "-" else 1.0)

@@ -74,9 +74,11 @@ def table(result: Result) -> list[tuple[str, ...]]:
         what = f"plan {i + 1} of {len(front)}" if len(front) > 1 else "best plan"
         if front.plans[i].policy:
             what += f" ({front.plans[i].policy})"
+        what += without_end(front.missing[i] if front.missing else 0)
         rows.append((what, *(number(value) for value in front.values[i])))
     for baseline in result.baselines:
-        rows.append((baseline.policy + result.mark, *(number(value) for value in baseline.values)))
+        label = f"{baseline.policy}{result.mark}{without_end(baseline.missing)}"
+        rows.append((label, *(number(value) for value in baseline.values)))
     if any(result.bound(name) == result.bound(name) for name in names):
         rows.append(("lower bound", *(number(result.bound(name)) for name in names)))
         rows.append(("gap of the best", *(share(result.gap(name)) for name in names)))
@@ -89,10 +91,11 @@ def remarks(result: Result) -> list[str]:
     named = {name: assumed.marked(name, name, result.federation) for name in result.objectives}
     sense = {name: "above" if name in MAXIMISED else "below" for name in result.objectives}
     gains = [
-        f"{share(result.gain(baseline.policy, name))} {named[name]} {sense[name]} {baseline.policy}{result.mark}"
+        f"{share(gain)} {named[name]} {sense[name]} {baseline.policy}{result.mark}"
         for baseline in result.baselines
         if baseline.policy in ("fcfs", "easy")
         for name in result.objectives
+        if (gain := result.gain(baseline.policy, name)) == gain
     ]
     if gains:
         lines.append("best plans: " + ", ".join(gains))
@@ -101,6 +104,7 @@ def remarks(result: Result) -> list[str]:
         why = "idle power dominates, so both want the same plan" if nearly else "there is something to trade"
         energy = assumed.marked("energy", "energy", result.federation)
         lines.append(f"the least makespan costs at least {share(result.energy_penalty)} {energy}: {why}")
+    lines += notes(result)
     if result.left_out:
         lines.append(f"left out for want of time: {', '.join(result.left_out)}")
     if result.settings.seconds is not None:
@@ -114,6 +118,19 @@ def remarks(result: Result) -> list[str]:
     if result.unverified:
         lines.append(from_file(result))
     return lines
+
+
+def notes(result: Result) -> list[str]:
+    """Return what plans did not know, and that figures are of some jobs only."""
+    lines = [result.foresight] if result.foresight else []
+    if any(result.front.missing) or any(baseline.missing for baseline in result.baselines):
+        lines.append("figures leave out jobs that have no end, so nothing is proven of them")
+    return lines
+
+
+def without_end(jobs: int) -> str:
+    """Return how many jobs have no end in a plan, as it stands behind the plan's name."""
+    return f" (without {counted(jobs, 'job')})" if jobs else ""
 
 
 def from_file(result: Result) -> str:

@@ -27,6 +27,8 @@ from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settin
 if TYPE_CHECKING:
     from os import PathLike
 
+    from numpy.typing import NDArray
+
     from fedsched.model.federation import Federation
     from fedsched.simulate import RunningJobs
 
@@ -106,7 +108,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "seed": result.seed,
         "objectives": list(result.objectives),
         "weights": list(result.weights),
-        "front": {"values": result.front.values.tolist(), "plans": [_plan_data(plan) for plan in result.front.plans]},
+        "front": _front_data(result.front),
         "baselines": [asdict(baseline) for baseline in result.baselines],
         "lower_bounds": {name: _or_none(value) for name, value in result.lower_bounds.items()},
         "bound_front": result.bound_front.tolist(),
@@ -153,8 +155,16 @@ def of_data(data: dict[str, Any]) -> Result:
         seed=data["seed"],
         objectives=objectives,
         weights=tuple(data["weights"]),
-        front=Front(objectives, values, plans),
-        baselines=tuple(Baseline(one["policy"], tuple(one["values"])) for one in data["baselines"]),
+        front=Front(objectives, values, plans, _planned_of(data["front"]), tuple(data["front"].get("missing", ()))),
+        baselines=tuple(
+            Baseline(
+                one["policy"],
+                tuple(one["values"]),
+                tuple(one["planned"]) if one.get("planned") is not None else None,  # none in files of before
+                one.get("missing", 0),
+            )
+            for one in data["baselines"]
+        ),
         lower_bounds={name: _or_nan(value) for name, value in data["lower_bounds"].items()},
         bound_front=np.array(data["bound_front"], dtype=np.float64).reshape(-1, 2),
         energy_penalty=_or_nan(data["energy_penalty"]),
@@ -172,6 +182,17 @@ def of_data(data: dict[str, Any]) -> Result:
         left_out=tuple(str(name) for name in data.get("left_out", ())),  # neither is in files of version 1
         warm_up=float(data.get("warm_up", 0.0)),
     )
+
+
+def _front_data(front: Front) -> dict[str, Any]:
+    data: dict[str, Any] = {"values": front.values.tolist(), "plans": [_plan_data(plan) for plan in front.plans]}
+    planned = {} if front.planned is None else {"planned": front.planned.tolist()}
+    return {**data, **planned, **({"missing": list(front.missing)} if front.missing else {})}
+
+
+def _planned_of(front: dict[str, Any]) -> NDArray[np.float64] | None:
+    planned = front.get("planned")
+    return None if planned is None else np.array(planned, dtype=np.float64).reshape(np.shape(front["values"]))
 
 
 def _settings_data(settings: Settings) -> dict[str, Any]:

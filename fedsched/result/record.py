@@ -11,6 +11,7 @@ from fedsched.bounds.trivial import is_telling
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import unknown_name
 from fedsched.model.assumed import assumptions
+from fedsched.model.calendar import foresight
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
 from fedsched.model.unmodelled import unmodelled
 from fedsched.search.objectives import signs_of
@@ -74,11 +75,16 @@ class Settings(Read):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Front:
-    """The plans that no other found plan beats on all objectives, by the first objective."""
+    """The plans that no other found plan beats on all objectives, by the first objective.
+
+    They are chosen by what was known at the decision; their values are of what came.
+    """
 
     objectives: tuple[str, ...]
     values: NDArray[np.float64]  # plans × objectives, in the metrics' own units and senses
     plans: tuple[PlannedQueue, ...]
+    planned: NDArray[np.float64] | None = None  # what plans are chosen by, where that may be other values
+    missing: tuple[int, ...] = ()  # of each plan, how many jobs have no end; empty where all have one
 
     def __len__(self) -> int:
         return len(self.plans)
@@ -89,8 +95,8 @@ class Front:
         return signs_of(self.objectives)
 
     def minimised(self) -> NDArray[np.float64]:
-        """Return the values with those to be maximised turned round."""
-        return self.values * self.signs
+        """Return what plans are chosen by, with what is to be maximised turned round."""
+        return (self.values if self.planned is None else self.planned) * self.signs
 
     def best_index(self, objective: str) -> int:
         """Return which plan is best by an objective."""
@@ -99,7 +105,7 @@ class Front:
         return int(np.argmin(self.minimised()[:, self.objectives.index(objective)]))
 
     def scaled(self) -> NDArray[np.float64]:
-        """Return the values from 0, the front's best by an objective, to 1, its worst."""
+        """Return what plans are chosen by from 0, the front's best by an objective, to 1, its worst."""
         values = self.minimised()
         extent = np.ptp(values, axis=0)
         return (values - values.min(axis=0)) / np.where(extent > 0, extent, 1.0)
@@ -116,6 +122,8 @@ class Baseline:
 
     policy: str
     values: tuple[float, ...]
+    planned: tuple[float, ...] | None = None  # as far as was known at the decision, where that may be other values
+    missing: int = 0  # jobs that have no end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,8 +163,9 @@ class Result:
         if plan.schedule is not None:
             return plan.schedule
         if plan.order is None:
-            return self.problem.simulated(plan.policy)
-        return self.problem.schedule(self.problem.row(plan.order, plan.caps, plan.rules), policy=self.method)
+            return self.problem.truth.simulated(plan.policy)
+        row = self.problem.row(plan.order, plan.caps, plan.rules)
+        return self.problem.truth.schedule(row, policy=self.method)
 
     @property
     def problem(self) -> SearchProblem:
@@ -216,7 +225,7 @@ class Result:
         return self.schedule(chosen_index(self, by, weights, within))
 
     def value(self, objective: str | None = None) -> float:
-        """Return the best value of an objective, by default the first."""
+        """Return the value of the plan that is best by an objective, by default the first."""
         name = objective or self.objectives[0]
         return float(self.front.values[self.front.best_index(name), self.objectives.index(name)])
 
@@ -231,10 +240,15 @@ class Result:
         return self.value(objective) / self.bound(objective) - 1.0
 
     def gain(self, policy: str, objective: str | None = None) -> float:
-        """Return by what share the best plan is better than a baseline: below its value, or above a maximised one."""
+        """Return by what share the best plan is better than a baseline: below its value, or above a maximised one.
+
+        NaN where another number of jobs has an end.
+        """
         name = objective or self.objectives[0]
         for baseline in self.baselines:
             if baseline.policy == policy:
+                if self.front.missing and self.front.missing[self.front.best_index(name)] != baseline.missing:
+                    return float("nan")
                 theirs = baseline.values[self.objectives.index(name)]
                 (sign,) = signs_of((name,))
                 return float(sign * (1.0 - self.value(name) / theirs)) if theirs else 0.0
@@ -259,6 +273,11 @@ class Result:
     def assumed(self) -> tuple[str, ...]:
         """Return what is assumed of the machine and of what jobs send, a few words each."""
         return assumptions(self.federation, self.workload)
+
+    @property
+    def foresight(self) -> str:
+        """Return what plans did not know and what became of it, in a few words; nothing where they knew all."""
+        return foresight(self.federation, float(self.settings.t0 or 0.0), packages=self.packages > 0)
 
     @property
     def reading(self) -> str:

@@ -42,7 +42,7 @@ def verified(result: Result, *, baselines: bool | None = None) -> tuple[str, ...
     if result.running is not None:
         check_running(result.running, result.workload, result.federation)
     problem = result.problem
-    for claim in (*_plans(result, problem), *_baselines(result, problem, made=baselines)):
+    for claim in (*_plans(result, problem), *_came(result, problem), *_baselines(result, problem, made=baselines)):
         check(claim, result.objectives)
     _check_front(result)
     _check_bounds(result)
@@ -73,12 +73,12 @@ def claim_of(baseline: Baseline, schedule: Schedule) -> Claim:
 
 
 def _plans(result: Result, problem: SearchProblem) -> Iterator[Claim]:
-    rows, places, values = [], [], result.front.values.tolist()
+    rows, places, values = [], [], (result.front.minimised() * result.front.signs).tolist()
     for place, plan in enumerate(result.front.plans):
         if plan.schedule is not None:
             yield Claim(_named(place), values[place], _of_schedule(plan, place))
         elif plan.order is None:
-            yield Claim(_named(place), values[place], _row(_by(plan.policy, problem)))
+            yield Claim(_named(place), values[place], _ranked(_by(plan.policy, problem), problem))
         else:
             rows.append(_row_of(plan, problem, place))
             places.append(place)
@@ -87,13 +87,36 @@ def _plans(result: Result, problem: SearchProblem) -> Iterator[Claim]:
             yield Claim(_named(place), values[place], made)
 
 
+def _came(result: Result, problem: SearchProblem) -> Iterator[Claim]:
+    # What became of plans that were chosen on what was known; a schedule of packages is that already.
+    front, apart = result.front, problem.scores_apart and not result.packages
+    if (front.planned is not None) != apart or len(front.missing) != (len(front) if apart else len(front.missing)):
+        raise DeniedError("it does not say of its plans what was known when they were chosen, and what came")
+    for place, missing in enumerate(front.missing):
+        schedule = result.schedule(place)
+        _check_missing(_named(place), missing, schedule, problem)
+        yield Claim(_named(place), front.values[place].tolist(), _row(schedule))
+
+
+def _check_missing(what: str, given: int, schedule: Schedule, problem: SearchProblem) -> None:
+    if given != (missing := problem.missed(schedule.finish)):
+        raise DeniedError(f"{what} is said to leave {given} jobs without an end, but leaves {missing}")
+
+
 def _baselines(result: Result, problem: SearchProblem, *, made: bool) -> Iterator[Claim]:
     for baseline in result.baselines:
         if len(baseline.values) != len(result.objectives):
             raise DeniedError(f"the baseline {baseline.policy!r} has values for other objectives")
-        schedule = _by(baseline.policy, problem) if made else None
-        if schedule is not None:
-            yield claim_of(baseline, schedule)
+        if (baseline.planned is not None) != problem.scores_apart:
+            raise DeniedError(f"the baseline {baseline.policy!r} does not say what was known and what came")
+        if not made:
+            continue
+        schedule = _by(baseline.policy, problem.truth)
+        _check_missing(f"the baseline {baseline.policy!r}", baseline.missing, schedule, problem)
+        yield claim_of(baseline, schedule)
+        if baseline.planned is not None:
+            planned = _ranked(_by(baseline.policy, problem), problem)
+            yield Claim(f"the baseline {baseline.policy!r} as planned", baseline.planned, planned)
 
 
 def _named(place: int) -> str:
@@ -120,6 +143,10 @@ def _by(policy: str, problem: SearchProblem) -> Schedule:
 
 def _row(schedule: Schedule) -> Floats:
     return np.array(tuple(schedule.metrics(users=False).as_dict().values()))
+
+
+def _ranked(schedule: Schedule, problem: SearchProblem) -> Floats:
+    return problem.ranked(_row(schedule), schedule.finish)
 
 
 def _of_schedule(plan: PlannedQueue, place: int) -> Floats:

@@ -47,8 +47,9 @@ def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> It
     one_group = limits.shape[1] == 1
     for backfill in ("sjf", "saf"):
         state = _easy(instant, spaces, orders["fcfs"], orders[backfill], usual)
-        starts = np.argsort(state.start[: len(limits)], kind="stable")
-        caps = limits if one_group else state.counts[: len(limits)]
+        start = state.start[: len(limits)]
+        starts = np.argsort(start, kind="stable")
+        caps = limits if one_group else np.where(np.isnan(start)[:, None], limits, state.counts[: len(limits)])
         yield plan(starts, by_starts, caps=caps)
     for order in orders.values():
         yield plan(order, Dispatch.EASY)

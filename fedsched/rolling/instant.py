@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.foresight import foreseen
 from fedsched.engine.pack import extras_of, frozen
 from fedsched.engine.rules import needs_of
 from fedsched.engine.states import new_state
@@ -23,14 +24,17 @@ OVERRUN_SECONDS = 60.0  # what a job that has outrun its estimate is at least ex
 
 
 class Workspaces:
-    """The arrays that simulations of so many jobs need, those used last kept for the next instant with as many."""
+    """The arrays that simulations of so many jobs need, those used last kept for the next instant that is as large."""
 
     def __init__(self) -> None:
-        self._states: dict[tuple[int, bool], State] = {}
+        self._states: dict[tuple[int, ...], State] = {}
 
     def of(self, problem: Problem, *, separate_backfill: bool = False) -> State:
         """Return a state for the problem."""
-        key = (problem.submit.size, separate_backfill)
+        closing = (0, 0)  # as much as is known, which becomes more and less
+        if problem.extras is not None:
+            closing = problem.extras.calendar.lookout.size, problem.extras.calendar.change.size
+        key = (problem.submit.size, *closing, int(separate_backfill))
         state = self._states.pop(key, None)
         if state is None:
             state = new_state(problem, needs=needs_of(Dispatch.EASY), separate_backfill=separate_backfill)
@@ -61,17 +65,16 @@ class Instant(PackedProblem):
         self.jobs = np.concatenate([waiting, running.rows])
         count, jobs = waiting.size, self.jobs.size
         of_jobs = {name: getattr(whole, name)[self.jobs] for name in PER_JOB}
-        problem = frozen(
-            whole._replace(
-                **of_jobs,
-                runtime=of_jobs["estimate"],
-                arrival=np.arange(count),
-                arrival_rank=np.arange(jobs),
-                running=np.arange(count, jobs),
-                t0=now,
-                extras=extras_of(whole, self.jobs),
-            )
+        true = whole._replace(
+            **of_jobs,
+            runtime=of_jobs["estimate"],
+            arrival=np.arange(count),
+            arrival_rank=np.arange(jobs),
+            running=np.arange(count, jobs),
+            t0=now,
+            extras=extras_of(whole, self.jobs),
         )
+        problem = frozen(foreseen(true, now))
         end = _expected_end(now, running.start, running.planned_end)
         left = running.estimate_left + (end - running.planned_end) / running.tc
         super().__init__(

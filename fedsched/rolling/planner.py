@@ -10,7 +10,6 @@ import numpy as np
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.engine.evaluate import unpacked
-from fedsched.model.calendar import refuse_surprises
 from fedsched.random_numbers import begin_stream
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
@@ -36,7 +35,6 @@ class RollingPlanner:
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         if run.problem.same_time != SameTime.BATCH:
             raise ValueError("Rolling plans whole instants: it needs same_time='batch', not 'sequential'.")
-        refuse_surprises("Rolling", run.federation, run.problem.t0)
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0
@@ -99,7 +97,9 @@ class RollingPlanner:
             self.evaluations += len(rows)
             return rows[best]
         seeds = np.concatenate([at_hand[None], incumbents(instant, self._spaces, by_starts=self._own_dispatch)])
-        first_come = instant.row(np.arange(count), rules=(int(Dispatch.STRICT), instant.default_rules()[1]))
+        strict = (int(Dispatch.STRICT), instant.default_rules()[1])
+        # Whoever has no place on what stays open would keep all others waiting.
+        first_come = instant.row(np.arange(count), rules=None if instant.may_miss else strict)
         reference = instant.values(first_come[None])[0]
         search = Run(
             problem=instant,

@@ -10,7 +10,8 @@ import numpy as np
 from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.batch import in_slices
 from fedsched.engine.codes import Dispatch, Placement, Status
-from fedsched.engine.evaluate import Common, Layout, evaluate_rows, nothing_runs
+from fedsched.engine.evaluate import NO_JOB_IS_MISSING, Common, Layout, evaluate_rows, nothing_runs
+from fedsched.engine.foresight import may_miss
 from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import frozen, measured_of
 from fedsched.engine.plans import plan_in_order
@@ -18,9 +19,10 @@ from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
-from fedsched.model.metrics import Column
+from fedsched.model.metrics import NAMES, Column
 from fedsched.search.genome import Space, decode_weights, repair
 from fedsched.search.interruptible import metrics_unless
+from fedsched.search.objectives import signs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from fedsched.search.objectives import Objectives
 
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
+FAR = 2.0**30  # times what a plan has: how far behind one lies in which another job has no end
 
 
 class PackedProblem:
@@ -77,6 +80,8 @@ class PackedProblem:
                 shared=plan_in_order(np.arange(len(limits)), limits, dispatch=dispatches[0]),
                 running=_running_rows(running, self.layout.groups),
                 measured=measured_of(problem),
+                missing=NO_JOB_IS_MISSING,
+                missed=0,
             ),
             limits=limits,
             nodes=np.array(problem.groups.nodes),
@@ -87,6 +92,36 @@ class PackedProblem:
         self.threads = threads
         self._states = list(states)
         self.no_users = np.zeros((0, 2))
+        self.rank_by_ends()
+
+    def rank_by_ends(self) -> None:
+        """Let a plan lie far behind first come, first served for each job more that has no end in it [48]."""
+        common = self.space.common._replace(missing=NO_JOB_IS_MISSING, missed=0)
+        if may_miss(self.problem):
+            self.space = self.space._replace(common=common._replace(missing=np.zeros(len(Column))))
+            first_come = np.argsort(self.problem.arrival_rank[: self.layout.jobs], kind="stable")
+            (row,) = self.metrics(self.row(first_come)[None])
+            common = common._replace(
+                missing=signs_of(NAMES) * FAR * np.maximum(1.0, np.abs(row)), missed=self.missed(self.states[0].finish)
+            )
+        self.space = self.space._replace(common=common)
+
+    @property
+    def may_miss(self) -> bool:
+        """Return whether there may be plans in which jobs have no end."""
+        return self.space.common.missing.size > 0
+
+    def missed(self, finish: Floats) -> int:
+        """Return how many of the jobs that may start or run have no finish."""
+        jobs = np.concatenate([self.problem.arrival, self.problem.running])
+        return int(np.isnan(finish[jobs]).sum())
+
+    def ranked(self, metrics: Floats, finish: Floats) -> Floats:
+        """Return the metric row of a run as plans are ranked by: behind those in which fewer jobs have no end."""
+        common = self.space.common
+        if not self.may_miss:
+            return metrics
+        return np.nan_to_num(metrics, nan=0.0) + (self.missed(finish) - common.missed) * common.missing
 
     @property
     def states(self) -> list[State]:
@@ -150,6 +185,8 @@ class PackedProblem:
                 status = metrics_unless(self.problem, self.space.common, self.layout, rows[k], state, metrics[k], over)
                 if status == Status.STUCK:
                     raise self._stuck(k, state)
+                if status == Status.DONE:
+                    metrics[k] = self.ranked(metrics[k], state.finish)
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         ended = np.flatnonzero(~np.isnan(metrics[:, Column.MAKESPAN]))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.engine.codes import Placement
 from fedsched.engine.evaluate import unpacked
+from fedsched.engine.foresight import foreseen
 from fedsched.engine.pack import caps_table, pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
-from fedsched.model.calendar import refuse_surprises
 from fedsched.model.dependencies import settled
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.policies import Rules, policy_named
@@ -24,7 +25,7 @@ from fedsched.values import whole
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import Ints
+    from fedsched.engine.arrays import Ints, Problem
     from fedsched.model.federation import Federation
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 class SearchProblem(PackedProblem, Read):
     """A package of jobs on a federation, as searches see it: rows in, objective values out.
+
+    It is what is known at t0; where more comes, `truth` is the same with that.
 
     Parameters
     ----------
@@ -87,8 +90,8 @@ class SearchProblem(PackedProblem, Read):
         self.submits = submits
         self.running = running
         rows = () if running is None else tuple(running.rows.tolist())
-        problem = pack(workload, federation, reading=self.reading, t0=t0, running=rows)
-        refuse_surprises("optimize", federation, problem.t0)
+        true = pack(workload, federation, reading=self.reading, t0=t0, running=rows)
+        problem = foreseen(true, true.t0)
         table, row_of = caps_table(workload, federation)
         limits = np.ascontiguousarray(np.minimum(table[row_of], problem.tasks[:, None]))
         placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))
@@ -106,6 +109,26 @@ class SearchProblem(PackedProblem, Read):
             running=running,
             threads=threads,
         )
+        self._truth = None if problem is true else self._of(true)
+
+    def _of(self, problem: Problem) -> SearchProblem:
+        other = copy(self)
+        other.problem, other._states, other._truth = problem, [], None
+        other.rank_by_ends()
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_truth": None}  # it stays where plans are scored
+
+    @property
+    def truth(self) -> SearchProblem:
+        """Return the problem as it is, which tells what comes of a plan; itself where all of it was known [48]."""
+        return self if self._truth is None else self._truth
+
+    @property
+    def scores_apart(self) -> bool:
+        """Return whether what plans are chosen by may be other figures than what comes of them has."""
+        return self._truth is not None or self.may_miss
 
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
         """Return the schedule of a plan, with its full trace."""
@@ -132,6 +155,15 @@ class SearchProblem(PackedProblem, Read):
         progress: Callable[[int, int], None] | None = None,
     ) -> Schedule:
         """Return what a policy does with the package, knowing what plans know."""
+        return to_the_end(self.begun(policy, caps, progress=progress), progress)
+
+    def begun(
+        self,
+        policy: str | Policy,
+        caps: Ints | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Simulation:
+        """Return a policy's run over the package, not yet begun."""
         chosen = policy_named(policy)
-        run = begun(self.workload, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)
-        return to_the_end(run, progress)
+        return begun(self.workload, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)

@@ -1,0 +1,45 @@
+"""What is known of a problem at a moment: plans are chosen on that, and the problem as it is tells what came [48].
+
+This is the one place that makes the known problem of the true one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import OnRunning
+from fedsched.engine.pack import calendar_of
+from fedsched.model.calendar import Closures
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Extras, Problem
+
+
+def foreseen(problem: Problem, time: float) -> Problem:
+    """Return the problem as it is known at a time from which it is planned; itself where all of it is known."""
+    if problem.extras is None or not problem.extras.calendar.begin.size:
+        return problem
+    extras = _foreseen(problem.extras, problem, time)
+    return problem if extras is None else problem._replace(extras=extras)
+
+
+def _foreseen(extras: Extras, problem: Problem, time: float) -> Extras | None:
+    # Closures that are known, each until the end that is known; None where these are all of them, as they are.
+    closures = Closures(*(getattr(extras.calendar, name) for name in Closures._fields))
+    known = (closures.known_from <= time) & (closures.end > time)
+    if known.all() and (closures.planned_end == closures.end).all():
+        return None
+    kept = closures.take(known)
+    kept = kept._replace(end=kept.planned_end)
+    return extras._replace(calendar=calendar_of(kept, problem.groups.nodes, time))
+
+
+def may_miss(problem: Problem) -> bool:
+    """Return whether jobs may have no end: nodes stay closed for good, or are taken from jobs that are then killed."""
+    if problem.extras is None:
+        return False
+    calendar = problem.extras.calendar
+    kills = (calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)
+    return bool((np.isinf(calendar.end) | kills).any())

@@ -1,0 +1,75 @@
+"""What came of plans that were chosen on what was known: their figures, and the baselines', on the problem as it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.evaluate import unpacked
+from fedsched.optimize.baselines import measured
+from fedsched.result import Baseline, Front, PlannedQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fedsched.model.schedule import Schedule
+    from fedsched.optimize.baselines import Yardsticks
+    from fedsched.search.archive import Archive, Entry
+    from fedsched.search.problem import SearchProblem
+
+
+def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> Front:
+    """Return the plans of an archive by the first objective, as they were chosen, with what came of them."""
+    signs, names = problem.objectives.signs, problem.objectives.names
+    order = np.argsort(archive.values[:, 0], kind="stable").tolist()
+    entries = [archive.entries[k] for k in order]
+    front = Front(names, archive.values[order] * signs, tuple(_plan(problem, entry) for entry in entries))
+    if not problem.scores_apart:
+        return front
+    schedules = [_came(problem.truth, entry, measures) for entry in entries]
+    came = measured(problem, schedules) * signs
+    return replace(front, values=came, planned=front.values, missing=_missing(problem, schedules))
+
+
+def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline, ...]:
+    """Return the baselines as a result holds them."""
+    signs = problem.objectives.signs
+    planned = [tuple(row) for row in (measures.values * signs).tolist()]
+    if not problem.scores_apart:
+        return tuple(map(Baseline, measures.names, planned))
+    schedules = measures.came.values()
+    came = [tuple(row) for row in (measured(problem, schedules) * signs).tolist()]
+    return tuple(map(Baseline, measures.names, came, planned, _missing(problem, schedules)))
+
+
+def comparable(measures: Yardsticks, missing: Iterable[int]) -> Yardsticks:
+    """Return the yardsticks without bounds where jobs have no end: those are bounds on schedules of all jobs."""
+    if not any(missing):
+        return measures
+    return replace(measures, bounds=None, bound_front=np.zeros((0, 2)), energy_penalty=math.nan)
+
+
+def _came(truth: SearchProblem, entry: Entry, measures: Yardsticks) -> Schedule:
+    if entry.row is not None:
+        return truth.schedule(entry.row)
+    return measures.came[entry.policy] if entry.policy in measures.came else truth.simulated(entry.policy)
+
+
+def _missing(problem: SearchProblem, schedules: Iterable[Schedule]) -> tuple[int, ...]:
+    return tuple(problem.missed(schedule.finish) for schedule in schedules)
+
+
+def _plan(problem: SearchProblem, entry: Entry) -> PlannedQueue:
+    if entry.row is None:
+        return PlannedQueue(policy=entry.policy)
+    order, caps, dispatch, placement = unpacked(problem.layout, entry.row)
+    return PlannedQueue(
+        order=order,
+        caps=caps,
+        dispatch=Dispatch(dispatch).name.lower(),
+        placement=Placement(placement).name.lower(),
+    )
