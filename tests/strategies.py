@@ -92,11 +92,15 @@ class Scenario:
 
     def for_environments(self) -> Scenario:
         """Return the scenario without what environments do not know."""
-        return self.without_conditions().without_closures().without_limits()
+        closures = tuple(
+            replace(one, on_running="wait", victims="latest") for one in self.machine.closures if one.end < math.inf
+        )
+        machine = replace(self.machine, closures=closures)
+        return replace(self, machine=machine).without_conditions().without_limits()
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
-        return self.for_environments().without_pools()
+        return self.for_environments().without_closures().without_pools()
 
     def without_conditions(self) -> Scenario:
         """Return the scenario with jobs that wait for nobody."""

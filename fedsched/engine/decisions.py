@@ -13,6 +13,7 @@ import numpy as np
 from fedsched.compiled import constant, inlined
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Counter
+from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import QueueKey, SameTime, Status
 from fedsched.engine.dispatch import fits_now, start_apart
 from fedsched.engine.events import next_time, take_events
@@ -97,7 +98,8 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
     if 0 <= answer < waiting.size and fits[answer] == 1:
         j = waiting[answer]
     elif counter[Counter.RUNNING] == 0 and counter[Counter.ARRIVED] == problem.arrival.size:
-        j = waiting[0]  # which fits, for all is free
+        if next_change(problem.extras, state.extras) == np.inf:
+            j = waiting[0]  # which fits, for all is free
     if j < 0:
         end_pass(problem, state)
     else:

@@ -147,7 +147,7 @@ def put_behind(problem: Problem, common: Common, state: State, status: int, metr
             metrics[k] = 0.0
         if more != 0:
             metrics[k] += more * common.missing[k]
-    return int(Status.DONE)
+    return Status.DONE
 
 
 @part

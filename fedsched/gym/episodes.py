@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,11 +81,13 @@ class Episodes:
                 f"{noun}: jobs wait for others or for a time of their own, which an environment does not know; leave "
                 "that out: dataclasses.replace(workload, after=None, begin=None)."
             )
-        if federation.calendar:
-            raise ValueError(
-                f"{noun}: the federation has downtimes, which an environment does not know; leave them out: "
-                "dataclasses.replace(federation, calendar=())."
-            )
+        for downtime in federation.calendar:
+            if downtime.on_running != "wait" or isinf(downtime.end):
+                odd = "never ends" if isinf(downtime.end) else f"takes nodes from jobs ({downtime.on_running})"
+                raise ValueError(
+                    f"{noun}: {downtime.where} {odd}, and an episode is to bring every job to its end; give it an end "
+                    "and on_running='wait', or leave it out: dataclasses.replace(federation, calendar=...)."
+                )
         if limit := someones(workload, federation):
             raise ValueError(
                 f"{noun}: there are limits ({limit}), which an environment does not know; leave them out: "

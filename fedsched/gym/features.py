@@ -117,5 +117,5 @@ def of_jobs(problem: Problem) -> Singles:
     seen[:, WaitingFeature.COMPUTE] = problem.sigma
     if problem.extras is not None:
         amount, need = problem.extras.pools
-        seen[:, WaitingFeature.POOLS] = (need / np.maximum(amount, 1)).max(axis=1)
+        seen[:, WaitingFeature.POOLS] = (need / np.maximum(amount, 1)).max(axis=1, initial=0.0)
     return seen
