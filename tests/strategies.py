@@ -102,6 +102,15 @@ class Scenario:
         """Return the scenario without what the exact solver does not know."""
         return self.for_environments().without_closures().without_pools()
 
+    def with_breaks(self) -> Scenario:
+        """Return the scenario with what the exact solver knows of closures and conditions, and nothing else new."""
+        known = self.foreseen().machine.closures
+        closures = tuple(one for one in known if one.end < math.inf)
+        scenario = replace(self, machine=replace(self.machine, closures=closures)).without_limits().without_pools()
+        hopeless = naive.never_start(self.jobs, True) | naive.never_start(self.jobs, False)
+        freed = [replace(job, after=()) if j in hopeless else job for j, job in enumerate(scenario.jobs)]
+        return replace(scenario, jobs=freed)
+
     def without_conditions(self) -> Scenario:
         """Return the scenario with jobs that wait for nobody."""
         jobs = [replace(job, after=(), begin=0.0) for job in self.jobs]

@@ -1,6 +1,7 @@
 """Exact answers for small problems by constraint programming: the best schedule, and a bound that proves it.
 
-The model knows no contention, so its bound holds for every schedule; the schedule found is then run with contention.
+The model has maintenance that is known and jobs that wait for others, but no contention: its bound holds for every
+schedule, and the schedule found is then run with contention.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.bounds.exact_rules import refuse_surprises, rules_of
 from fedsched.bounds.lower import lower_bounds
 from fedsched.bounds.model import build
 from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import hidden_by_clock, relax
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
+from fedsched.model.dependencies import Dependencies, settled
 from fedsched.model.limits import someones
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
@@ -24,6 +27,8 @@ from fedsched.values import is_number, origin, whole
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.bounds.exact_rules import ExactRules
+    from fedsched.bounds.model import Solved
     from fedsched.bounds.relaxation import Floats, Ints, Relaxation
     from fedsched.model.federation import Federation
     from fedsched.model.schedule import Schedule
@@ -92,6 +97,12 @@ class _Task:
     workload: Workload
     federation: Federation
     relaxation: Relaxation
+    rules: ExactRules
+
+    def realised(self, solved: Solved) -> Schedule:
+        """Return the solver's schedule in true times."""
+        assert solved.starts is not None
+        return realised(self.workload, self.federation, self.relaxation, solved.starts, solved.counts, self.rules)
 
     def cost(self, schedule: Schedule, weights: tuple[float, float]) -> float:
         """Return what is minimised."""
@@ -147,13 +158,12 @@ def exact(
     # A better schedule costs less than the best known one, of which T alone costs so much a second.
     per_second = chosen[0] + chosen[1] * task.relaxation.idle_total
     horizon = task.cost(best, chosen) / per_second if per_second > 0 else None
-    model = build(task.relaxation, scale=best.makespan, horizon=horizon, hint=best)
+    model = build(task.relaxation, scale=best.makespan, horizon=horizon, hint=best, rules=task.rules)
     model.minimise(*chosen, at_least=bounds.makespan)
     solved = model.solve(seconds=seconds, workers=workers, seed=seed)
     known = chosen[0] * bounds.makespan + chosen[1] * bounds.energy
     if solved.starts is not None:
-        found = realised(task.workload, federation, task.relaxation, solved.starts, solved.counts)
-        best = min(best, found, key=lambda schedule: task.cost(schedule, chosen))
+        best = min(best, task.realised(solved), key=lambda schedule: task.cost(schedule, chosen))
     value = task.cost(best, chosen)
     bound = max(known, solved.bound - hidden_by_clock(task.relaxation, chosen))
     if value < bound <= value * (1 + 1e-9):  # their last bits: no bound is above a schedule that exists
@@ -201,19 +211,21 @@ def exact_front(
     found: list[Schedule] = []
     within: int | None = None
     while len(rows) < points:
-        model = build(task.relaxation, scale=scale, makespan_at_most=within)
+        model = build(task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within)
         model.minimise(0.0, 1.0)
         thrifty = model.solve(seconds=seconds, workers=workers, seed=seed)
         if thrifty.infeasible:
             return _front(rows, found, complete=task.relaxation.uncontended)
         if not thrifty.optimal:
             break
-        model = build(task.relaxation, scale=scale, makespan_at_most=within, energy_at_most=thrifty.energy)
+        model = build(
+            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, energy_at_most=thrifty.energy
+        )
         model.minimise(1.0, 0.0)
         short = model.solve(seconds=seconds, workers=workers, seed=seed)
         if not short.optimal or short.starts is None:
             break
-        schedule = realised(task.workload, federation, task.relaxation, short.starts, short.counts)
+        schedule = task.realised(short)
         rows.append((schedule.makespan, schedule.energy))
         found.append(schedule)
         within = short.makespan - 1
@@ -251,24 +263,35 @@ def _task(
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)
-    unknown = [field for field in ("pools", "after", "begin") if getattr(workload, field) is not None]
-    if federation.calendar:
-        raise InfeasibleError(
-            "exact: the federation has downtimes, which the exact model does not know; leave them out: "
-            "dataclasses.replace(federation, calendar=())."
-        )
+    refuse_surprises(federation, problem.t0)
     if limit := someones(workload, federation):
         raise InfeasibleError(
             f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "
             "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
         )
-    if problem.extras is not None or problem.arrival.size < len(workload):
+    if problem.extras is not None and problem.extras.pools.need.any():
         raise InfeasibleError(
-            f"exact: jobs have {' and '.join(unknown)}, which the exact model does not know; leave that out: "
-            f"dataclasses.replace(workload, {', '.join(f'{field}=None' for field in unknown)})."
+            "exact: jobs have pools, which the exact model does not know; leave that out: "
+            "dataclasses.replace(workload, pools=None)."
+        )
+    if problem.arrival.size < len(workload):
+        hopeless = len(workload) - problem.arrival.size
+        raise InfeasibleError(
+            f"exact: {counted(hopeless, 'job')} can never start, for they wait for what cannot happen; "
+            "leave them out (Workload.filter)."
         )
     relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True)
-    return _Task(replace(workload, runtime=runtime), federation, relaxation)
+    own = replace(workload, runtime=runtime, after=_after_ends(workload))
+    return _Task(own, federation, relaxation, rules_of(problem, relaxation))
+
+
+def _after_ends(workload: Workload) -> Dependencies | None:
+    """Return the same conditions, all of which can hold, whatever a run's ends are taken for."""
+    after = settled(workload)
+    if after is None:
+        return None
+    texts = [text.replace("afternotok", "afterany").replace("afterok", "afterany") for text in after.texts.tolist()]
+    return Dependencies.of(texts, workload.id)
 
 
 def require_solver() -> None:

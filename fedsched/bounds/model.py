@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedsched.bounds.exact_rules import ExactRules
 from fedsched.bounds.integers import TimeUnit, time_unit
 
 if TYPE_CHECKING:
     from fedsched.bounds.relaxation import Ints, Relaxation
     from fedsched.model.schedule import Schedule
 
+NO_RULES = ExactRules()
 MANY = 40  # ways to spread a job over the classes; where there are more, counts are variables of the model
 ENERGY_STEPS = 1 << 46
 CONFLICTS = 100_000  # a unit of effort: the solver counts next to nothing for those of three jobs, which take seconds
@@ -119,6 +121,7 @@ def build(
     scale: float,
     horizon: float | None = None,
     hint: Schedule | None = None,
+    rules: ExactRules = NO_RULES,
     makespan_at_most: int | None = None,
     energy_at_most: int | None = None,
 ) -> Model:
@@ -134,24 +137,30 @@ def build(
         A number of seconds that no better schedule exceeds, where one is known.
     hint
         A schedule to begin with.
+    rules
+        When which classes are closed, and who waits for whom.
     makespan_at_most, energy_at_most
         In the model's units, from the answer of another model of the same relaxation and scale.
     """
     from ortools.sat.python import cp_model
 
     cp = cp_model.CpModel()
-    unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable]], scale)
+    closing = np.array([[one.begin, one.end] for one in rules.breaks]).reshape(-1, 2) - relaxation.t0
+    lags = np.array([wait.lag for wait in rules.waits])
+    unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable], closing, lags], scale)
     release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
     jobs = relaxation.tasks.size
     # Jobs done one after the other, each at its slowest, are done by then: no better schedule is cut off.
-    end = int(release.max() + duration.max(axis=1).sum()) + 1
+    latest = max(int(release.max()), int(unit.down(closing).max(initial=0)))
+    end = latest + int(duration.max(axis=1).sum() + unit.down(lags).sum()) + 1
     end = end if horizon is None else min(end, math.ceil(horizon / unit.seconds * (1 + 1e-9)) + 1)
     last = cp.new_int_var(0, end, "T")
     starts = [cp.new_int_var(int(release[j]), end, f"start{j}") for j in range(jobs)]
     modes = [_modes(cp, relaxation, duration, j) for j in range(jobs)]
-    _schedule(cp, relaxation, starts, modes, last, end)
+    _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)))
+    _let_wait(cp, rules, unit, starts, modes)
     if unit.exact:
-        _order_twins(cp, relaxation, duration, release, starts)
+        _order_twins(cp, relaxation, duration, release, starts, rules.tied)
     busiest = float((relaxation.duration.max(axis=1) * relaxation.tasks).sum() * relaxation.extra_watts.max())
     worst = relaxation.idle_total * end * unit.seconds + busiest
     energy_unit = worst / ENERGY_STEPS if worst > 0 else 1.0
@@ -211,7 +220,31 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int) -> list[Mode
     return made
 
 
-def _schedule(cp: Any, relaxation: Relaxation, starts: list[Any], modes: list[list[Mode]], last: Any, end: int) -> None:
+def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, int]]:
+    """Return the breaks: class, interval, nodes. What is over before it rounds down to anything closes nothing."""
+    found = []
+    for one, (begin, end) in zip(rules.breaks, closing.tolist(), strict=True):
+        if begin < end:
+            interval = cp.new_fixed_size_interval_var(begin, end - begin, f"break{len(found)}")
+            found.append((one.node_class, interval, one.nodes))
+    return found
+
+
+def _let_wait(cp: Any, rules: ExactRules, unit: TimeUnit, starts: list[Any], modes: list[list[Mode]]) -> None:
+    """Let jobs start behind those that they wait for."""
+    for wait in rules.waits:
+        ran = 0 if wait.at_start else sum(mode.duration * mode.chosen for mode in modes[wait.on])
+        cp.add(starts[wait.job] >= starts[wait.on] + ran + int(unit.down(wait.lag)))
+
+
+def _schedule(
+    cp: Any,
+    relaxation: Relaxation,
+    starts: list[Any],
+    modes: list[list[Mode]],
+    last: Any,
+    closed: list[tuple[int, Any, int]],
+) -> None:
     """Let every job run in one of its ways, and no class run out of nodes."""
     classes = relaxation.nodes.size
     intervals: list[list[Any]] = [[] for _ in range(classes)]
@@ -228,13 +261,19 @@ def _schedule(cp: Any, relaxation: Relaxation, starts: list[Any], modes: list[li
                 demands[c].append(mode.counts[c])
                 fixed = isinstance(mode.counts[c], int)
                 work[c].append(mode.duration * mode.counts[c] * (mode.chosen if fixed else 1))
+    busy = [bool(of_class) for of_class in intervals]
+    for c, interval, nodes in closed:
+        intervals[c].append(interval)
+        demands[c].append(nodes)
     for c in range(classes):
-        if intervals[c]:
+        if busy[c]:
             cp.add_cumulative(intervals[c], demands[c], int(relaxation.nodes[c]))
             cp.add(sum(work[c]) <= int(relaxation.nodes[c]) * last)  # implied, but the solver's LP sees it
 
 
-def _order_twins(cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any]) -> None:
+def _order_twins(
+    cp: Any, relaxation: Relaxation, duration: Ints, release: Ints, starts: list[Any], tied: frozenset[int]
+) -> None:
     """Let jobs that nothing tells apart start in the order of their rows."""
     twins: dict[tuple[bytes, ...], list[int]] = {}
     for j in range(len(starts)):
@@ -243,7 +282,8 @@ def _order_twins(cp: Any, relaxation: Relaxation, duration: Ints, release: Ints,
             duration[j].tobytes(),
             bytes(f"{release[j]} {relaxation.tasks[j]}", "ascii"),
         )
-        twins.setdefault(key, []).append(j)
+        if j not in tied:
+            twins.setdefault(key, []).append(j)
     for rows in twins.values():
         for a, b in pairwise(rows):
             cp.add(starts[a] <= starts[b])

@@ -116,8 +116,8 @@ def relax(
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
-    `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely are
-    classes of their own: nodes of a class can then be given out group by group in any way. Of jobs that run at t0 the
+    `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely, or
+    that close at times, are classes of their own: nodes of a class can then be given out group by group in any way. Of jobs that run at t0 the
     rest is scheduled, on the nodes that they have. `planned` is the least that any plan takes the jobs to run.
     """
     calendar = None if problem.extras is None else problem.extras.calendar
@@ -132,6 +132,8 @@ def relax(
         rows, row_of = np.vstack([rows, running.counts]), np.array(row_of)
         row_of[running.rows] = own_rows
     restricted = np.any(rows[row_of] < np.minimum(groups.nodes, problem.tasks[:, None]), axis=0)
+    if calendar is not None:
+        restricted[calendar.group] = True
     own = [g if apart and restricted[g] else -1 for g in range(groups.nodes.size)]
     kind_of = list(
         zip(groups.slowdown.tolist(), groups.busy_watts.tolist(), groups.idle_watts.tolist(), own, strict=True)
