@@ -80,6 +80,14 @@ class Machine:
     closures: tuple[Closure, ...] = ()  # (reading 38)
     limits: tuple[Limit, ...] = ()
 
+    def foreseen(self, time: float) -> Machine:
+        """Return the machine as plans know it that are made then (reading 48); every closure keeps its place."""
+        nothing = {"begin": math.inf, "end": math.inf, "nodes": 0}
+        seen = [
+            one.as_planned() if one.known_from <= time < one.end else replace(one, **nothing) for one in self.closures
+        ]
+        return replace(self, closures=tuple(seen))
+
     @property
     def nodes(self) -> int:
         return sum(group.count for group in self.groups)

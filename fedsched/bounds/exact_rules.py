@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -94,7 +95,7 @@ def _breaks(calendar: Calendar, nodes: Ints, relaxation: Relaxation) -> Iterator
     for g in np.unique(calendar.group).tolist():
         here = calendar.group == g
         times = np.unique(np.concatenate([begin[here], end[here]])).tolist()
-        for first, last in zip(times, times[1:], strict=False):
+        for first, last in pairwise(times):
             covering = here & (begin <= first) & (first < end)
             closed = min(int(calendar.nodes[covering].sum()), int(nodes[g]))
             if closed:

@@ -158,7 +158,7 @@ def build(
     starts = [cp.new_int_var(int(release[j]), end, f"start{j}") for j in range(jobs)]
     modes = [_modes(cp, relaxation, duration, j) for j in range(jobs)]
     _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)))
-    _let_wait(cp, rules, unit, starts, modes)
+    _let_wait(cp, rules, unit.down(lags), starts, modes)
     if unit.exact:
         _order_twins(cp, relaxation, duration, release, starts, rules.tied)
     busiest = float((relaxation.duration.max(axis=1) * relaxation.tasks).sum() * relaxation.extra_watts.max())
@@ -222,7 +222,7 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int) -> list[Mode
 
 def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, int]]:
     """Return the breaks: class, interval, nodes. What is over before it rounds down to anything closes nothing."""
-    found = []
+    found: list[tuple[int, Any, int]] = []
     for one, (begin, end) in zip(rules.breaks, closing.tolist(), strict=True):
         if begin < end:
             interval = cp.new_fixed_size_interval_var(begin, end - begin, f"break{len(found)}")
@@ -230,11 +230,11 @@ def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, i
     return found
 
 
-def _let_wait(cp: Any, rules: ExactRules, unit: TimeUnit, starts: list[Any], modes: list[list[Mode]]) -> None:
+def _let_wait(cp: Any, rules: ExactRules, lags: Ints, starts: list[Any], modes: list[list[Mode]]) -> None:
     """Let jobs start behind those that they wait for."""
-    for wait in rules.waits:
+    for wait, lag in zip(rules.waits, lags.tolist(), strict=True):
         ran = 0 if wait.at_start else sum(mode.duration * mode.chosen for mode in modes[wait.on])
-        cp.add(starts[wait.job] >= starts[wait.on] + ran + int(unit.down(wait.lag)))
+        cp.add(starts[wait.job] >= starts[wait.on] + ran + lag)
 
 
 def _schedule(

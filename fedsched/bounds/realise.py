@@ -43,9 +43,9 @@ def realised(
                         t0=relaxation.t0, policy="exact", reading=CLAIRVOYANT,
                         integrals=Integrals(saturated_seconds=0.0), notes=notes)  # fmt: skip
     # With contention jobs may take longer, and those behind them start later: the event loop knows how much.
-    rules = Rules(order=order, dispatch="strict", placement="powerful")
+    in_order = Rules(order=order, dispatch="strict", placement="powerful")
     open_to_all = replace(workload, submit=np.maximum(start, 0.0), allowed=None)
-    run = simulate(open_to_all, federation, rules, reading=CLAIRVOYANT, caps=counts, t0=relaxation.t0)
+    run = simulate(open_to_all, federation, in_order, reading=CLAIRVOYANT, caps=counts, t0=relaxation.t0)
     # (What idles beside a waiting job was counted as if nobody waited; links do not know who waits.)
     known = Integrals(saturated_seconds=run.saturated_seconds)
     return replace(run, workload=workload, policy="exact", notes=notes, integrals=known)

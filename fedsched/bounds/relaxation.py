@@ -117,8 +117,9 @@ def relax(
     """Return the relaxation of these jobs with these run times on reference nodes.
 
     `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely, or
-    that close at times, are classes of their own: nodes of a class can then be given out group by group in any way. Of jobs that run at t0 the
-    rest is scheduled, on the nodes that they have. `planned` is the least that any plan takes the jobs to run.
+    that close at times, are classes of their own: nodes of a class can then be given out group by group in any way. Of
+    jobs that run at t0 the rest is scheduled, on the nodes that they have. `planned` is the least that any plan takes
+    the jobs to run.
     """
     calendar = None if problem.extras is None else problem.extras.calendar
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():

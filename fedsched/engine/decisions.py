@@ -97,9 +97,12 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
     j = NOBODY
     if 0 <= answer < waiting.size and fits[answer] == 1:
         j = waiting[answer]
-    elif counter[Counter.RUNNING] == 0 and counter[Counter.ARRIVED] == problem.arrival.size:
-        if next_change(problem.extras, state.extras) == np.inf:
-            j = waiting[0]  # which fits, for all is free
+    elif (
+        counter[Counter.RUNNING] == 0
+        and counter[Counter.ARRIVED] == problem.arrival.size
+        and next_change(problem.extras, state.extras) == np.inf
+    ):
+        j = waiting[0]  # which fits, for all is free
     if j < 0:
         end_pass(problem, state)
     else:

@@ -26,9 +26,16 @@ def test_the_command_line_takes_a_calendar(call: Callable[..., Any], tmp_path: P
     assert (plain["metrics"]["makespan"], closed["metrics"]["makespan"]) == (25.0, 70.0)
     said = call("simulate", log, "--nodes", "4", "--calendar", works)[1]
     assert "closed by 2 downtimes: 28.57% of the nodes' time until the last job ends" in said
-    status, _, refused = call("optimize", log, "--nodes", "4", "--calendar", works, "--evaluations", "50")
-    assert status != 0
-    assert "Downtime 'maintenance' of 'cluster' at 900.0 never ends" in refused
+    status, said, _ = call("optimize", log, "--nodes", "4", "--calendar", works, "--evaluations", "50")
+    assert status == 0
+    assert "planned without" not in said
+    works.write_text("cluster,begin,end,nodes,kind\ncluster,5,30,1 of all,outage\n", encoding="utf-8")
+    status, said, _ = call("optimize", log, "--nodes", "4", "--calendar", works, "--evaluations", "50")
+    assert status == 0
+    assert "planned without 1 downtime that became known later; figures are of what came" in said
+    told = json.loads(call("optimize", log, "--nodes", "4", "--calendar", works, "--evaluations", "50", "--json")[1])
+    assert told["foresight"].startswith("planned without 1 downtime")
+    assert len(told["planned"]) == len(told["front"])
 
 
 def test_info_shows_downtimes(call: Callable[..., Any], tmp_path: Path) -> None:
@@ -82,6 +89,8 @@ def test_who_lost_a_run_is_said(call: Callable[..., Any], tmp_path: Path) -> Non
     said = call("info", tmp_path / "machine.toml")[1]
     assert "outage (requeues the latest jobs)" in said
     assert "outage (kills jobs at random)" in said
+
+
 RES = (
     "ReservationName=works StartTime=2027-01-12T08:00:10 EndTime=2027-01-12T08:00:50 Duration=00:00:40 "
     "Nodes=n[1-2] NodeCnt=2 Flags=MAINT,DAILY,SPEC_NODES Users=root\n"
