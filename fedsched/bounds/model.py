@@ -151,6 +151,7 @@ def build(
     release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
     jobs = relaxation.tasks.size
     # Jobs done one after the other, each at its slowest, are done by then: no better schedule is cut off.
+    closing[:, 0] += jobs * relaxation.tick  # by so much measured runs may be longer in true times, one after the other
     latest = max(int(release.max()), int(unit.down(closing).max(initial=0)))
     end = latest + int(duration.max(axis=1).sum() + unit.down(lags).sum()) + 1
     end = end if horizon is None else min(end, math.ceil(horizon / unit.seconds * (1 + 1e-9)) + 1)

@@ -50,14 +50,15 @@ def _draw_progress(result: Result, ax: Any) -> None:
     name = result.objectives[0]
     sign = result.front.signs[0]
     runs = [([m.evaluations for m in result.history], [sign * m.best[0] for m in result.history])]
-    bound = result.bound(name)
+    bound = result.bound(name) if result.front.planned is None else float("nan")  # else it is one on what came
     convergence.draw({result.method: runs}, value=name, bound=bound if bound == bound else None, maximised=sign < 0,
                      ax=ax)  # fmt: skip
     style.measured(ax, "y", name, result.federation)
 
 
 def _draw_front(result: Result, ax: Any) -> None:
-    best, maximised = result.front.minimised().min(axis=0) * result.front.signs, result.front.signs < 0
+    signs = result.front.signs
+    best, maximised = (result.front.values * signs).min(axis=0) * signs, signs < 0
     near = {
         f"{baseline.policy}{result.mark}": [baseline.values]
         for baseline in result.baselines

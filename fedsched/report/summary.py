@@ -11,6 +11,7 @@ from fedsched.model.unmodelled import unmodelled
 from fedsched.report.material import made_again
 from fedsched.report.skeleton import Markup, table
 from fedsched.report.words import column, duration, listed, measure, number, share, title
+from fedsched.result.faces import without_end
 from fedsched.text import counted
 from fedsched.text import html as escape
 
@@ -124,7 +125,8 @@ def gains(result: Result) -> str:
     bounded = any(result.gap(name) == result.gap(name) for name in result.objectives)
     labels = ["lower bound"] * bounded + ["best plan" if len(result.front) == 1 else "best of the plans"]
     again = made_again(result)
-    labels += [one.policy if one.policy in again else f"{one.policy}{result.mark}" for one in baselines]
+    marks = {one.policy: "" if one.policy in again else result.mark for one in baselines}
+    labels += [f"{one.policy}{marks[one.policy]}{without_end(one.missing)}" for one in baselines]
     head, columns = [""], [labels]
     for k, name in enumerate(result.objectives):
         values = [result.bound(name)] * bounded + [result.value(name)]

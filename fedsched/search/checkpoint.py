@@ -142,8 +142,9 @@ def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
     """Return what a plan of an archive is worth, evaluated again."""
     if entry.row is not None:
         return problem.values(entry.row[None])[0]
-    metrics = problem.simulated(entry.policy).metrics(users=False)
-    return problem.objectives.values(np.array([tuple(metrics.as_dict().values())]))[0]
+    schedule = problem.simulated(entry.policy)
+    row = np.array(tuple(schedule.metrics(users=False).as_dict().values()))
+    return problem.objectives.values(problem.ranked(row, schedule.finish)[None])[0]
 
 
 def _key(problem: SearchProblem, method: str, seed: int) -> str:

@@ -70,6 +70,69 @@ def test_bound_optimum_and_brute_force_are_in_order() -> None:
     assert tighter > 5
 
 
+def bound_cases(count: int) -> list[tuple[list[naive.Job], naive.Machine]]:
+    """Return tiny problems with maintenance, jobs that wait for others, or both; all know how long they run."""
+    found = []
+    for seed in itertools.count():
+        scenario = strategies.random_scenario(seed, max_jobs=3).with_breaks()
+        jobs = [replace(job, bandwidth=0.0, estimate=job.runtime) for job in scenario.jobs]
+        bound = scenario.machine.closures or any(job.after or job.begin for job in jobs)
+        if bound and len(scenario.machine.groups) <= 3 and len(jobs) >= 2:
+            found.append((jobs, scenario.machine))
+        if len(found) == count:
+            return found
+    raise AssertionError
+
+
+def test_no_bound_is_above_the_optimum_with_maintenance_and_conditions() -> None:
+    """Lower bounds <= exact value <= the best of all orders and group choices; of other metrics bounds hold for all."""
+    with_breaks = with_conditions = 0
+    for jobs, machine in bound_cases(30):
+        workload, federation, caps = strategies.to_package(jobs, machine)
+        bounds = lower_bounds(workload, federation, caps=caps, method="lp")
+        results = itertools.islice(brute.schedules(jobs, machine), 300)
+        rows = [naive.metrics(result) for result in results if not np.isnan(result.finish).any()]
+        for objective in ("makespan", "energy"):
+            answer = exact(workload, federation, objective=objective, caps=caps, seconds=PATIENCE, workers=1)
+            answer.schedule.verify(caps=caps)
+            assert answer.value == getattr(answer.schedule, objective)
+            told = np.spacing(workload.submit.max()) < 1e-9 * bounds.makespan
+            assert answer.status == "optimal" or not told
+            assert bounds.of(objective) <= answer.bound <= answer.value
+            assert answer.value <= min(row[objective] for row in rows) * (1 + 1e-9)
+        for name in set(rows[0]) - {"utilisation", "user_spread"}:
+            bound = bounds.of(name)
+            assert not bound > min(row[name] for row in rows) * (1 + 1e-9) + 1e-9
+        with_breaks += bool(machine.closures)
+        with_conditions += any(job.after for job in jobs)
+    assert with_breaks > 5
+    assert with_conditions > 5
+
+
+def test_maintenance_and_conditions_under_contention() -> None:
+    """With saturated uplinks, too, the bound holds for what the rules make, and the schedule found keeps to all."""
+    for seed in range(25):
+        drawn = strategies.random_scenario(seed, max_jobs=5, saturation="dynamic", placement="powerful")
+        scenario = drawn.with_breaks()
+        jobs = [replace(job, estimate=job.runtime) for job in scenario.jobs]
+        workload, federation, caps = strategies.to_package(jobs, scenario.machine)
+        answer = exact(workload, federation, caps=caps, seconds=10, workers=1)
+        made = replace(scenario, jobs=jobs).simulate(kill_at_estimate=False)
+        if not np.isnan(made.finish).any():
+            assert answer.bound <= naive.metrics(made)["makespan"]
+        answer.schedule.verify(caps=caps)
+        assert answer.bound <= answer.value
+
+
+def test_the_least_makespan_around_maintenance() -> None:
+    """Three jobs of two nodes' work around a gap in which one of the two is closed: the wide one comes last."""
+    package = fs.Workload(submit=[0.0] * 3, tasks=[2, 1, 1], runtime=[4.0, 5.0, 3.0], after=["", "", "afterok:2+1s"])
+    works = fs.Downtime("cluster", 3.0, 9.0, nodes="1 of all")
+    answer = exact(package, replace(fs.Federation.homogeneous(2), calendar=(works,)), seconds=PATIENCE)
+    assert (answer.status, answer.value) == ("optimal", 13.0)
+    assert answer.schedule.start.tolist() == [9.0, 0.0, 6.0]
+
+
 def test_no_heuristic_beats_it_under_contention() -> None:
     """With saturated uplinks the bound still holds for every schedule, and the claim is no more than was proven."""
     crowded = 0
