@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Problem, State
 
 
-@kernel
-def begin(problem: Problem, plan: Plan, state: State) -> None:
+@inlined
+def set_out(problem: Problem, plan: Plan, state: State) -> None:
     """Set the state to t0: nothing queued, the running jobs of the problem on their nodes.
 
     The rows of running jobs (start, finish, planned end, time cost, work left, counts) must be set already.
@@ -61,6 +61,12 @@ def begin(problem: Problem, plan: Plan, state: State) -> None:
     calendar.close_what_has_begun(problem.extras, state.extras, state)
     counter[Counter.SPANNING_FIXED] = counter[Counter.SPANNING]
     update_rates(problem, state)
+
+
+@kernel
+def begin(problem: Problem, plan: Plan, state: State) -> None:
+    """Set the state to t0, as `set_out` does."""
+    set_out(problem, plan, state)
 
 
 @inlined
@@ -114,6 +120,32 @@ def run(problem: Problem, plan: Plan, state: State, limit: int, until: float) ->
         _dispatch(problem, plan, state)
         update_rates(problem, state)
     return Status.DONE if counter[Counter.FINISHED] == jobs else Status.MORE
+
+
+@inlined
+def run_greedily(problem: Problem, plan: Plan, state: State, spare: float) -> int:
+    """Go on by `greedy`, in batches, until all ends are known; return a Status.
+
+    It is MORE as soon as beyond `spare` node-seconds were idle while jobs waited: what remains would end too late.
+    """
+    counter, jobs = state.counter, problem.arrival.size
+    idle = 0.0
+    while counter[Counter.FINISHED] < jobs:
+        waits = counter[Counter.QUEUED] > 0
+        if not waits and counter[Counter.ARRIVED] == jobs and counter[Counter.SPANNING] == 0:
+            return Status.DONE  # nothing can change any more
+        time = next_time(problem, state)
+        if time == np.inf:
+            return Status.STUCK
+        if waits:
+            idle += counter[Counter.FREE] * (time - state.clock[Clock.NOW])
+            if idle > spare:
+                return Status.MORE
+        take_events(problem, plan, state, time)
+        if counter[Counter.QUEUED] > 0 and state.queue.tasks[1] <= counter[Counter.FREE]:
+            start_all_that_fit(problem, plan, state)
+        update_rates(problem, state)
+    return Status.DONE
 
 
 @kernel

@@ -12,10 +12,10 @@ import numpy as np
 from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.codes import Dispatch, Status
 from fedsched.model.integrals import Integrals, Wasted
-from fedsched.model.metrics import fill_row
+from fedsched.model.metrics import Column, fill_row
 from fedsched.random_numbers import below, uniform
 from fedsched.search.descent import note, pocket, scalar
-from fedsched.search.unit_runs import FROM, TO, keep, restore, run_unit, settle
+from fedsched.search.unit_runs import FROM, TO, keep, last_end, restore, run_unit, settle
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
@@ -29,6 +29,8 @@ LATE_AMONG = 4
 STAY_SHARE = 0.5  # of the trials that change no home
 SWAP_SHARE = 0.4  # of the others: two jobs exchange their places
 NEAR_SHARE = 0.5  # of the insertions that stay near
+CLOSE = 1e-9  # relative: what is this near to a limit is looked at in full
+ROUNDED = 2.0**-52  # what a job's end may be rounded by, relative to the clock
 
 
 # ---- rows and queues ------------------------------------------------------------------------------------------------
@@ -126,6 +128,13 @@ def _accepted(goal: Goal, walker: Walker, value: float) -> bool:
     return value <= walker.value[0] or value <= walker.late[walker.steps[0] % walker.late.size]
 
 
+@inlined
+def _latest(problem: Problem, goal: Goal, limit: float) -> float:
+    # The latest end, in seconds from t0, with which a plan's makespan may be at most the limit.
+    latest = goal.ideal[0] + limit * goal.scale[0] / goal.weights[0]
+    return latest * (1.0 + CLOSE) + problem.submit.size * ROUNDED * (abs(problem.t0) + latest)
+
+
 @kernel
 def walk_apart(
     problem: Problem,
@@ -149,59 +158,76 @@ def walk_apart(
     stream, value = walker.stream, walker.value
     placement = walker.current[walker.current.size - 1]
     nothing = Integrals(np.nan, np.nan, np.nan, np.nan)
+    ends_alone = goal.columns.size == 1 and goal.columns[0] == Column.MAKESPAN
     if fresh:
         _read_row(space, units, parts, walker.current)
-        for u in range(parts.length.size):
-            if run_unit(problem, space, units, parts, state, u, placement) != Status.DONE:
-                return Status.STUCK
+    to_run = parts.length.size if fresh else 0
+    latest, u, v, length, length_to = np.inf, 0, 0, 0, 0
     going = True
     while going:
-        j = _job_to_move(parts, jobs, stream)
-        home = parts.home[j]
-        to, other = home, j
-        if uniform(stream) >= STAY_SHARE:
-            to = below(stream, homes)
-            if units.allowed[j, to] == 0:
-                to = home
-        u, v = units.unit[home], units.unit[to]
-        length, length_to = parts.length[u], parts.length[v]
-        swaps = False
-        if to != home and length_to > 0 and uniform(stream) < SWAP_SHARE:
-            other = parts.queue[v, below(stream, length_to)]
-            swaps = units.allowed[other, home] == 1 and units.allowed[j, parts.home[other]] == 1
-        keep(parts, u, FROM)
-        if v != u:
-            keep(parts, v, TO)
-        place = _place_of(parts.queue[u], j)
-        if swaps:
-            parts.queue[v, _place_of(parts.queue[v], other)] = j
-            parts.queue[u, place] = other
-            settle(units, parts, j, parts.home[other])
-            settle(units, parts, other, home)
-        else:
-            _insert(parts, u, place, v, uniform(stream) < NEAR_SHARE, stream)
-            settle(units, parts, j, to)
-        if run_unit(problem, space, units, parts, state, u, placement) != Status.DONE:
+        if not fresh:
+            if ends_alone:
+                latest = _latest(problem, goal, max(value[0], walker.late[walker.steps[0] % walker.late.size]))
+            j = _job_to_move(parts, jobs, stream)
+            home = parts.home[j]
+            to, other = home, j
+            if uniform(stream) >= STAY_SHARE:
+                to = below(stream, homes)
+                if units.allowed[j, to] == 0:
+                    to = home
+            u, v = units.unit[home], units.unit[to]
+            length, length_to = parts.length[u], parts.length[v]
+            swaps = False
+            if to != home and length_to > 0 and uniform(stream) < SWAP_SHARE:
+                other = parts.queue[v, below(stream, length_to)]
+                swaps = units.allowed[other, home] == 1 and units.allowed[j, parts.home[other]] == 1
+            keep(parts, u, FROM, ends_alone)
+            if v != u:
+                keep(parts, v, TO, ends_alone)
+            place = _place_of(parts.queue[u], j)
+            if swaps:
+                parts.queue[v, _place_of(parts.queue[v], other)] = j
+                parts.queue[u, place] = other
+                settle(units, parts, j, parts.home[other])
+                settle(units, parts, other, home)
+            else:
+                _insert(parts, u, place, v, uniform(stream) < NEAR_SHARE, stream)
+                settle(units, parts, j, to)
+            to_run = 1 if u == v else 2
+        status = Status.DONE
+        for k in range(to_run):
+            unit = k
+            if not fresh:
+                unit = u if k == 0 else v
+            if status == Status.DONE:
+                status = run_unit(problem, space, units, parts, state, unit, placement, latest, ends_alone)
+        if status == Status.STUCK:
             return Status.STUCK
-        if v != u and run_unit(problem, space, units, parts, state, v, placement) != Status.DONE:
-            return Status.STUCK
-        fill_row(
-            space.common.measured,
-            problem.t0,
-            parts.start,
-            parts.finish,
-            parts.counts,
-            Wasted(state.load[:0], -np.inf),
-            nothing,
-            user_sums,
-            metrics,
-        )
-        new = scalar(goal, metrics)
+        if fresh:
+            fresh = False
+            continue
+        new = np.inf
+        if status == Status.DONE:
+            if ends_alone:
+                metrics[Column.MAKESPAN] = last_end(parts) - problem.t0
+            else:
+                fill_row(
+                    space.common.measured,
+                    problem.t0,
+                    parts.start,
+                    parts.finish,
+                    parts.counts,
+                    Wasted(state.load[:0], -np.inf),
+                    nothing,
+                    user_sums,
+                    metrics,
+                )
+            new = scalar(goal, metrics)
         better = new < value[1]
-        if goal.columns.size > 1 or better:
+        if status == Status.DONE and (goal.columns.size > 1 or better):
             _write_row(space, units, parts, placement, walker.trial)
             pocket(goal, walker, metrics, walker.trial)
-        if _accepted(goal, walker, new):
+        if status == Status.DONE and _accepted(goal, walker, new):
             value[0] = new
             note(goal, metrics, walker.objectives[0])
             if better:
@@ -211,9 +237,9 @@ def walk_apart(
                 for x in range(walker.best.size):
                     walker.best[x] = walker.trial[x]
         else:
-            restore(units, parts, u, FROM, length)
+            restore(units, parts, u, FROM, length, ends_alone)
             if v != u:
-                restore(units, parts, v, TO, length_to)
+                restore(units, parts, v, TO, length_to, ends_alone)
         late = walker.steps[0] % walker.late.size
         walker.late[late] = min(walker.late[late], value[0])
         walker.steps[0] += 1

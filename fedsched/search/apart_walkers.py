@@ -144,10 +144,12 @@ def _parts(problem: PackedProblem, units: int) -> Parts:
         start=np.full(jobs, np.nan),
         finish=np.full(jobs, np.nan),
         counts=np.zeros((jobs, groups), dtype=np.int64),
+        end=np.zeros(units),
         old_queue=np.zeros((2, jobs), dtype=np.int64),
         old_home=np.zeros(jobs, dtype=np.int64),
         old_start=np.zeros(jobs),
         old_finish=np.zeros(jobs),
         old_counts=np.zeros((jobs, groups), dtype=np.int64),
+        old_end=np.zeros(2),
         jobs_run=np.zeros(1, dtype=np.int64),
     )

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import Groups, Plan, Problem, Queue, Rates, Scratch, State
-from fedsched.engine.codes import Dispatch, Status
-from fedsched.engine.loop import begin, run
+from fedsched.compiled import constant, flag, inlined
+from fedsched.engine.arrays import Counter, Groups, Plan, Problem, Queue, Rates, Scratch, State
+from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
+from fedsched.engine.loop import run_greedily, set_out
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.genome import Space
 
-FOREVER = constant(np.iinfo(np.int64).max)
-GREEDY = constant(Dispatch.GREEDY)
+GREEDY, FIXED, BATCH = constant(Dispatch.GREEDY), constant(QueueKey.FIXED), constant(SameTime.BATCH)
+ONE_QUEUE = flag(False)
 FROM, TO = constant(0), constant(1)  # where what a change touches is remembered
 
 
@@ -38,6 +38,7 @@ class Units(NamedTuple):
     option: Ints  # home → which of its unit's
     covers: Ints  # home × group of the federation: 1 where the job may run
     allowed: Ints  # job × home: 1 where it fits
+    area: Floats  # unit × job: node-seconds that it takes there at least
     caps: Ints  # unit after unit, a table of options·jobs × groups
     first_cap: Ints
 
@@ -53,11 +54,13 @@ class Parts(NamedTuple):
     start: Floats
     finish: Floats
     counts: Ints  # job × group
+    end: Floats  # of each unit: when its last job ends
     old_queue: Ints  # 2 × place: of the units that a change touches
     old_home: Ints
     old_start: Floats
     old_finish: Floats
     old_counts: Ints
+    old_end: Floats
     jobs_run: Ints  # [0]: jobs simulated so far
 
 
@@ -105,7 +108,7 @@ def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem
         problem.t0,
         nodes,
         problem.idle_total,
-        problem.same_time,
+        BATCH,
         problem.saturation,
         problem.extras,
     )
@@ -163,37 +166,72 @@ def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: i
     )
 
 
-@part
-def run_unit(problem: Problem, space: Space, units: Units, parts: Parts, state: State, u: int, placement: int) -> int:
-    """Run one unit anew and note what its jobs do; return a Status."""
+@inlined
+def area_of(units: Units, parts: Parts, u: int) -> float:
+    """Return the node-seconds that the jobs of a unit take at least."""
+    area = 0.0
+    for i in range(parts.length[u]):
+        area += units.area[u, parts.queue[u, i]]
+    return area
+
+
+@inlined
+def run_unit(
+    problem: Problem,
+    space: Space,
+    units: Units,
+    parts: Parts,
+    state: State,
+    u: int,
+    placement: int,
+    latest: float,
+    ends_alone: bool,
+) -> int:
+    """Run one unit anew and note what its jobs do; return a Status: MORE where some would end beyond `latest`.
+
+    That is said in seconds from t0. With `ends_alone` neither starts nor nodes are noted.
+    """
     jobs = space.limits.shape[0]
     first, queued = units.first_group[u], parts.length[u]
     groups = units.first_group[u + 1] - first
+    parts.end[u] = problem.t0
     if queued == 0:
         return Status.DONE
-    shared = space.common.shared
+    parts.jobs_run[0] += 1
+    own = _problem_of(problem, units, parts, u)
+    spare = own.nodes * latest - area_of(units, parts, u)
+    if spare < 0.0:
+        return Status.MORE
     order = parts.queue[u, :queued]
     caps = units.caps[units.first_cap[u] : units.first_cap[u + 1]]
     plan = Plan(
         order,
-        shared.order_key,
+        FIXED,
         order,
-        shared.backfill_key,
-        shared.separate_backfill,
+        FIXED,
+        ONE_QUEUE,
         caps.reshape((caps.size // groups, groups)),
         parts.cap_row,
         GREEDY,
         placement,
     )
-    own = _problem_of(problem, units, parts, u)
     narrow = _workspace_of(state, jobs, groups, own.groups.uplink.size, queued)
-    begin(own, plan, narrow)
-    status = run(own, plan, narrow, FOREVER, np.inf)
-    parts.jobs_run[0] += queued
+    set_out(own, plan, narrow)
+    status = run_greedily(own, plan, narrow, spare)
+    parts.jobs_run[0] += narrow.counter[Counter.STARTED] - 1
+    if status != Status.DONE:
+        return status
+    end = problem.t0
+    for i in range(queued):
+        j = order[i]
+        parts.finish[j] = state.finish[j]
+        end = max(end, state.finish[j])
+    parts.end[u] = end
+    if ends_alone:
+        return status
     for i in range(queued):
         j = order[i]
         parts.start[j] = state.start[j]
-        parts.finish[j] = state.finish[j]
         for g in range(parts.counts.shape[1]):
             parts.counts[j, g] = 0
         for g in range(groups):
@@ -202,27 +240,40 @@ def run_unit(problem: Problem, space: Space, units: Units, parts: Parts, state: 
 
 
 @inlined
-def keep(parts: Parts, u: int, slot: int) -> None:
+def last_end(parts: Parts) -> float:
+    """Return when the last job of all units ends."""
+    end = parts.end[0]
+    for u in range(1, parts.end.size):
+        end = max(end, parts.end[u])
+    return end
+
+
+@inlined
+def keep(parts: Parts, u: int, slot: int, ends_alone: bool) -> None:
     """Remember a unit's queue and what came of it."""
+    parts.old_end[slot] = parts.end[u]
     for i in range(parts.length[u]):
         j = parts.queue[u, i]
         parts.old_queue[slot, i] = j
         parts.old_home[j] = parts.home[j]
-        parts.old_start[j] = parts.start[j]
         parts.old_finish[j] = parts.finish[j]
-        for g in range(parts.counts.shape[1]):
-            parts.old_counts[j, g] = parts.counts[j, g]
+        if not ends_alone:
+            parts.old_start[j] = parts.start[j]
+            for g in range(parts.counts.shape[1]):
+                parts.old_counts[j, g] = parts.counts[j, g]
 
 
 @inlined
-def restore(units: Units, parts: Parts, u: int, slot: int, length: int) -> None:
+def restore(units: Units, parts: Parts, u: int, slot: int, length: int, ends_alone: bool) -> None:
     """Bring back what was remembered of a unit, whose queue had this length."""
     parts.length[u] = length
+    parts.end[u] = parts.old_end[slot]
     for i in range(length):
         j = parts.old_queue[slot, i]
         parts.queue[u, i] = j
         settle(units, parts, j, parts.old_home[j])
-        parts.start[j] = parts.old_start[j]
         parts.finish[j] = parts.old_finish[j]
-        for g in range(parts.counts.shape[1]):
-            parts.counts[j, g] = parts.old_counts[j, g]
+        if not ends_alone:
+            parts.start[j] = parts.old_start[j]
+            for g in range(parts.counts.shape[1]):
+                parts.counts[j, g] = parts.old_counts[j, g]

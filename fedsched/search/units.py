@@ -12,7 +12,7 @@ from fedsched.search.unit_runs import Units
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.engine.arrays import Floats, Ints, Problem
     from fedsched.search.packed import PackedProblem
 
 
@@ -59,9 +59,16 @@ def _units(parts: list[Ints], problem: PackedProblem) -> Units:
         option=_ints([homes[u].index(home) for home, u in enumerate(unit)]),
         covers=_ints(covers),
         allowed=_ints(limits @ covers.T >= problem.problem.tasks[: len(limits), None]),
+        area=_floats(np.array([_areas(problem.problem, own)[: len(limits)] for own in members])),
         caps=np.concatenate(caps),
         first_cap=_ends(caps),
     )
+
+
+def _areas(packed: Problem, own: Ints) -> Floats:
+    # The node-seconds of each job on the fastest nodes of these groups.
+    cost = packed.sigma * packed.groups.slowdown[own].min() + (1.0 - packed.sigma)
+    return np.asarray(packed.tasks * packed.runtime * cost)
 
 
 def _groups(groups: Groups, parts: list[Ints], members: list[Ints]) -> Groups:
