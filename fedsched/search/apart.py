@@ -49,8 +49,8 @@ def _home_of(units: Units, caps: Ints) -> int:
 
 
 @part
-def _read_row(space: Space, units: Units, parts: Parts, row: Ints) -> None:
-    # Fills the queues from a row that keeps every job within one unit.
+def read_row(space: Space, units: Units, parts: Parts, row: Ints) -> None:
+    """Fill the queues from a row that keeps every job within one unit."""
     jobs, groups = space.limits.shape
     parts.length[:] = 0
     for i in range(jobs):
@@ -64,8 +64,8 @@ def _read_row(space: Space, units: Units, parts: Parts, row: Ints) -> None:
 
 
 @part
-def _write_row(space: Space, units: Units, parts: Parts, placement: int, row: Ints) -> None:
-    # Writes the plan down: the queues one after the other, each job bound to its home.
+def write_row(space: Space, units: Units, parts: Parts, placement: int, row: Ints) -> None:
+    """Write the plan down: the queues one after the other, each job bound to its home."""
     jobs, groups = space.limits.shape
     place = 0
     for u in range(parts.length.size):
@@ -129,8 +129,8 @@ def _accepted(goal: Goal, walker: Walker, value: float) -> bool:
 
 
 @inlined
-def _latest(problem: Problem, goal: Goal, limit: float) -> float:
-    # The latest end, in seconds from t0, with which a plan's makespan may be at most the limit.
+def latest_end(problem: Problem, goal: Goal, limit: float) -> float:
+    """Return the latest end, in seconds from t0, with which a plan's makespan may be at most the limit."""
     latest = goal.ideal[0] + limit * goal.scale[0] / goal.weights[0]
     return latest * (1.0 + CLOSE) + problem.submit.size * ROUNDED * (abs(problem.t0) + latest)
 
@@ -160,14 +160,14 @@ def walk_apart(
     nothing = Integrals(np.nan, np.nan, np.nan, np.nan)
     ends_alone = goal.columns.size == 1 and goal.columns[0] == Column.MAKESPAN
     if fresh:
-        _read_row(space, units, parts, walker.current)
+        read_row(space, units, parts, walker.current)
     to_run = parts.length.size if fresh else 0
     latest, u, v, length, length_to = np.inf, 0, 0, 0, 0
     going = True
     while going:
         if not fresh:
             if ends_alone:
-                latest = _latest(problem, goal, max(value[0], walker.late[walker.steps[0] % walker.late.size]))
+                latest = latest_end(problem, goal, max(value[0], walker.late[walker.steps[0] % walker.late.size]))
             j = _job_to_move(parts, jobs, stream)
             home = parts.home[j]
             to, other = home, j
@@ -194,7 +194,7 @@ def walk_apart(
                 _insert(parts, u, place, v, uniform(stream) < NEAR_SHARE, stream)
                 settle(units, parts, j, to)
             to_run = 1 if u == v else 2
-        status = Status.DONE
+        status = int(Status.DONE)
         for k in range(to_run):
             unit = k
             if not fresh:
@@ -225,7 +225,7 @@ def walk_apart(
             new = scalar(goal, metrics)
         better = new < value[1]
         if status == Status.DONE and (goal.columns.size > 1 or better):
-            _write_row(space, units, parts, placement, walker.trial)
+            write_row(space, units, parts, placement, walker.trial)
             pocket(goal, walker, metrics, walker.trial)
         if status == Status.DONE and _accepted(goal, walker, new):
             value[0] = new
@@ -244,5 +244,5 @@ def walk_apart(
         walker.late[late] = min(walker.late[late], value[0])
         walker.steps[0] += 1
         going = parts.jobs_run[0] < most
-    _write_row(space, units, parts, placement, walker.current)
+    write_row(space, units, parts, placement, walker.current)
     return Status.DONE

@@ -12,19 +12,24 @@ from fedsched.model.metrics import Column
 from fedsched.random_numbers import begin_stream
 from fedsched.search.apart import walk_apart
 from fedsched.search.genome import ANY_NODES
+from fedsched.search.rebuilding import Ruin, rebuild
 from fedsched.search.run import BudgetSpent
 from fedsched.search.unit_runs import Parts
-from fedsched.search.units import units_of
+from fedsched.search.units import one_unit, units_of
 from fedsched.search.walkers import LATE, Walkers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Ints
+    from fedsched.engine.arrays import Floats, Ints
+    from fedsched.io.trees import Plain, Saved
     from fedsched.search.packed import PackedProblem
     from fedsched.search.run import Run
+    from fedsched.search.unit_runs import Units
 
 STREAM = 2  # of random numbers: others than those of the walkers over whole plans
+REBUILDING = 3  # the stream of those that ruin and recreate
+FEW_JOBS = 60  # beyond, walks that move one job or two are ahead
 OF_THE_WHOLE = ("loss_of_capacity", "saturated_seconds")  # metrics that no cluster knows a part of
 
 
@@ -49,13 +54,26 @@ class ApartWalkers(Walkers):
         super().__init__(run, members=members, late=late)
         for k, walker in enumerate(self.walkers):
             begin_stream(walker.stream, run.seed, STREAM, k)
-        units = units_of(run.problem)
-        if units is None:
-            raise ValueError("The machine is one unit.")
-        self._units = units
+        self._units = self._cut(run.problem)
         self._layout = run.problem.layout
         threads = min(run.problem.threads, members)
-        self._parts = [_parts(run.problem, len(units.first_group) - 1) for _ in range(threads)]
+        self._owed = np.zeros(members, dtype=np.int64)  # jobs that were run and not counted yet
+        self._parts = [_parts(run.problem, len(self._units.first_group) - 1) for _ in range(threads)]
+
+    def state(self) -> dict[str, Plain]:
+        """Return where all walkers are, what they go by, and what is not counted yet."""
+        return {**super().state(), "owed": self._owed}
+
+    def restore(self, saved: Saved, run: Run, *, most: int) -> None:
+        """Walk on from there, with as many walkers as there were."""
+        super().restore(saved, run, most=most)
+        self._owed = saved.ints("owed", (len(self),), 0)
+
+    def _cut(self, problem: PackedProblem) -> Units:
+        units = units_of(problem)
+        if units is None:
+            raise ValueError("The machine is one unit.")
+        return units
 
     @property
     def are_set(self) -> bool:
@@ -103,31 +121,96 @@ class ApartWalkers(Walkers):
     def walk_one(self, run: Run, k: int, trials: int, thread: int) -> int:
         """Let one walker simulate as many jobs as so many whole plans have; return how many plans that made."""
         problem, metrics = run.problem, np.zeros(len(Column))
-        parts, goal, walker = self._parts[thread], self.goal(k), self.walkers[k]
-        jobs = problem.layout.jobs
+        parts, jobs = self._parts[thread], problem.layout.jobs
         done, fresh = 0, True
-        parts.jobs_run[0] = 0
+        parts.jobs_run[0] = self._owed[k]
         while plans := run.trials(trials - done, plans=2 if fresh else 1):  # all clusters first, then one or two
             began, before = run.seconds, done
-            status = walk_apart(
-                problem.problem,
-                problem.space,
-                self._units,
-                goal,
-                walker,
-                parts,
-                problem.states[thread],
-                problem.no_users,
-                metrics,
-                fresh,
-                (done + plans) * jobs,
-            )
+            status = int(Status.DONE)
+            if parts.jobs_run[0] < (done + plans) * jobs:
+                status = self._go_on(run, k, thread, fresh, (done + plans) * jobs, metrics)
+                fresh = False
             if status != Status.DONE:
                 raise InfeasibleError("A plan has a job that its caps and placement never let start.")
-            done = min(int(parts.jobs_run[0]) // jobs, trials)  # the last move may have been one too many
+            done = min(int(parts.jobs_run[0]) // jobs, trials)
             run.tried(max(done - before, 1), began)
-            fresh = False
+        self._owed[k] = parts.jobs_run[0] - done * jobs  # the last move may have been one too many
         return done
+
+    def _go_on(self, run: Run, k: int, thread: int, fresh: bool, most: int, metrics: Floats) -> int:
+        problem = run.problem
+        return walk_apart(
+            problem.problem,
+            problem.space,
+            self._units,
+            self.goal(k),
+            self.walkers[k],
+            self._parts[thread],
+            problem.states[thread],
+            problem.no_users,
+            metrics,
+            fresh,
+            most,
+        )
+
+
+class Rebuilders(ApartWalkers):
+    """Walkers that take jobs out of a plan and put them back, where makespan alone is sought and jobs are few."""
+
+    def __init__(self, run: Run, *, members: int, late: int = LATE) -> None:
+        super().__init__(run, members=members, late=late)
+        for k, walker in enumerate(self.walkers):
+            begin_stream(walker.stream, run.seed, REBUILDING, k)
+        self._ruins = [_ruin(run.problem, self._units) for _ in self._parts]
+
+    def _cut(self, problem: PackedProblem) -> Units:
+        packed = problem.problem
+        alike = np.ptp(packed.groups.slowdown) == 0 and not packed.bandwidth.any()
+        units = None if alike else units_of(problem)
+        return one_unit(problem) if units is None else units
+
+    def _go_on(self, run: Run, k: int, thread: int, fresh: bool, most: int, metrics: Floats) -> int:
+        problem = run.problem
+        return rebuild(
+            problem.problem,
+            problem.space,
+            self._units,
+            self.goal(k),
+            self.walkers[k],
+            self._parts[thread],
+            self._ruins[thread],
+            problem.states[thread],
+            metrics,
+            fresh,
+            most,
+        )
+
+
+def can_rebuild(problem: PackedProblem) -> bool:
+    """Return whether plans may be ruined and recreated: makespan alone is sought, jobs are few and all wait."""
+    packed = problem.problem
+    return (
+        problem.layout.jobs <= FEW_JOBS
+        and problem.objectives.names == ("makespan",)
+        and packed.extras is None
+        and packed.running.size == 0
+        and bool((packed.submit <= packed.t0).all())
+    )
+
+
+def _ruin(problem: PackedProblem, units: Units) -> Ruin:
+    jobs, packed = problem.layout.jobs, problem.problem
+    machine = len(units.first_group) - 1
+    power = units.groups.nodes * units.groups.speed
+    return Ruin(
+        left=np.zeros(jobs, dtype=np.int64),
+        old_queue=np.zeros((machine, jobs), dtype=np.int64),
+        old_length=np.zeros(machine, dtype=np.int64),
+        old_home=np.zeros(jobs, dtype=np.int64),
+        old_end=np.zeros(machine),
+        power=np.add.reduceat(power, units.first_group[:-1]),
+        size=np.maximum(packed.tasks * packed.runtime, np.finfo(float).tiny)[:jobs],
+    )
 
 
 def _parts(problem: PackedProblem, units: int) -> Parts:

@@ -1,6 +1,7 @@
 """The memetic search: a population that breeds, and late-acceptance walks from its best; who finds more gets more.
 
 Where the machine falls into units, a third side walks over plans that keep each job within one: its trials cost less.
+Where few jobs are planned for makespan, one more takes some out of a plan and puts them back, and begins from chance.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.search.apart_walkers import ApartWalkers, can_walk_apart
+from fedsched.search.apart_walkers import ApartWalkers, Rebuilders, can_rebuild, can_walk_apart
 from fedsched.search.population import Population, first_population
 from fedsched.search.walkers import LATE, Walkers
 
@@ -34,6 +35,7 @@ LEAST_SHARE = 0.4  # of the evaluations, for all sides alike, whatever they brin
 BREEDING_FIRST = 0.5  # of a budget: until then the population has most of it, for it is ahead of walks only late
 BREEDING_SHARE = 0.8
 STALE_APART = 100_000  # trials without a better plan after which a walker from cluster to cluster begins elsewhere
+REBUILDING_SHARE = 0.7  # for those that ruin and recreate, where they can; of the rest, the shares above
 MEMORY = 0.9  # how much of a side's success is remembered from stretch to stretch
 
 
@@ -48,9 +50,9 @@ class Memetic:
         self._population: Population | None = None
         self._generation = 0
         self._gather(run)
-        sides = 2 if self.apart is None else 3
+        sides = 2 + (self.apart is not None) + (self.rebuilders is not None)
         # In evaluations, or in seconds where the budget is: evaluations of the third side take less time.
-        self._spent = np.zeros(sides)  # on breeding, on walking, and on walking from cluster to cluster
+        self._spent = np.zeros(sides)  # on breeding, on walking, from cluster to cluster too, and on rebuilding
         self._gained = np.zeros(sides)  # what they brought lately, and
         self._paid = np.zeros(sides)  # for how much
 
@@ -69,6 +71,7 @@ class Memetic:
             members = 1 if objectives == 1 else members
             self.apart = ApartWalkers(run, members=members, late=_look_back(trials / members))
             self.apart.weights = directions(members, objectives)
+        self.rebuilders = Rebuilders(run, members=1, late=_look_back(trials)) if can_rebuild(run.problem) else None
 
     def step(self, run: Run) -> bool:
         """Evaluate the first plans, or let one side go on for a stretch."""
@@ -80,6 +83,8 @@ class Memetic:
         evaluations, seconds = run.evaluations, run.seconds
         if side == 0:
             self._breed(run)
+        elif self.rebuilders is not None and side == len(self._spent) - 1:
+            self._rebuild(run, self.rebuilders)
         elif self.apart is not None and side == 2:
             self._walk_apart(run, self.apart)
         else:
@@ -105,6 +110,7 @@ class Memetic:
             "population": None if self._population is None else self._population.state(),
             "walkers": self.walkers.state() if begun else None,
             "apart": None if self.apart is None or not self.apart.are_set else self.apart.state(),
+            "rebuilders": None if self.rebuilders is None or not self.rebuilders.are_set else self.rebuilders.state(),
         }
 
     def restore(self, saved: Saved, run: Run) -> None:
@@ -123,14 +129,24 @@ class Memetic:
         apart = saved.maybe("apart")
         if self.apart is not None and apart is not None:
             self.apart.restore(apart, run, most=most)
+        rebuilders = saved.maybe("rebuilders")
+        if self.rebuilders is not None and rebuilders is not None:
+            self.rebuilders.restore(rebuilders, run, most=1)
 
     def _shares(self, run: Run) -> Floats:
-        # All sides get their least share; the rest goes by what an evaluation of theirs has brought lately.
-        sides = len(self._spent)
+        # Rebuilders have a share of their own, for they alone begin anew; the others get their least share, and the
+        # rest goes by what an evaluation of theirs has brought lately.
+        if self.rebuilders is None:
+            return self._earned(run, len(self._spent))
+        others = (1.0 - REBUILDING_SHARE) * self._earned(run, len(self._spent) - 1)
+        return np.append(others, REBUILDING_SHARE)
+
+    def _earned(self, run: Run, sides: int) -> Floats:
         budget = run.seconds_given if run.total is None else run.total
         if budget is not None and _used(run) < BREEDING_FIRST * budget:
             return np.array([BREEDING_SHARE, *[(1.0 - BREEDING_SHARE) / (sides - 1)] * (sides - 1)])
-        yields = np.divide(self._gained, self._paid, out=np.zeros_like(self._gained), where=self._paid > 0)
+        gained, paid = self._gained[:sides], self._paid[:sides]
+        yields = np.divide(gained, paid, out=np.zeros(sides), where=paid > 0)
         total = yields.sum()
         earned = yields / total if total > 0 else np.full(sides, 1.0 / sides)
         return LEAST_SHARE / sides + (1.0 - LEAST_SHARE) * earned
@@ -190,6 +206,12 @@ class Memetic:
                     if len(some) and scores.min() < apart.best(k):
                         apart.set_out(run, k, some[int(np.argmin(scores))], if_better=True)
         apart.walk(run, min(self._stretch, run.left))
+
+    def _rebuild(self, run: Run, rebuilders: Rebuilders) -> None:
+        if not rebuilders.are_set:
+            rows, _ = run.archive.plans()
+            rebuilders.set_out(run, 0, rows[0] if len(rows) else run.seeds[0])
+        rebuilders.walk(run, min(self._stretch, run.left))
 
     def _look_ahead(self, run: Run) -> None:
         # Directions are measured from the best seen of each objective to the worst on the front.

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from fedsched.compiled import constant, flag, inlined
 from fedsched.engine.arrays import Counter, Groups, Plan, Problem, Queue, Rates, Scratch, State
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status

@@ -35,6 +35,11 @@ def units_of(problem: PackedProblem) -> Units | None:
     return _units([*alone] if joined == 1 else [np.sort(largest[:joined]), *alone], problem)
 
 
+def one_unit(problem: PackedProblem) -> Units:
+    """Return the whole machine as one unit, in which a job may be at home in a cluster or in all."""
+    return _units([np.arange(problem.problem.groups.uplink.size)], problem)
+
+
 def _units(parts: list[Ints], problem: PackedProblem) -> Units:
     groups, limits = problem.problem.groups, problem.space.limits
     members = [np.flatnonzero(np.isin(groups.cluster, part)) for part in parts]
