@@ -194,7 +194,7 @@ def walk_apart(
                 _insert(parts, u, place, v, uniform(stream) < NEAR_SHARE, stream)
                 settle(units, parts, j, to)
             to_run = 1 if u == v else 2
-        status = int(Status.DONE)
+        status: int = Status.DONE
         for k in range(to_run):
             unit = k
             if not fresh:

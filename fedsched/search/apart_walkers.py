@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STREAM = 2  # of random numbers: others than those of the walkers over whole plans
 REBUILDING = 3  # the stream of those that ruin and recreate
-FEW_JOBS = 60  # beyond, walks that move one job or two are ahead
+FEW_JOBS = 40  # beyond, walks that move one job or two are ahead
 OF_THE_WHOLE = ("loss_of_capacity", "saturated_seconds")  # metrics that no cluster knows a part of
 
 
