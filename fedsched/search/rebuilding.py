@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import flag, inlined, kernel
+from fedsched.compiled import constant, flag, inlined, kernel
 from fedsched.engine.codes import Status
 from fedsched.model.metrics import Column
 from fedsched.random_numbers import below, uniform
@@ -34,6 +34,7 @@ ALIKE_AMONG = 4
 NEAR = 2  # places of a queue to both sides
 STUCK = 10_000  # ruins without a better plan after which all jobs leave
 ENDS_ALONE = flag(True)
+BY_CHANCE, WIDEST_FIRST, ORDERS = 0, 1, constant(3)  # in which they come back; the third is the largest first
 
 
 class Ruin(NamedTuple):
@@ -134,16 +135,16 @@ def _order(problem: Problem, ruin: Ruin, count: int, stream: Stream) -> None:
     for i in range(count - 1, 0, -1):
         other = below(stream, i + 1)
         ruin.left[i], ruin.left[other] = ruin.left[other], ruin.left[i]
-    kind = below(stream, 3)
-    if kind == 0:
+    kind = below(stream, ORDERS)
+    if kind == BY_CHANCE:
         return
     for i in range(1, count):
         j = ruin.left[i]
-        own = problem.tasks[j] if kind == 1 else ruin.size[j]
+        own = problem.tasks[j] if kind == WIDEST_FIRST else ruin.size[j]
         place = i
         while place > 0:
             before = ruin.left[place - 1]
-            if (problem.tasks[before] if kind == 1 else ruin.size[before]) >= own:
+            if (problem.tasks[before] if kind == WIDEST_FIRST else ruin.size[before]) >= own:
                 break
             ruin.left[place] = before
             place -= 1
