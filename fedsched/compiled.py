@@ -118,29 +118,60 @@ class _PartLibrary(codegen.JITCodeLibrary):
         self._final_module = whole
 
 
-@compiler_machinery.register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[no-untyped-call]
-class _IntoPartLibrary(compiler_machinery.FunctionPass):
-    _name = "fedsched_into_part_library"
+class _ApartLibrary(_PartLibrary):
+    """The code of a part that stays a function of its own: hot loops around it keep their registers."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == binding.Linkage.external and not function.is_declaration:
+                function.add_function_attribute("noinline")
+
+
+class _KernelLibrary(codegen.JITCodeLibrary):
+    """The code of a kernel: its parts are its own, so that nothing is handed to them that they do not look at."""
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if function.linkage == binding.Linkage.linkonce_odr and not function.is_declaration:
+                function.linkage = "internal"
+        super()._optimize_final_module()  # type: ignore[no-untyped-call]
+
+
+class _IntoLibrary(compiler_machinery.FunctionPass):
+    kind: type[codegen.JITCodeLibrary]
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
 
     def run_pass(self, state: Any) -> bool:
-        library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
+        library = self.kind(state.targetctx.codegen(), state.func_id.func_qualname)
         library.enable_object_caching()  # type: ignore[no-untyped-call]
         state.library = library
         return False
 
 
-class _PartCompiler(compiler.CompilerBase):
-    def define_pipelines(self) -> list[Any]:
-        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call]
-        passes.add_pass_after(_IntoPartLibrary, typed_passes.NopythonTypeInference)
-        passes.finalize()
-        return [passes]
+def _compiler_into(library: type[codegen.JITCodeLibrary]) -> type[compiler.CompilerBase]:
+    """Return a compiler whose code goes into a library of this kind."""
+
+    @compiler_machinery.register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[no-untyped-call]
+    class Into(_IntoLibrary):
+        _name = f"fedsched_into{library.__name__}"
+        kind = library
+
+    class Compiler(compiler.CompilerBase):
+        def define_pipelines(self) -> list[Any]:
+            passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)  # type: ignore[no-untyped-call]
+            passes.add_pass_after(Into, typed_passes.NopythonTypeInference)
+            passes.finalize()
+            return [passes]
+
+    return Compiler
 
 
-def _compiled(function: F, *, inner: bool, inlined: bool) -> F:
+_FOR_KERNELS, _FOR_PARTS, _FOR_PARTS_APART = map(_compiler_into, (_KernelLibrary, _PartLibrary, _ApartLibrary))
+
+
+def _compiled(function: F, into: type[compiler.CompilerBase], *, inlined: bool = False) -> F:
     def compiled(cache: bool) -> F:
         return numba.njit(  # type: ignore[call-overload, no-any-return]
             function,
@@ -150,9 +181,9 @@ def _compiled(function: F, *, inner: bool, inlined: bool) -> F:
             # No kernel allocates, so none needs reference counts; counting made each call twenty times dearer.
             _nrt=False,
             no_cfunc_wrapper=True,
-            no_cpython_wrapper=inner,
+            no_cpython_wrapper=into is not _FOR_KERNELS,
             forceinline=inlined,
-            pipeline_class=_PartCompiler if inner else compiler.Compiler,
+            pipeline_class=into,
         )
 
     if _FOLDER is None:
@@ -163,17 +194,22 @@ def _compiled(function: F, *, inner: bool, inlined: bool) -> F:
 
 def kernel(function: F) -> F:
     """Return the function compiled, callable from Python: no GIL, numpy's division, cached where possible."""
-    return _compiled(function, inner=False, inlined=False)
+    return _compiled(function, _FOR_KERNELS)
 
 
 def part(function: F) -> F:
-    """Return the function compiled as a part of kernels, called by them only."""
-    return _compiled(function, inner=True, inlined=False)
+    """Return the function compiled as a part of kernels, called by them only: one function in each of them."""
+    return _compiled(function, _FOR_PARTS_APART)
+
+
+def step(function: F) -> F:
+    """Return the function compiled as a part of kernels, and into its callers where that seems to be worth it."""
+    return _compiled(function, _FOR_PARTS)
 
 
 def inlined(function: F) -> F:
     """Return the function compiled into each of its callers: for the small steps of hot loops."""
-    return _compiled(function, inner=True, inlined=True)
+    return _compiled(function, _FOR_PARTS, inlined=True)
 
 
 def constant(value: int) -> int:

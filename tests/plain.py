@@ -46,7 +46,7 @@ def nothing_of(kind: type[Part]) -> Part:
 
 def files_with_kernels() -> list[Path]:
     """Return the files of the package that hold compiled functions."""
-    decorated = re.compile(r"^@(kernel|part|inlined)$", re.MULTILINE)
+    decorated = re.compile(r"^@(kernel|part|step|inlined)$", re.MULTILINE)
     return [path for path in sorted(PACKAGE.rglob("*.py")) if decorated.search(path.read_text(encoding="utf-8"))]
 
 

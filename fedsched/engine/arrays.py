@@ -147,8 +147,8 @@ class Queue(NamedTuple):
 class Classes(NamedTuple):
     """A long queue grouped into classes, for scans that pass over jobs that cannot start; of size 0 in short ones."""
 
-    number: Ints  # indexed by ClassNumber; in a long queue its Tables follow (engine/classes.py), section by section
-    shortest: Floats  # the classes' trees over the shortest planned durations
+    number: Ints  # indexed by ClassNumber; in a long queue Tables of whole numbers follow (engine/class_tables.py)
+    other: Floats  # the tables of numbers that need not be whole
 
 
 class Profile(NamedTuple):
@@ -357,7 +357,7 @@ class ClassNumber(IntEnum):
     CLASSES = 0  # 0: it is not grouped
     PATIENCE = 1  # jobs that may still be placed in vain before it is grouped
     SEEN = 2  # of the jobs that have joined the queue, those that have joined their classes
-    SCANNED = 3  # the class whose candidate was handed out last
+    SETS = 3  # of groups that the classes may use
     ROOM_AT = 4  # free nodes when the rooms were measured
 
 

@@ -62,10 +62,10 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
 def _backfill_by_class(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> None:
     queue = state.backfill if plan.separate_backfill else state.queue
     if state.classes.number[ClassNumber.CLASSES] == 0:
-        group(problem, plan, state, queue.order)
-    position = next_of_classes(problem, plan, state, queue.position, FIRST, window)
+        group(problem, plan, state, queue)
+    position = next_of_classes(problem, plan, state, queue, FIRST, window)
     while position >= 0:
         j = queue.order[position]
         if j != head:
             start_beside_reservation(problem, plan, state, j, shadow)
-        position = next_of_classes(problem, plan, state, queue.position, position + 1, window)
+        position = next_of_classes(problem, plan, state, queue, position + 1, window)

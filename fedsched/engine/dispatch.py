@@ -99,13 +99,13 @@ def start_apart(problem: Problem, plan: Plan, state: State, j: int) -> None:
 def _start_by_class(problem: Problem, plan: Plan, state: State) -> None:
     queue = state.queue
     if state.classes.number[ClassNumber.CLASSES] == 0:
-        group(problem, plan, state, queue.order)
-    position = next_of_classes(problem, plan, state, queue.position, FIRST, NEVER)
+        group(problem, plan, state, queue)
+    position = next_of_classes(problem, plan, state, queue, FIRST, NEVER)
     while position >= 0:
         j = queue.order[position]
         if fits_now(problem, plan, state, j):
             start_apart(problem, plan, state, j)
-        position = next_of_classes(problem, plan, state, queue.position, position + 1, NEVER)
+        position = next_of_classes(problem, plan, state, queue, position + 1, NEVER)
 
 
 @part

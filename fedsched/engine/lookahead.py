@@ -28,7 +28,7 @@ def _candidate_from(
     problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float, beside: int
 ) -> int:
     if state.classes.number[ClassNumber.CLASSES] > 0:
-        return next_of_classes(problem, plan, state, queue.position, position, window)
+        return next_of_classes(problem, plan, state, queue, position, window)
     return next_candidate(queue, position, state.counter[Counter.FREE], window, beside)
 
 

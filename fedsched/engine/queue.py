@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, flag, inlined, kernel, part
+from fedsched.compiled import constant, flag, inlined, kernel, part, step
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.precedence import eligible_since
 
@@ -83,7 +83,7 @@ def next_small(queue: Queue, position: int, free: int) -> int:
     return next_small_leaf(queue.tasks, position, free)
 
 
-@part
+@step
 def next_small_leaf(tasks: Ints, position: int, free: int) -> int:
     """Return the first leaf of a tree from `position` on whose job needs at most `free` nodes, or -1."""
     size = tasks.size >> 1
@@ -109,7 +109,7 @@ def next_candidate(queue: Queue, position: int, free: int, window: float, extra:
     return next_leaf(queue.tasks, queue.shortest, position, free, window, extra)
 
 
-@part
+@step
 def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: float, extra: int) -> int:
     """Return the first leaf of two trees from `position` on whose job may fit as a candidate, or -1."""
     size = tasks.size >> 1

@@ -32,7 +32,8 @@ from fedsched.engine.arrays import (
     Waiting,
     WaitingNumber,
 )
-from fedsched.engine.classes import LONG_QUEUE, room_for
+from fedsched.engine.class_tables import room_for
+from fedsched.engine.classes import LONG_QUEUE
 from fedsched.engine.codes import LOOKAHEAD, OnRunning, Victims
 from fedsched.engine.rules import Needs
 
@@ -55,8 +56,8 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
 def _new_classes(jobs: int, groups: int, needs: Needs) -> Classes:
     # Pages that are never touched cost no memory.
     room = jobs >= LONG_QUEUE and Needs.CLASSES in needs
-    numbers, durations = room_for(jobs, groups) if room else (len(ClassNumber), 0)
-    return Classes(number=np.zeros(numbers, dtype=np.int64), shortest=np.empty(durations if Needs.ENDS in needs else 0))
+    whole, other = room_for(jobs, groups) if room else (len(ClassNumber), 0)
+    return Classes(number=np.zeros(whole, dtype=np.int64), other=np.empty(other))
 
 
 def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> State:

@@ -18,6 +18,7 @@ from fedsched.engine.rules import needs_of
 from fedsched.simulate import prepare
 
 classes = plain("fedsched.engine.classes")
+tables = plain("fedsched.engine.class_tables")
 dispatching = plain("fedsched.engine.dispatch")
 events = plain("fedsched.engine.events")
 plain_loop = plain("fedsched.engine.loop")
@@ -35,16 +36,16 @@ def _short_queues_have_room(request: pytest.FixtureRequest, monkeypatch: pytest.
 def grouped(tasks: list[int], runtime: list[float], *, dispatch: str = "easy", **options: object):
     """Return problem, plan and state of a queue in which so many jobs wait, grouped although it is short."""
     problem, plan, state = arrived(jobs(tasks, runtime), PAIR, dispatch=dispatch, **options)
-    classes.group(problem, plan, state, state.queue.order)
+    classes.group(problem, plan, state, state.queue)
     return problem, plan, state
 
 
 def scanned(problem, plan, state, window: float) -> list[int]:
     """Return the positions that a scan hands out while nothing starts."""
-    found, position = [], classes.next_of_classes(problem, plan, state, state.queue.position, 0, window)
+    found, position = [], classes.next_of_classes(problem, plan, state, state.queue, 0, window)
     while position >= 0:
         found.append(position)
-        position = classes.next_of_classes(problem, plan, state, state.queue.position, position + 1, window)
+        position = classes.next_of_classes(problem, plan, state, state.queue, position + 1, window)
     return found
 
 
@@ -54,20 +55,7 @@ def test_cells_hold_about_as_many_nodes() -> None:
     cells = [classes._cell(tasks) for tasks in range(1, 5000)]
     assert cells == sorted(cells)
     assert len(set(cells[63:127])) == 8
-    assert classes._cell(2**62) < classes.CELLS
-
-
-def test_tables_share_their_room_and_no_more() -> None:
-    """Each table has numbers of its own, behind those of the queue, and the trees have those that are left."""
-    _, _, state = arrived(jobs([2] * 9, [1.0] * 9), PAIR, dispatch="easy")
-    state.classes.number[:] = 0
-    tables = classes._tables(state)
-    parts = (tables.table, tables.sets, tables.of_job, tables.member, tables.tasks)
-    for mark, part in enumerate(parts, 1):
-        part[...] = mark
-    assert [np.unique(part).tolist() for part in parts] == [[1], [2], [3], [4], [5]]
-    assert np.flatnonzero(state.classes.number == 0).tolist() == list(range(len(ClassNumber)))
-    assert tables.tasks.size == tables.shortest.size == 4 * 9 + 2 * classes.MOST_CLASSES
+    assert classes._cell(2**62) < tables.CELLS
 
 
 def test_a_scan_hands_out_who_may_start_in_queue_order() -> None:
@@ -100,35 +88,24 @@ def test_more_sets_than_are_kept_share_one(monkeypatch: pytest.MonkeyPatch) -> N
     assert scanned(problem, plan, state, np.inf) == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("placement", "room"), [("fastest", 9), ("single", 5), ("big_small", 6), ("best_fit", 9), ("home", 9)]
-)
-def test_the_room_of_a_set_is_what_its_placement_can_take(placement: str, room: int) -> None:
-    """One cluster's nodes where a job stays in one; four thirds of them where one holds three quarters."""
-    problem, plan, _ = arrived(jobs([1], [1.0]), PAIR, dispatch="easy")
-    plan = plan._replace(placement=int(Placement[placement.upper()]))
-    assert classes._room(problem, plan, np.array([1, 1, 1]), np.array([4, 2, 3])) == room
-    assert classes._room(problem, plan, np.array([1, 0, 0]), np.array([4, 2, 3])) == 4
-
-
 def test_rooms_shrink_within_a_scan() -> None:
     """After a start only those are handed out who fit what is left, the candidates found before among them."""
     caps = np.array([[6, 0, 0], [0, 3, 3], [6, 0, 0], [0, 3, 3]])
     problem, plan, state = grouped([2, 5, 6, 6], [1.0] * 4, dispatch="greedy", caps=caps)
-    assert classes.next_of_classes(problem, plan, state, state.queue.position, 0, np.inf) == 0
+    assert classes.next_of_classes(problem, plan, state, state.queue, 0, np.inf) == 0
     state.scratch.chosen[:] = [2, 0, 0]
     dispatching.start_job(problem, plan, state, 0)
-    assert classes.next_of_classes(problem, plan, state, state.queue.position, 1, np.inf) == 1
+    assert classes.next_of_classes(problem, plan, state, state.queue, 1, np.inf) == 1
     state.scratch.chosen[:] = [0, 3, 2]
     dispatching.start_job(problem, plan, state, 1)
-    assert classes.next_of_classes(problem, plan, state, state.queue.position, 2, np.inf) == -1
+    assert classes.next_of_classes(problem, plan, state, state.queue, 2, np.inf) == -1
 
 
 def test_who_has_started_leaves_and_who_arrives_joins() -> None:
     """A scan hands out neither those that started since the last one, nor those that are yet to be submitted."""
     workload = jobs([2, 2, 2], [1.0] * 3, submit=[0.0, 0.0, 7.0])
     problem, plan, state = arrived(workload, PAIR, dispatch="easy", order="ljf")
-    classes.group(problem, plan, state, state.queue.order)
+    classes.group(problem, plan, state, state.queue)
     assert scanned(problem, plan, state, np.inf) == [0, 1]
     state.scratch.chosen[:] = [2, 0, 0]
     dispatching.start_job(problem, plan, state, int(state.queue.order[0]))
@@ -160,7 +137,7 @@ def test_the_order_that_is_scanned_says_whether_a_queue_may_be_grouped(monkeypat
         state = arrived(workload, PAIR, dispatch=dispatch, order=order, backfill_order=backfill_order)[2]
         return int(state.classes.number[ClassNumber.PATIENCE])
 
-    assert patience("greedy", "fcfs") == patience("easy", "sjf") == patience("easy", "wfp3", "fcfs") == 120
+    assert patience("greedy", "fcfs") == patience("easy", "sjf") == patience("easy", "wfp3", "fcfs") == 20
     endless = patience("greedy", "wfp3")
     assert endless == patience("lookahead", "fcfs", "xfactor") == np.iinfo(np.int64).max
     monkeypatch.setattr(states, "LONG_QUEUE", 11)

@@ -116,12 +116,14 @@ def test_a_part_has_no_machine_code_of_its_own() -> None:
     def answer(x: int) -> int:
         return step(x) + 1
 
-    assert answer(20) == 41
-    pointers = []
-    for function in (step, answer):
+    def pointer(function: Callable[[int], int]) -> int:
         (compiled,) = function.overloads.values()  # type: ignore[attr-defined]
-        pointers.append(compiled.library.get_pointer_to_function(compiled.fndesc.mangled_name))
-    assert pointers[0] == 0 != pointers[1]
+        return compiled.library.get_pointer_to_function(compiled.fndesc.mangled_name)
+
+    step.compile("int64(int64)")  # type: ignore[attr-defined]
+    alone = pointer(step)
+    assert answer(20) == 41
+    assert alone == 0 != pointer(answer)
 
 
 def test_a_part_is_kept_for_the_kernels_of_other_processes(tmp_path: Path, printed: Callable[[str], str]) -> None:
