@@ -51,6 +51,7 @@ class Closure:
     on_running: str = "wait"  # or "requeue", or "kill" (reading 42)
     victims: str = "latest"  # or "random"
     seed: int = 0
+    reservation: int | None = None  # for whom all nodes of the group are kept (reading 46)
 
     def covers(self, time: float) -> bool:
         return self.begin <= time < self.end
@@ -87,6 +88,15 @@ class Machine:
             one.as_planned() if one.known_from <= time < one.end else replace(one, **nothing) for one in self.closures
         ]
         return replace(self, closures=tuple(seen))
+
+    @cached_property
+    def reservations(self) -> list[int]:
+        """Return the reservations in the order of the calendar."""
+        return list(dict.fromkeys(one.reservation for one in self.closures if one.reservation is not None))
+
+    def kept(self, reservation: int) -> list[Closure]:
+        """Return what a reservation keeps."""
+        return [one for one in self.closures if one.reservation == reservation]
 
     @property
     def nodes(self) -> int:
@@ -131,6 +141,7 @@ class Job:
     partition: int | None = None
     features: tuple[frozenset[str], ...] = ()  # a node must have all of one of these (reading 41)
     demand: tuple[tuple[str, int], ...] = ()  # so much of each must a node have (reading 50)
+    reservation: int | None = None  # (reading 46)
 
 
 @dataclass
@@ -305,6 +316,8 @@ def effective_caps(job: Job, machine: Machine) -> Counts:
     for g, group in enumerate(machine.groups):
         cap = group.count if job.caps is None else min(job.caps[g], group.count)
         if job.partition is not None and g not in machine.partitions[job.partition]:
+            cap = 0
+        if job.reservation is not None and g not in [one.group for one in machine.kept(job.reservation)]:
             cap = 0
         if job.features and not any(asked <= group.features for asked in job.features):
             cap = 0
@@ -625,6 +638,7 @@ class Simulation:
         self.saturated = [0.0 for _ in machine.uplinks]
         self.watch = watch
         self.decide, self.places = decide, places
+        self.turn: int | None = None  # the reservation whose queue is gone over, or everybody's
 
     def run(self) -> Result:
         while self.goes_on():
@@ -725,6 +739,7 @@ class Simulation:
         held = [record for record in self.running if record.finish > self.now and record.counts[g] > 0]
         older = [one for one in self.machine.closures[:number] if one.begin == self.now]
         older += [one for one in self.machine.closures if one.begin < self.now]
+        older = [one for one in older if one.reservation is None]  # whose idle nodes are there to be closed
         closed = sum(one.nodes for one in older if one.group == g and one.covers(self.now))
         free = self.machine.groups[g].count - closed - sum(record.counts[g] for record in held)
         if closure.victims == "random":
@@ -764,6 +779,8 @@ class Simulation:
         """Return when a submitted job is, or will be, eligible; None while a condition is open (reading 34)."""
         job = self.jobs[j]
         moments = [job.submit, job.begin]
+        if job.reservation is not None:
+            moments.append(self.machine.kept(job.reservation)[0].begin)
         for kind, on, lag in conditions(self.jobs, j):
             if on not in (self.begun if kind == "after" else self.over):
                 return None
@@ -844,8 +861,19 @@ class Simulation:
         return [closure.as_planned() for closure in known]
 
     def next_closures(self, begin: float, end: float) -> list[float]:
-        """Return when known closures begin within (begin, end)."""
-        return sorted({closure.begin for closure in self.known_closures() if begin < closure.begin < end})
+        """Return when known closures begin, or the reservation ends whose queue it is, within (begin, end)."""
+        times = {closure.begin for closure in self.known_closures()} | {self.open_until()}
+        return sorted(time for time in times if begin < time < end)
+
+    def open_until(self) -> float:
+        """Return when the reservation ends whose queue is gone over."""
+        return math.inf if self.turn is None else self.machine.kept(self.turn)[0].end
+
+    def kept_for_others(self, g: int, time: float) -> bool:
+        """Return whether a group is closed at a time to the jobs whose queue is gone over (reading 46)."""
+        known = [one for one in self.known_closures() if one.group == g and one.covers(time)]
+        keepers = [one.reservation for one in known if one.reservation is not None]
+        return keepers != ([] if self.turn is None else [self.turn])
 
     def free_at(self, time: float, reservations: Sequence[Reservation] = ()) -> Counts:
         """Return the free nodes per group at a time of the plan: none, where closures are owed some (reading 40)."""
@@ -854,9 +882,9 @@ class Simulation:
             if self.end_in_plan(record) > time:
                 free = [nodes - x for nodes, x in zip(free, record.counts, strict=True)]
         for closure in self.known_closures():
-            if closure.covers(time):
+            if closure.covers(time) and closure.reservation is None:
                 free[closure.group] -= closure.nodes
-        free = [max(0, nodes) for nodes in free]
+        free = [0 if self.kept_for_others(g, time) else max(0, nodes) for g, nodes in enumerate(free)]
         for reservation in reservations:
             if reservation.start <= time < reservation.end:
                 free = [nodes - x for nodes, x in zip(free, reservation.counts, strict=True)]
@@ -931,7 +959,21 @@ class Simulation:
         )
 
     def dispatch_pass(self) -> None:
-        queue = self.sorted_by(self.order, self.queue)
+        """Go over the queue of each reservation, then over everybody's (reading 46)."""
+        for self.turn in (*self.machine.reservations, None):
+            self.pass_over(self.sorted_by(self.order, self.waiting()))
+
+    def waiting(self) -> list[int]:
+        """Return the jobs of the queue that is gone over; of a reservation's those that may yet end in it."""
+        mine = [j for j in self.queue if self.jobs[j].reservation == self.turn]
+        return [
+            j
+            for j in mine
+            if self.turn is None
+            or ends_at(self.now + shortest_duration(self.jobs[j], self.machine), self.now) <= self.open_until()
+        ]
+
+    def pass_over(self, queue: list[int]) -> None:
         if self.decide is not None:
             self.decided(self.decide)
         elif self.dispatch == "strict":
@@ -1254,7 +1296,7 @@ def loss_of_capacity(result: Result) -> float:
             free[closure.group] -= closure.nodes if closure.covers(begin) else 0
         idle = sum(max(0, nodes) for nodes in free)
         running = [run.job for run in runs if run.start <= begin < run.end]
-        waiting = [j for j, since, start in waits if since <= begin < start]
+        waiting = [j for j, since, start in waits if since <= begin < start and result.jobs[j].reservation is None]
         if any(result.jobs[j].tasks <= idle and not over_limit(result.machine, j, running) for j in waiting):
             lost += idle * (end - begin)
     return lost / (result.machine.nodes * (last - result.t0))

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 NO_CALENDAR = Calendar(*(np.zeros(0, dtype=np.int64) for _ in range(2)), *(np.zeros(0) for _ in range(4)),
                        *(np.zeros(0, dtype=np.int64) for _ in range(2)), np.zeros(0),
                        np.zeros((0, 1), dtype=np.int64), np.zeros(1, dtype=np.int64),
-                       *(np.zeros(0, dtype=np.int64) for _ in range(4)))  # fmt: skip
+                       *(np.zeros(0, dtype=np.int64) for _ in range(5)))  # fmt: skip
 NOTHING_CLOSED = Closed(np.zeros(4, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros((0, 1), dtype=np.int64),
                         *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.zeros(1),
-                        np.zeros(1, dtype=np.int64))  # fmt: skip
+                        *(np.zeros(1, dtype=np.int64) for _ in range(2)), np.full(1, np.inf),
+                        np.full(1, -1), np.zeros(2))  # fmt: skip
 Part = TypeVar("Part", bound=tuple)
 PACKAGE = Path(fedsched.__file__).parent
 _PLAIN: dict[str, ModuleType] = {}  # modules of kernels that were imported while nothing was compiled

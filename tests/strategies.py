@@ -75,12 +75,17 @@ class Scenario:
 
     def without_closures(self) -> Scenario:
         """Return the scenario with nodes that are always there."""
-        return replace(self, machine=replace(self.machine, closures=()))
+        open_to_all = replace(self.machine, closures=())
+        return replace(self.without_reservations(), machine=open_to_all)
 
     def foreseen(self) -> Scenario:
         """Return the scenario with all that closes known from the outset, and its end."""
         known = tuple(replace(one, known_from=-math.inf, end_known=True) for one in self.machine.closures)
         return replace(self, machine=replace(self.machine, closures=known)).without_kills()
+
+    def without_reservations(self) -> Scenario:
+        """Return the scenario with jobs that name no reservation; what these keep is closed to all."""
+        return replace(self, jobs=[replace(job, reservation=None) for job in self.jobs])
 
     def without_kills(self) -> Scenario:
         """Return the scenario with jobs that are queued again where they would be killed."""
@@ -323,6 +328,32 @@ def closures(machine: naive.Machine, grain: float, choose: Callable[[Sequence[An
     return tuple(found)
 
 
+def with_reservations(
+    machine: naive.Machine,
+    jobs: list[naive.Job],
+    placement: str,
+    grain: float,
+    choose: Callable[[Sequence[Any]], Any],
+) -> tuple[naive.Machine, list[naive.Job]]:
+    """Return the machine with one or two reservations beside what closes, and the jobs, some of them in these."""
+    kept: list[naive.Closure] = []
+    for reservation in range(choose((1, 1, 2))):
+        begin = choose(range(-2, 20)) * grain
+        end = begin + choose((1, 3, 6, 12, 25)) * grain
+        times = {"begin": begin, "end": end, "known_from": choose((-math.inf, -math.inf, begin - grain))}
+        taken = {one.group for one in kept if one.begin < end and begin < one.end}
+        loss = loses(choose)
+        for g in range(len(machine.groups)):
+            if g not in taken and choose((True, True, False)):
+                kept.append(naive.Closure(g, machine.groups[g].count, **times, **loss, reservation=reservation))
+    closed = tuple(one for one in (*machine.closures, *kept))
+    booked, placed = replace(machine, closures=closed), []
+    for job in jobs:
+        there = replace(job, reservation=choose((None, None, *booked.reservations)))
+        placed.append(there if naive.feasible(there, booked, placement) else job)
+    return booked, placed
+
+
 def loses(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
     """Return what becomes of jobs in the way of a closure."""
     on_running = choose(("wait", "wait", "requeue", "requeue", "kill"))
@@ -426,6 +457,11 @@ def scenarios(
     if draw(st.integers(0, 3)) == 0:
         drawn = limits(jobs, lambda options: draw(st.sampled_from(options)))
         machine = replace(machine, limits=drawn)
+    if draw(st.integers(0, 3)) == 0:
+        grain = draw(st.sampled_from(GRAINS))
+        machine, jobs = with_reservations(
+            machine, jobs, placement, grain, lambda options: draw(st.sampled_from(options))
+        )
     if epoch if epoch is not None else draw(st.integers(0, 3)) == 0:
         jobs, machine = at_epoch(jobs, lambda: draw(st.floats(0, 1, exclude_max=True))), later(machine, EPOCH)
     scenario = Scenario(machine, jobs, replace(chosen, **fixed))
@@ -490,6 +526,8 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
         machine = replace(machine, closures=closures(machine, grain, beside.choice))
     if beside.random() < 0.25:
         machine = replace(machine, limits=limits(jobs, beside.choice))
+    if beside.random() < 0.3:
+        machine, jobs = with_reservations(machine, jobs, placement, grain, beside.choice)
     if seed % 5 == 4 if epoch is None else epoch:
         jobs, machine = at_epoch(jobs, rng.random), later(machine, EPOCH)
 
@@ -570,6 +608,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
             "name": [job.name for job in jobs],
             "features": ["|".join("&".join(sorted(part)) for part in job.features) for job in jobs],
             "partition": ["" if job.partition is None else f"Q{job.partition}" for job in jobs],
+            "reservation": ["" if job.reservation is None else f"R{job.reservation}" for job in jobs],
         },
         demand={name: [dict(job.demand).get(name, 0) for job in jobs] for name in ("cpu", "gpu", "tape")},
         log={"status": [STATUS[job.ends] for job in jobs]},
@@ -582,6 +621,8 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         first = sum(counts[g] for g in inside if g < one.group)
         times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
         nodes = f"{one.nodes} of {first}-{first + counts[one.group] - 1}"
+        if one.reservation is not None:
+            times |= {"kind": "reservation", "name": f"R{one.reservation}"}
         losers = {"on_running": one.on_running, "victims": one.victims, "seed": one.seed}
         calendar.append(Downtime(names[machine.groups[one.group].cluster], nodes=nodes, **times, **losers))
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)

@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.engine.reserved import Apart, Reserved
+
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
@@ -83,6 +85,7 @@ class Calendar(NamedTuple):
     victims: Ints  # and which these are
     seed: Ints
     number: Ints  # the closure's, among all of the federation
+    reservation: Ints  # the reservation that it is, or -1
 
 
 class Extras(NamedTuple):
@@ -92,6 +95,7 @@ class Extras(NamedTuple):
     precedence: Precedence
     calendar: Calendar
     limits: Limits
+    reserved: Reserved
 
 
 class Problem(NamedTuple):
@@ -251,6 +255,10 @@ class Closed(NamedTuple):
     head: Ints  # group: what EASY's head holds in its reservation
     head_until: Floats  # [0]: its planned end
     beyond: Ints  # group: what is left, below 0 where closures overlap, where the profile ends
+    back: Ints  # group: how much more than `left` the jobs see whose queue is gone over
+    until: Floats  # [0]: and when all closes to them
+    holder: Ints  # group: the reservation that has it now, or -1
+    last_end: Floats  # [0]: when a run last ended, [1]: what capacity had been lost by then
 
 
 class Lost(NamedTuple):
@@ -283,6 +291,7 @@ class ExtraState(NamedTuple):
     lost: Lost
     draw: Draw
     limited: Limited
+    apart: Apart
 
 
 class State(NamedTuple):

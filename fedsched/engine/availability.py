@@ -256,6 +256,8 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
         if not pools.suffice_until(problem.extras, state.extras, profile.time, rows, j, begin, end):
             return False
         planned = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
+        if planned > calendar.open_until(state.extras):
+            return False
         if planned <= end:
             return True
         end = planned
@@ -334,7 +336,8 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
             elif pools.suffice_until(
                 problem.extras, state.extras, profile.time, rows, j, begin, profile.time[begin] + duration
             ):
-                return begin
+                end = end_after(profile.time[begin] + duration, profile.time[begin])
+                return begin if end <= calendar.open_until(state.extras) else -1
         begin = _first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
     return -1
 

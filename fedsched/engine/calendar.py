@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 GAINED, LOST = constant(1), constant(-1)  # a job that holds nodes
 NOBODY_BESIDE = np.inf
 NO_MORE = constant(-1)
+NOBODYS = constant(-1)  # nodes that no reservation has
 
 
 @inlined
@@ -44,6 +45,9 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
     if extras is None or state is None:
         return
     closed, calendar = state.closed, extras.calendar
+    closed.back[:] = 0
+    closed.until[0] = np.inf
+    closed.holder[:] = NOBODYS
     closed.number[ClosedNumber.CHANGED] = 0
     closed.number[ClosedNumber.LEARNED] = calendar.known[0]
     closed.number[ClosedNumber.PAST] = _first_after(calendar.lookout, t0)
@@ -90,7 +94,7 @@ def close_what_has_begun(extras: Extras | None, extra_state: ExtraState | None, 
     if extras.calendar.lookout.size > 0:
         c = turn_pages(extras.calendar, extra_state.closed, state)
         while c != NO_MORE:
-            close(extra_state.closed, state, extras.calendar.group[c], extras.calendar.nodes[c])
+            close(extras.calendar, extra_state.closed, state, c)
             c = turn_pages(extras.calendar, extra_state.closed, state)
 
 
@@ -118,9 +122,9 @@ def turn_pages(calendar: Calendar, closed: Closed, state: State) -> int:
         if calendar.change[i] & 1 == 0:
             if calendar.on_running[c] != OnRunning.WAIT:
                 return c
-            close(closed, state, calendar.group[c], calendar.nodes[c])
+            close(calendar, closed, state, c)
         else:
-            _open(closed, state, calendar.group[c], calendar.nodes[c])
+            _open(calendar, closed, state, c)
             if calendar.planned_end[c] != calendar.end[c]:
                 _expect(calendar, closed, c, -calendar.nodes[c])
                 state.counter[Counter.PLAN_HOLDS] = 0
@@ -137,8 +141,11 @@ def _expect(calendar: Calendar, closed: Closed, c: int, nodes: int) -> None:
 
 
 @inlined
-def close(closed: Closed, state: State, g: int, nodes: int) -> None:
+def close(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
     """Close nodes of a group: those that are free, and the others as soon as they are."""
+    g, nodes = calendar.group[c], calendar.nodes[c]
+    if calendar.reservation[c] != NOBODYS:
+        closed.holder[g] = calendar.reservation[c]
     taken = min(nodes, state.free[g])
     state.free[g] -= taken
     state.counter[Counter.FREE] -= taken
@@ -146,7 +153,10 @@ def close(closed: Closed, state: State, g: int, nodes: int) -> None:
 
 
 @inlined
-def _open(closed: Closed, state: State, g: int, nodes: int) -> None:
+def _open(calendar: Calendar, closed: Closed, state: State, c: int) -> None:
+    g, nodes = calendar.group[c], calendar.nodes[c]
+    if calendar.reservation[c] != NOBODYS:
+        closed.holder[g] = NOBODYS
     paid = min(nodes, closed.owed[g])
     closed.owed[g] -= paid
     state.free[g] += nodes - paid
@@ -174,6 +184,15 @@ def end_with(extras: Extras | None, extra_state: ExtraState | None, state: State
             closed.owed[g] -= paid
             state.free[g] -= paid
             state.counter[Counter.FREE] -= paid
+
+
+@inlined
+def note_end(state: ExtraState | None, clock: Floats) -> None:
+    """Note that a run ends: of those who are left waiting for good, the calendar goes on without them."""
+    if state is None:
+        return
+    state.closed.last_end[0] = clock[Clock.NOW]
+    state.closed.last_end[1] = clock[Clock.LOST_NODE_SECONDS]
 
 
 @inlined
@@ -207,7 +226,7 @@ def place_from_now(
     # Mostly nothing closes soon: then what is free now is free all the time.
     lookout, closed, now = extras.calendar.lookout, extra_state.closed, state.clock[Clock.NOW]
     past = closed.number[ClosedNumber.PAST]
-    closing = lookout[past] if past < lookout.size else np.inf
+    closing = min(lookout[past] if past < lookout.size else np.inf, closed.until[0])
     if end_after(now + state.shortest[j], now) <= closing:
         if not place(problem, plan, j, state.free, state.load, state):
             return False
@@ -257,18 +276,19 @@ def place_over_run(
         low[g] = free[g]
     i = _first_after(lookout, begin)
     end = end_after(begin + state.shortest[j], begin)
-    while True:
+    while end <= closed.until[0]:
         while i < lookout.size and lookout[i] < end:
             beside = shadow < lookout[i] and lookout[i] < closed.head_until[0]
             for g in range(low.size):
-                left = closed.left[i, g] - closed.head[g] if beside else closed.left[i, g]
+                left = closed.left[i, g] + closed.back[g] - (closed.head[g] if beside else 0)
                 low[g] = max(0, min(low[g], left))
             i += 1
         if not place(problem, plan, j, low, load, state):
             return False
         end = end_after(begin + planned_duration(problem, j, state.scratch.chosen), begin)
-        if i == lookout.size or lookout[i] >= end:
+        if end <= closed.until[0] and (i == lookout.size or lookout[i] >= end):
             return True
+    return False
 
 
 @inlined
@@ -285,7 +305,7 @@ def _spares_head(lookout: Floats, closed: Closed, chosen: Ints, shadow: float, e
     i = _first_after(lookout, shadow)
     while i < lookout.size and lookout[i] < until:
         for g in range(chosen.size):
-            if chosen[g] > max(0, closed.left[i, g] - closed.head[g]):
+            if chosen[g] > max(0, closed.left[i, g] + closed.back[g] - closed.head[g]):
                 return False
         i += 1
     return True
@@ -313,6 +333,14 @@ def change(calendar: Calendar, i: int, left: Ints) -> bool:
     opens = calendar.change[i] & 1 == 1
     left[calendar.group[c]] += calendar.nodes[c] if opens else -calendar.nodes[c]
     return opens
+
+
+@inlined
+def open_until(state: ExtraState | None) -> float:
+    """Return when all closes to the jobs whose queue is gone over."""
+    if state is None:
+        return np.inf
+    return state.closed.until[0]
 
 
 @inlined

@@ -13,6 +13,7 @@ from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import slowest
 from fedsched.engine.queue import ANY, FIRST, NEVER, dequeue, next_small
+from fedsched.engine.reserved import waits_for_another_turn
 from fedsched.engine.running import enter, sum_loads
 
 if TYPE_CHECKING:
@@ -48,9 +49,15 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
 
 
 @inlined
+def is_passed_over(state: State, j: int) -> bool:
+    """Return whether a queued job is none of this pass: a limit of its is full, or it is in another queue [43, 46]."""
+    return limits.are_full(state.extras, j) or waits_for_another_turn(state.extras, j)
+
+
+@inlined
 def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
-    if limits.are_full(state.extras, j) or not pools.suffice(problem.extras, state.extras, j):
+    if is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j):
         return False
     return place_from_now(problem.extras, state.extras, problem, plan, state, j)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import calendar, limits, precedence, victims
+from fedsched.engine import calendar, limits, precedence, reserved, victims
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime
@@ -45,6 +45,7 @@ def _finish_first(problem: Problem, state: State) -> None:
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
     state.counter[Counter.QUEUED] += 1 if limits.joins(problem.extras, state.extras, j) else 0
+    reserved.joins(problem.extras, state.extras, j)
     queues.enqueue(problem, plan, state, j, mend)
     precedence.has_joined(state.extras, j)
     joins_plan(state, j)

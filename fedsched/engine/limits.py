@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Counter
-from fedsched.engine.queue import ABSENT, NEVER, set_leaf
+from fedsched.engine.queue import ABSENT, NEVER, set_leaf, shown_tasks
+from fedsched.engine.reserved import waits_for_another_turn
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, State
@@ -95,15 +96,29 @@ def _change(extras: Extras, extra_state: ExtraState, state: State, c: int, by: i
             continue
         limited.over[j] += 1 if is_over else -1
         if is_over and limited.over[j] == 1:
-            _show(state, j, ABSENT, NEVER)
+            _show(extra_state, state, j, ABSENT, NEVER)
             state.counter[Counter.QUEUED] -= 1
         elif not is_over and limited.over[j] == 0:
-            _show(state, j, limits.tasks[j], state.shortest[j])
+            _show(extra_state, state, j, limits.tasks[j], state.shortest[j])
             state.counter[Counter.QUEUED] += 1
 
 
+@part
+def show_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
+    """Let everybody's queue know who waits and is within limits, for others have started meanwhile [46]."""
+    for j in range(extra_state.limited.waits.size):
+        if extra_state.limited.waits[j] == 1:
+            tasks = shown_tasks(extra_state, extras.limits.tasks[j], j)
+            if tasks == ABSENT:
+                _show(extra_state, state, j, ABSENT, NEVER)
+            else:
+                _show(extra_state, state, j, tasks, state.shortest[j])
+
+
 @inlined
-def _show(state: State, j: int, tasks: int, shortest: float) -> None:
-    # Where jobs are backfilled in the queue's order both queues are one.
+def _show(extra_state: ExtraState, state: State, j: int, tasks: int, shortest: float) -> None:
+    # Where jobs are backfilled in the queue's order both queues are one. Those of other queues are seen to at their turn.
+    if waits_for_another_turn(extra_state, j):
+        return
     set_leaf(state.queue, state.queue.position[j], tasks, shortest)
     set_leaf(state.backfill, state.backfill.position[j], tasks, shortest)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import calendar, limits, lost, pools, precedence
+from fedsched.engine import calendar, limits, lost, pools, precedence, reserved
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
-from fedsched.engine.backfill import backfill_around_head
 from fedsched.engine.classes import begin_ungrouped
-from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
-from fedsched.engine.conservative import plan_the_queue
-from fedsched.engine.dispatch import start_all_that_fit, start_from_head, start_per_cluster
+from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.events import next_time, take_events
+from fedsched.engine.passes import may_start_some, pass_over, sort_queues
 from fedsched.engine.placement import place, shortest_duration, slowest
+from fedsched.engine.reserved_pass import pass_over_reservations
 from fedsched.engine.rules import needs_ends
 from fedsched.engine.running import enter, release_pending, update_rates
 
@@ -41,6 +40,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     calendar.open_all(problem.extras, state.extras, problem.t0)
     lost.forget(state.extras)
     limits.open_all(problem.extras, state.extras)
+    reserved.open_all(problem.extras, state.extras)
     state.load[:] = 0.0
     if needs_ends(plan.dispatch) or problem.same_time == SameTime.SEQUENTIAL:
         counter[Counter.TRACK_ENDS] = 1
@@ -74,24 +74,10 @@ def _dispatch(problem: Problem, plan: Plan, state: State) -> None:
     # One dispatch pass.
     if problem.same_time == SameTime.SEQUENTIAL:
         release_pending(problem.extras, state)
-    nothing_fits = state.counter[Counter.QUEUED] == 0 or state.queue.tasks[1] > state.counter[Counter.FREE]
-    if nothing_fits and plan.dispatch != Dispatch.CONSERVATIVE:
-        return
-    now = state.clock[Clock.NOW]
-    if plan.order_key != QueueKey.FIXED:
-        queues.reorder(problem, state, state.queue, plan.order_key, now)
-    if plan.separate_backfill and plan.backfill_key != QueueKey.FIXED:
-        queues.reorder(problem, state, state.backfill, plan.backfill_key, now)
-    if plan.dispatch == Dispatch.STRICT:
-        start_from_head(problem, plan, state)
-    elif plan.dispatch == Dispatch.GREEDY:
-        start_all_that_fit(problem, plan, state)
-    elif plan.dispatch == Dispatch.LOCAL:
-        start_per_cluster(problem, plan, state)
-    elif plan.dispatch == Dispatch.CONSERVATIVE:
-        plan_the_queue(problem, plan, state)
-    elif plan.dispatch == Dispatch.EASY or plan.dispatch == Dispatch.LOOKAHEAD:
-        backfill_around_head(problem, plan, state)
+    pass_over_reservations(problem, plan, state)
+    if may_start_some(plan, state):
+        sort_queues(problem, plan, state)
+        pass_over(problem, plan, state)
 
 
 @kernel

@@ -17,6 +17,7 @@ from fedsched.engine.arrays import (
     Problem,
 )
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
+from fedsched.engine.reserved import Reserved
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import open_groups
 from fedsched.model.calendar import closures_of, kills
@@ -25,6 +26,7 @@ from fedsched.model.federation import MOST_NODES
 from fedsched.model.limits import Counters, counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
+from fedsched.model.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,10 +164,24 @@ def _extras(
         return None
     return Extras(
         _pools(workload, federation, need),
-        _precedence(workload, edges, reading),
+        _precedence(workload, edges, reading, earliest_starts(workload, federation)),
         _calendar(federation, t0),
         _limits(workload, counters),
+        _reserved(workload, federation),
     )
+
+
+def _reserved(workload: Workload, federation: Federation) -> Reserved:
+    of_job = reservation_of_jobs(workload, federation)
+    if not in_reservations(workload, federation).any():
+        return _nobody_inside()
+    reservations = reservations_of(federation)
+    jobs = np.bincount(of_job[of_job >= 0], minlength=len(reservations))
+    return Reserved(_ints(of_job), _ints([0, *np.cumsum(jobs)]), _floats([one.end for one in reservations]))
+
+
+def _nobody_inside() -> Reserved:
+    return Reserved(_ints(np.zeros(0)), _ints(np.zeros(1)), _floats(np.zeros(0)))
 
 
 def _limits(workload: Workload, counters: Counters) -> Limits:
@@ -202,14 +218,16 @@ def _pools(workload: Workload, federation: Federation, need: Ints) -> Pools:
     return Pools(amount=_ints(amount), need=_ints(need))
 
 
-def _precedence(workload: Workload, edges: Edges | None, reading: Reading) -> Precedence:
+def _precedence(
+    workload: Workload, edges: Edges | None, reading: Reading, earliest: NDArray[np.float64] | None
+) -> Precedence:
     edges = NO_EDGES if edges is None else edges
-    if not edges.job.size and workload.begin is None:
+    if not edges.job.size and earliest is None:
         return _nobody_waits()
     jobs = len(workload)
     by_on = np.argsort(edges.on, kind="stable")
     return Precedence(
-        earliest=_floats(np.zeros(jobs) if workload.begin is None else workload.begin.begin),
+        earliest=_floats(np.zeros(jobs) if earliest is None else earliest),
         conditions=_ints(1 + np.bincount(edges.job, minlength=jobs)),
         first=_ints(np.searchsorted(edges.on[by_on], np.arange(jobs + 1))),
         follower=_ints(edges.job[by_on]),
@@ -260,19 +278,24 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
         victims=_ints(closures.victims),
         seed=_ints(closures.seed),
         number=_ints(closures.number),
+        reservation=_ints(closures.reservation),
     )
 
 
 def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
-    """Return the extras of some of a problem's jobs, all of which are eligible.
+    """Return the extras of some of a problem's jobs, all of which are eligible and in no reservation, or run.
 
     A plan of those does not see whom downtimes take nodes from, nor limits: that is seen as it comes.
     """
     if problem.extras is None:
         return None
     pools, calendar = problem.extras.pools, problem.extras.calendar
-    waits = calendar._replace(on_running=_ints(np.full(calendar.begin.size, OnRunning.WAIT)))
-    return Extras(pools._replace(need=_ints(pools.need[jobs])), _nobody_waits(), waits, _no_limits())
+    waits = calendar._replace(
+        on_running=_ints(np.full(calendar.begin.size, OnRunning.WAIT)),
+        reservation=_ints(np.full(calendar.begin.size, -1)),
+    )
+    needs = pools._replace(need=_ints(pools.need[jobs]))
+    return Extras(needs, _nobody_waits(), waits, _no_limits(), _nobody_inside())
 
 
 def measured_of(problem: Problem) -> Measured:

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.compiled import constant, flag, inlined, kernel, part, step
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.precedence import eligible_since
+from fedsched.engine.reserved import waits_for_another_turn
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import ExtraState, Floats, Ints, Plan, Problem, Queue, State
@@ -131,9 +132,11 @@ def next_leaf(tasks: Ints, shortest: Floats, position: int, free: int, window: f
 
 @inlined
 def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
-    """Return what the trees hold of a queued job: nothing, while it is over a limit [43]."""
+    """Return what the trees hold of a queued job: nothing, while it is over a limit, or in another queue [43, 46]."""
     if extras is None:
         return tasks
+    if waits_for_another_turn(extras, j):
+        return ABSENT
     if extras.limited.left.size > 0 and extras.limited.over[j] > 0:
         return ABSENT
     return tasks

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, limits, pools
+from fedsched.engine import calendar, pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import planned_load
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
-from fedsched.engine.dispatch import start_apart
+from fedsched.engine.dispatch import is_passed_over, start_apart
 from fedsched.engine.placement import place, planned_duration
 from fedsched.engine.shadow import shadow_beside_closures
 
@@ -102,7 +102,7 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
     """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
     now = state.clock[Clock.NOW]
     extra, limited = state.scratch.extra, state.scratch.limited
-    if limits.are_full(state.extras, j) or not pools.suffice(problem.extras, state.extras, j):
+    if is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j):
         return REFUSED
     extras, extra_state = problem.extras, state.extras
     fits = calendar.place_from_now(extras, extra_state, problem, plan, state, j)

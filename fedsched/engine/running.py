@@ -239,6 +239,7 @@ def enter(problem: Problem, state: State, j: int) -> None:
 def vacate(problem: Problem, state: State, j: int) -> None:
     """Let a job that has just been taken off the heap give back all that it holds."""
     counter = state.counter
+    calendar.note_end(state.extras, state.clock)
     if counter[Counter.TRACK_ENDS] == 0:
         release(problem.extras, state, j)
     elif state.ends.released[j] == 0:

@@ -215,8 +215,13 @@ class Simulation:
 
     @property
     def integrals(self) -> Integrals:
-        """Return what has been added up over time until now."""
-        return Integrals(*map(float, integrals(self.problem, self.state)))
+        """Return what has been added up over time until now or, where some jobs wait for good, the last end."""
+        found = Integrals(*map(float, integrals(self.problem, self.state)))
+        if not self._over or self.state.extras is None:
+            return found
+        last, lost = self.state.extras.closed.last_end.tolist()
+        elapsed = last - self.problem.t0
+        return found._replace(loss_of_capacity=lost / (self.problem.nodes * elapsed) if elapsed > 0.0 else 0.0)
 
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""

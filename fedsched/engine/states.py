@@ -35,10 +35,13 @@ from fedsched.engine.arrays import (
 from fedsched.engine.class_tables import room_for
 from fedsched.engine.classes import LONG_QUEUE
 from fedsched.engine.codes import LOOKAHEAD, OnRunning, Victims
+from fedsched.engine.queue import ABSENT, NEVER
+from fedsched.engine.reserved import EVERYBODYS, Apart
 from fedsched.engine.rules import Needs
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Calendar, Extras, Limits, Problem
+    from fedsched.engine.arrays import Calendar, Extras, Floats, Ints, Limits, Problem
+    from fedsched.engine.reserved import Reserved
 
 
 def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
@@ -68,6 +71,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
     changes = 0 if problem.extras is None else problem.extras.calendar.change.size
     breakpoints = 2 * jobs + min(jobs, problem.nodes) + changes + 2 if planning else 0
     queue = _new_queue(jobs, with_durations=with_durations)
+    backfill = _new_queue(jobs, with_durations=with_durations) if separate_backfill else queue
     candidates, sums = (LOOKAHEAD, problem.nodes + 1) if Needs.PACKING in needs else (0, 0)
     return State(
         counter=np.zeros(len(Counter), dtype=np.int64),
@@ -100,7 +104,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         free=np.zeros(groups, dtype=np.int64),
         load=np.zeros(clusters),
         queue=queue,
-        backfill=_new_queue(jobs, with_durations=with_durations) if separate_backfill else queue,
+        backfill=backfill,
         classes=_new_classes(jobs, groups, needs),
         profile=Profile(
             time=np.empty(breakpoints),
@@ -125,11 +129,13 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
             cluster_sum=np.zeros(clusters, dtype=np.int64),
             demand=np.zeros(clusters),
         ),
-        extras=None if problem.extras is None else _extra_state(problem, problem.extras, breakpoints),
+        extras=None if problem.extras is None else _extra_state(problem, problem.extras, breakpoints, queue, backfill),
     )
 
 
-def _extra_state(problem: Problem, extras: Extras, breakpoints: int) -> ExtraState:
+def _extra_state(
+    problem: Problem, extras: Extras, breakpoints: int, queue: Queue, backfill: Queue
+) -> ExtraState:
     pools, jobs = extras.pools.amount.size, extras.precedence.conditions.size
     lookouts, groups = extras.calendar.left.shape
     return ExtraState(
@@ -156,11 +162,42 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int) -> ExtraSta
             head=np.zeros(groups, dtype=np.int64),
             head_until=np.zeros(1),
             beyond=np.zeros(groups, dtype=np.int64),
+            back=np.zeros(groups, dtype=np.int64),
+            until=np.full(1, np.inf),
+            holder=np.full(groups, EVERYBODYS),
+            last_end=np.zeros(2),
         ),
         lost=_nothing_lost(problem, extras.calendar),
         draw=_room_to_draw(problem, extras.calendar),
         limited=_nobody_limited(extras.limits),
+        apart=_nobody_apart(extras.reserved, groups, queue, backfill),
     )
+
+
+def _nobody_apart(reserved: Reserved, groups: int, queue: Queue, backfill: Queue) -> Apart:
+    jobs = reserved.of_job.size
+    tasks, shortest = _empty_trees(queue, jobs)
+    others = (tasks, shortest) if backfill is queue else _empty_trees(backfill, jobs)
+    return Apart(
+        of_job=np.zeros(jobs, dtype=np.int64),
+        waits=np.zeros(int(reserved.first[-1]), dtype=np.int64),
+        number=np.zeros(reserved.end.size, dtype=np.int64),
+        turn=np.full(1, EVERYBODYS),
+        tasks=tasks,
+        shortest=shortest,
+        backfill_tasks=others[0],
+        backfill_shortest=others[1],
+        classes=np.zeros(len(ClassNumber), dtype=np.int64),
+        durations=np.zeros(0),
+        free=np.zeros(groups, dtype=np.int64),
+        owed=np.zeros(groups, dtype=np.int64),
+    )
+
+
+def _empty_trees(queue: Queue, jobs: int) -> tuple[Ints, Floats]:
+    # As large as those of the queue, where any job is in a reservation.
+    sizes = (queue.tasks.size, queue.shortest.size) if jobs else (0, 0)
+    return np.full(sizes[0], ABSENT), np.full(sizes[1], NEVER)
 
 
 def _nobody_limited(limits: Limits) -> Limited:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, limits, lost, precedence
+from fedsched.engine import calendar, limits, lost, precedence, reserved
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.classes import begin_ungrouped
@@ -52,7 +52,7 @@ def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
             _take_at_random(extras, extra_state, problem, plan, state, c)
         else:
             _take_latest(extras, extra_state, problem, plan, state, c)
-        calendar.close(closed, state, pages.group[c], pages.nodes[c])
+        calendar.close(pages, closed, state, c)
         c = calendar.turn_pages(pages, closed, state)
     update_rates(problem, state)
     return closed.number[ClosedNumber.CHANGED] > before
@@ -65,9 +65,11 @@ def _may_lose(state: State, j: int, g: int) -> bool:
 
 
 @inlined
-def _free(extra_state: ExtraState, state: State, g: int) -> int:
-    # The nodes of a group that are free or about to be, less what older downtimes are owed.
+def _free(extra_state: ExtraState, problem: Problem, state: State, g: int) -> int:
+    # The nodes of a group that are free or about to be, a reservation's too, less what older downtimes are owed.
     free = state.free[g] - extra_state.closed.owed[g]
+    if extra_state.closed.holder[g] != calendar.NOBODYS:
+        free += problem.groups.nodes[g]
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
         if not _may_lose(state, j, g) and state.ends.released[j] == 0:
@@ -91,7 +93,7 @@ def _take_latest(
     extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int
 ) -> None:
     g, nodes = extras.calendar.group[c], extras.calendar.nodes[c]
-    lacking = min(nodes, nodes - _free(extra_state, state, g))
+    lacking = min(nodes, nodes - _free(extra_state, problem, state, g))
     while lacking > 0:
         victim = NOBODY
         for place in range(state.counter[Counter.RUNNING]):
@@ -110,7 +112,7 @@ def _take_at_random(
 ) -> None:
     g, draw = extras.calendar.group[c], extra_state.draw
     seed, number = extras.calendar.seed[c], extras.calendar.number[c]
-    free = max(NONE, _free(extra_state, state, g))
+    free = max(NONE, _free(extra_state, problem, state, g))
     jobs = NONE
     for place in range(state.counter[Counter.RUNNING]):
         j = state.heap.job[place]
@@ -166,6 +168,7 @@ def _lose(
         state.start[j] = np.nan
         state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # it may have run from t0 on
         counter[Counter.QUEUED] += 1 if limits.joins(extras, extra_state, j) else 0
+        reserved.joins(extras, extra_state, j)
         queues.join_again(problem, plan, state, j)
         begin_ungrouped(plan, state)
     else:

@@ -33,6 +33,7 @@ from fedsched.engine.arrays import (
     State,
     Waiting,
 )
+from fedsched.engine.reserved import Apart
 from fedsched.model.metrics import Measured
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
     if extras is None:
         return extras  # not the literal, with which the engine would be compiled for what may have extras or none
     needs = Pools(extras.pools.amount, extras.pools.need[first:last])
-    return Extras(needs, extras.precedence, extras.calendar, extras.limits)
+    return Extras(needs, extras.precedence, extras.calendar, extras.limits, extras.reserved)
 
 
 @inlined
@@ -154,7 +155,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
     if extras is None:
         return one  # for the same reason, and it has the type of what is returned else
     left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
-    limited = extras.limited
+    limited, apart = extras.limited, extras.apart
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
         Waiting(
@@ -174,6 +175,10 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             closed.head[b],
             closed.head_until[b],
             closed.beyond[b],
+            closed.back[b],
+            closed.until[b],
+            closed.holder[b],
+            closed.last_end[b],
         ),
         Lost(
             lost.number[b],
@@ -187,6 +192,20 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
         ),
         Draw(draw.job[b], draw.hit[b], draw.node[b]),
         Limited(limited.left[b], limited.over[b], limited.waits[b]),
+        Apart(
+            apart.of_job[b],
+            apart.waits[b],
+            apart.number[b],
+            apart.turn[b],
+            apart.tasks[b],
+            apart.shortest[b],
+            apart.backfill_tasks[b],
+            apart.backfill_shortest[b],
+            apart.classes[b],
+            apart.durations[b],
+            apart.free[b],
+            apart.owed[b],
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Which nodes jobs may have by what they ask for, partition, features, resources, and who is refused [37, 41, 50]."""
+"""Which nodes jobs may have by what they ask for, and who is refused [37, 41, 46, 50]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.model.calendar import RESERVATION
 from fedsched.model.features import have_features
+from fedsched.model.reservations import in_reservations, reservation_of_jobs, reservations_of, strangers
 from fedsched.model.resources import demands_on, have_resources, in_words
 from fedsched.model.texts import distinct
 
@@ -34,13 +36,17 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
 
 
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
-    """Return the rows of the jobs that their partition does not take, or that find too few nodes, with the reasons."""
+    """Return the rows of the jobs that their partition or reservation does not take, or that find too few nodes there.
+
+    Each has its reason.
+    """
     return _refusals(workload, federation, _open(workload, federation))
 
 
 def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.bool_]) -> dict[int, str]:
     account, of_jobs = workload.label("account"), partition_of_jobs(workload, federation)
-    room = federation.groups_of_partitions() @ np.array([group.count for group in federation.groups])
+    sizes = np.array([group.count for group in federation.groups])
+    room = federation.groups_of_partitions() @ sizes
     found: dict[int, str] = {}
     for p, partition in enumerate(federation.partitions):
         rows = np.flatnonzero(of_jobs == p)
@@ -49,17 +55,23 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
     asked = workload.label("features") if federation.has_features else np.full(len(workload), "")
     demands = demands_on(workload, federation)
     asking = np.logical_or.reduce([asked != "", *(column > 0 for column in demands.values())])
-    with_them = opened @ np.array([group.count for group in federation.groups])
+    with_them = opened @ sizes
     for row in np.flatnonzero(asking & (with_them < workload.tasks)).tolist():
         wants = [f"features {str(asked[row])!r}"] if asked[row] else []
         wants += [f"at least {said}"] if (said := in_words(demands, row)) else []
         reason = f"tasks={workload.tasks[row]} exceeds the {with_them[row]} nodes with {' and '.join(wants)}"
         found.setdefault(row, reason)
+    for row, reason in strangers(workload, federation):
+        found.setdefault(row, reason)
+    inside = in_reservations(workload, federation)
+    for row in np.flatnonzero(inside & (with_them < workload.tasks)).tolist():
+        name = str(workload.label(RESERVATION)[row])
+        found.setdefault(row, f"tasks={workload.tasks[row]} exceeds its {with_them[row]} nodes in reservation {name!r}")
     return found
 
 
 def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
-    """Return jobs × groups: whether the group is in the job's partition, with what it asks for; refusals are errors."""
+    """Return jobs × groups: whether a group is of what the job asks for; refusals are errors."""
     opened = _open(workload, federation)
     refused = _refusals(workload, federation, opened)
     if refused:
@@ -73,11 +85,14 @@ def _open(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     opened = _with_features(workload, federation)
     if demands := demands_on(workload, federation):
         opened &= have_resources(demands, federation.groups)
-    if not federation.partitions:
-        return opened
     everywhere = np.ones((1, len(federation.groups)), dtype=np.bool_)
-    of_partition = np.concatenate([federation.groups_of_partitions(), everywhere])
-    return np.asarray(opened & of_partition[partition_of_jobs(workload, federation)])
+    if federation.partitions:
+        of_partition = np.concatenate([federation.groups_of_partitions(), everywhere])
+        opened = opened & of_partition[partition_of_jobs(workload, federation)]
+    if reservations := reservations_of(federation):
+        kept = np.concatenate([np.stack([one.groups for one in reservations]), everywhere])
+        opened = opened & kept[reservation_of_jobs(workload, federation)]
+    return np.asarray(opened)
 
 
 def _with_features(workload: Workload, federation: Federation) -> NDArray[np.bool_]:

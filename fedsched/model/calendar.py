@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 ALWAYS = -math.inf
 _SOME = re.compile(r"(\d{1,10})\s+of\s+(.+)", re.ASCII | re.IGNORECASE | re.DOTALL)
 # What is usual: whether a kind of downtime is known beforehand, and whether its end is.
-KINDS = {"maintenance": (True, True), "outage": (False, False), "drain": (False, False)}
+RESERVATION = "reservation"
+KINDS = {"maintenance": (True, True), "outage": (False, False), "drain": (False, False), RESERVATION: (True, True)}
 ON_RUNNING = ("wait", "requeue", "kill")
 VICTIMS = ("latest", "random")
 
@@ -48,17 +49,21 @@ class Downtime:
         ("2 of all", "2 of 0-15"); where those are nodes of several groups or partitions, of the last of them first.
     kind
         "maintenance" (known from the outset, with its end), "outage" or "drain" (known from their begin, without an
-        end until it comes).
+        end until it comes); "reservation": as maintenance to all jobs but those whose label "reservation" is its name,
+        which have these nodes to themselves.
     known_from, end_known
         Where that is otherwise: from when on it counts in decisions, and whether its end does.
     name
-        What reports call it.
+        What reports call it, and jobs a reservation.
     on_running
         "wait": such a job goes on to its end, and what it frees then belongs to the downtime. "requeue": it loses its
         nodes and is queued again, to run anew from nothing. "kill": it loses them and has failed.
     victims
         Which jobs lose their nodes: the "latest" (those past their planned end, then the last to have started), and no
         more than it takes; or those on nodes that are hit at "random", be they busy or not, as `seed` has it.
+    users, accounts
+        Whose jobs may use a reservation: by their label "user" or their user's number, and by their label "account";
+        none (default) = everybody's.
     """
 
     cluster: str
@@ -72,6 +77,8 @@ class Downtime:
     on_running: str = "wait"
     victims: str = "latest"
     seed: int = 0
+    users: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field, known in (("kind", tuple(KINDS)), ("on_running", ON_RUNNING), ("victims", VICTIMS)):
@@ -85,6 +92,7 @@ class Downtime:
             object.__setattr__(self, "seed", seed_of(self.where, self.seed))
         except (TypeError, ValueError) as error:
             raise FederationError(str(error)) from None
+        self._check_reservation()
         if not isinstance(self.end_known, bool | None):
             raise FederationError(f"{self.where}: end_known={self.end_known!r} must be True or False.")
         if self.name:
@@ -110,6 +118,22 @@ class Downtime:
             )
         list(ranges_of(self.among[1], self.where))
 
+    def _check_reservation(self) -> None:
+        for field in ("users", "accounts"):
+            given = getattr(self, field)
+            names = tuple(map(str, given if isinstance(given, list | tuple) else (given,)))
+            object.__setattr__(self, field, names)
+            try:
+                check_labels(f"Downtime: {field}", names)
+            except ValueError as error:
+                raise FederationError(str(error)) from None
+            if names and self.kind != RESERVATION:
+                raise FederationError(f"{self.where}: {field}={names!r} is for kind='reservation'.")
+        if self.kind == RESERVATION and not self.name:
+            raise FederationError(f"{self.where}: a reservation needs a name=, by which jobs ask for it.")
+        if self.kind == RESERVATION and self.end_known is False:
+            raise FederationError(f"{self.where}: end_known=False, but jobs in a reservation must end within it.")
+
     @property
     def where(self) -> str:
         """Return what errors call the downtime."""
@@ -128,8 +152,17 @@ class Downtime:
         return (self.known_from, self.end_known) == (ALWAYS if before else self.begin, with_end)
 
     def members(self, clusters: Mapping[str, int]) -> NDArray[np.bool_]:
-        """Return which nodes of its cluster it is about."""
-        return named_nodes(self.cluster, self.among[1], clusters, self.where)
+        """Return which nodes of its cluster it is about; a reservation that says how many has the last of them."""
+        some, among = self.among
+        found = named_nodes(self.cluster, among, clusters, self.where)
+        if some is not None and self.kind == RESERVATION:
+            found[np.flatnonzero(found)[: max(0, int(found.sum()) - some)]] = False
+        return found
+
+
+def reserved_names(federation: Federation) -> tuple[str, ...]:
+    """Return the names of the reservations in the order of the calendar."""
+    return tuple(dict.fromkeys(one.name for one in federation.calendar if one.kind == RESERVATION))
 
 
 def takes_nodes(federation: Federation) -> bool:
@@ -172,6 +205,7 @@ class Closures(NamedTuple):
     victims: NDArray[np.int64]  # its place in VICTIMS
     seed: NDArray[np.int64]
     number: NDArray[np.int64]  # of the row, whichever are taken
+    reservation: NDArray[np.int64]  # its place in `reserved_names`, or -1
 
     def take(self, rows: NDArray[np.bool_]) -> Closures:
         """Return some of them."""
@@ -182,6 +216,8 @@ def closures_of(federation: Federation) -> Closures:
     """Return when how many nodes of which groups are closed."""
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
     rows = [(g, nodes, one) for one in federation.calendar for g, nodes in _closed_by(one, federation, sizes)]
+
+    place = {name: r for r, name in enumerate(reserved_names(federation))}
 
     def whole(numbers: Iterable[int]) -> NDArray[np.int64]:
         return np.array(list(numbers), dtype=np.int64)
@@ -200,6 +236,7 @@ def closures_of(federation: Federation) -> Closures:
         victims=whole(VICTIMS.index(one.victims) for _, _, one in rows),
         seed=whole(one.seed for _, _, one in rows),
         number=np.arange(len(rows)),
+        reservation=whole(place.get(one.name, -1) if one.kind == RESERVATION else -1 for _, _, one in rows),
     )
 
 

@@ -29,9 +29,17 @@ MAY_BE_LEFT_OUT = ("user_spread", *Integrals._fields)  # NaN: not asked for, or 
 
 
 def broken_claims(
-    runs: Runs, shares: Shares, demand: Floats, claimed: Metrics | None, tolerance: float
+    runs: Runs,
+    shares: Shares,
+    demand: Floats,
+    reserved: NDArray[np.int64],
+    claimed: Metrics | None,
+    tolerance: float,
 ) -> Iterator[str]:
-    """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each."""
+    """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each.
+
+    `reserved` is the reservation of each run, or -1.
+    """
     if len(runs.ended) == 0:
         return
     claims = {name: [value] for name, value in runs.all.integrals._asdict().items()}
@@ -39,7 +47,7 @@ def broken_claims(
     held = runs.all.counts.sum(axis=1) * (runs.all.finish - np.maximum(runs.all.start, runs.all.t0))
     expected = {
         "saturated_seconds": _saturated_seconds(runs.all, demand),
-        "loss_of_capacity": _loss_of_capacity(runs, shares),
+        "loss_of_capacity": _loss_of_capacity(runs, shares, reserved),
         "wasted_node_seconds": float(held[cut].sum()),
         "requeues": float(runs.requeues),
     }
@@ -139,7 +147,7 @@ def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Itera
         yield from heap[:1]
 
 
-def _loss_of_capacity(runs: Runs, shares: Shares) -> float:
+def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64]) -> float:
     schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
     last = float(finish.max())
@@ -148,7 +156,8 @@ def _loss_of_capacity(runs: Runs, shares: Shares) -> float:
     if closures.begin.size:
         free, held = [group.count for group in schedule.federation.groups], schedule.counts.tolist()
     events = [(time, 0, row) for row, time in enumerate(finish.tolist())]
-    events += [(time, 1, row) for row, time in enumerate(np.maximum(runs.since, schedule.t0).tolist())]
+    since = np.maximum(runs.since, schedule.t0).tolist()
+    events += [(since[row], 1, row) for row in np.flatnonzero(reserved < 0).tolist()]
     events += [(time, 2, row) for row, time in enumerate(start.tolist())]
     events += [(time, 3, c) for c, time in enumerate(closures.begin.tolist())]
     events += [(time, 4, c) for c, time in enumerate(closures.end.tolist())]

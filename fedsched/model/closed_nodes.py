@@ -11,6 +11,7 @@ import numpy as np
 
 from fedsched.model.calendar import closures_of
 from fedsched.model.lost_nodes import whose
+from fedsched.model.reservations import NOBODYS, reservations_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: NDArray[np.float64]) -> Iterator[str]:
     """Give the starts that break the calendar; of `steady` jobs the planned end is what it was at their start."""
     closures = closures_of(schedule.federation)
+    closures = closures.take(closures.reservation == NOBODYS)
     for g in np.unique(closures.group).tolist():
         here, count = closures.take(closures.group == g), schedule.federation.groups[g].count
         rows = np.flatnonzero(schedule.counts[:, g] > 0)
@@ -40,6 +42,33 @@ def broken_closures(schedule: Schedule, steady: NDArray[np.bool_], planned_end: 
                     f"{job}: it starts at {time:g} and is planned to run beyond {begin:g}, where {used} nodes of group "
                     f"{g} would be in use, and {closed} of its {count} closed."
                 )
+
+
+def broken_reservations(
+    schedule: Schedule, reserved: NDArray[np.int64], steady: NDArray[np.bool_], planned_end: NDArray[np.float64]
+) -> Iterator[str]:
+    """Give the starts on nodes of a reservation that is not the job's, and of its jobs elsewhere or at other times."""
+    planned = steady if schedule.knowledge is not None else np.zeros_like(steady)
+    mine = schedule.start >= schedule.t0
+    closures = closures_of(schedule.federation)
+    for r, one in enumerate(reservations_of(schedule.federation)):
+        member, name = (reserved == r) & mine, repr(one.name)
+        for row in np.flatnonzero(member & (schedule.counts[:, ~one.groups] > 0).any(axis=1)):
+            yield f"{whose(schedule, row)}: it has nodes outside its reservation {name}."
+        for row in np.flatnonzero(member & ((schedule.start < one.begin) | (schedule.start >= one.end))):
+            yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, where its reservation {name} is not."
+        for row in np.flatnonzero(member & planned & (planned_end > one.end)):
+            yield f"{whose(schedule, row)}: it is planned to run beyond {one.end:g}, where its reservation {name} ends."
+        known = closures.known_from[closures.reservation == r][0]
+        there = (reserved != r) & mine & (schedule.counts[:, one.groups] > 0).any(axis=1)
+        for row in np.flatnonzero(there & (schedule.start >= one.begin) & (schedule.start < one.end)):
+            yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g} on nodes of reservation {name}."
+        into = (schedule.start >= known) & (schedule.start < one.begin) & (planned_end > one.begin)
+        for row in np.flatnonzero(there & planned & into):
+            yield (
+                f"{whose(schedule, row)}: it starts at {schedule.start[row]:g} and is planned to run beyond "
+                f"{one.begin:g} on nodes of reservation {name}."
+            )
 
 
 def _beyond_what_is_left(

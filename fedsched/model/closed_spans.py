@@ -70,6 +70,7 @@ def in_words(schedule: Schedule) -> list[str]:
 def closed_spans(schedule: Schedule) -> Spans:
     """Return which nodes are closed when: those that jobs still held as a downtime began, from their ends on [40]."""
     closures = closures_of(schedule.federation)
+    closures = closures.take(closures.reservation < 0)
     groups = len(schedule.federation.groups)
     found = [
         (begin, end, g, nodes)

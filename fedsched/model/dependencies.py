@@ -259,11 +259,13 @@ def never_start(
     edges: Edges | None = None,
     *,
     killed: NDArray[np.int64] | None = None,
+    missed: NDArray[np.bool_] | None = None,
     any_may_be_killed: bool = False,
 ) -> NDArray[np.bool_]:
     """Return which jobs have a condition that cannot hold, or wait for one of those [35].
 
-    The `killed` rows have ended badly; where any may be killed yet, each may still do so [42].
+    The `killed` rows have ended badly; where any may be killed yet, each may still do so [42]. What waits for who
+    `missed` a reservation waits for nothing that happens [46].
     """
     edges = edges_of(workload) if edges is None else edges
     hopeless = np.zeros(len(workload), dtype=np.bool_)
@@ -275,9 +277,10 @@ def never_start(
     for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
         if kind != Kind.AFTERNOTOK or not any_may_be_killed:
             hopeless[edges.job[(edges.kind == kind) & (ends[edges.on] != wanted)]] = True
-    if hopeless.any():
+    away = np.zeros_like(hopeless) if missed is None else missed
+    if hopeless.any() or away.any():
         for job, on in in_order(workload, edges):
-            hopeless[job] |= hopeless[on]
+            hopeless[job] |= hopeless[on] or away[on]
     return hopeless
 
 

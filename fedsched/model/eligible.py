@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.dependencies import Kind, edges_of
+from fedsched.model.reservations import earliest_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,8 +19,9 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
     """Return the time from which every job of a schedule might start; NaN where that was not known to its end."""
     workload = schedule.workload
     moment = np.array(workload.submit)
-    if workload.begin is not None:
-        moment = np.maximum(moment, workload.begin.begin)
+    earliest = earliest_starts(workload, schedule.federation)
+    if earliest is not None:
+        moment = np.maximum(moment, earliest)
     edges = edges_of(workload)
     begun, over, lost = np.array(schedule.start), np.array(schedule.finish), schedule.lost
     np.fmin.at(begun, lost.job, lost.start)  # the first of several runs

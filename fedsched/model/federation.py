@@ -11,10 +11,11 @@ import numpy as np
 
 from fedsched.errors import FederationError, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
-from fedsched.model.calendar import Downtime, closures_of
+from fedsched.model.calendar import Downtime, closures_of, reserved_names
 from fedsched.model.features import FEATURE
 from fedsched.model.limits import Limit, check_limits
 from fedsched.model.partition import Partition, check_partitions
+from fedsched.model.reservations import check_reservations
 from fedsched.model.resources import checked_resources
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
@@ -159,6 +160,7 @@ class Federation:
         if self.partitions or self.calendar:
             object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
             closures_of(self)  # refuses downtimes of no nodes of these
+            check_reservations(self)
 
     def _split(self, cluster: Cluster) -> Cluster:
         # A group of which a partition or a downtime has some nodes becomes several, of nodes that are in the same ones.
@@ -206,8 +208,9 @@ class Federation:
 
     @property
     def binds_by_labels(self) -> bool:
-        """Return whether jobs may use some nodes only by what they ask for: partitions, features or resources."""
-        return bool(self.partitions) or self.has_features or any(group.resources for group in self.groups)
+        """Return whether jobs may use some nodes only by what they ask for."""
+        asked = bool(self.partitions) or self.has_features or bool(reserved_names(self))
+        return asked or any(group.resources for group in self.groups)
 
     @property
     def has_features(self) -> bool:

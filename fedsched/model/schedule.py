@@ -116,7 +116,7 @@ class Schedule(Read):
     @property
     def complete(self) -> bool:
         """Return whether every job has finished that can start at all and was not killed."""
-        away = self.hopeless
+        away = self.hopeless | self.missed
         away[self.lost.killed] = True
         return not bool((np.isnan(self.finish) & ~away).any())
 
@@ -125,7 +125,14 @@ class Schedule(Read):
         """Return which jobs never start, for they wait for what cannot happen."""
         from fedsched.model.dependencies import never_start
 
-        return never_start(self.workload, self.reading, killed=self.lost.killed)
+        return never_start(self.workload, self.reading, killed=self.lost.killed, missed=self.missed)
+
+    @property
+    def missed(self) -> NDArray[np.bool_]:
+        """Return which jobs never started, for their reservation was over or left them no room."""
+        from fedsched.model.reservations import missed
+
+        return missed(self)
 
     @property
     def eligible(self) -> NDArray[np.float64]:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.calendar import RESERVATION
 from fedsched.model.dependencies import unmet
 from fedsched.model.limits import bind_nobody
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.model.notes import left_out_of
+from fedsched.model.reservations import not_checked
 from fedsched.model.texts import distinct
 from fedsched.text import counted
 
@@ -64,6 +66,8 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the others ask for a partition
     facts += _pooled(workload.origin, queue, "partition" if slurm else "queue")
     bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)
+    if federation is not None:  # of which the labels tell
+        bits[workload.label(RESERVATION) != ""] &= ~int(Demand.RESERVATION)
     memory = (log.requested_memory > 0) | (log.used_memory > 0) | ((bits & Demand.MEMORY) != 0)
     facts += _jobs(memory, "with memory needs")
     facts += _jobs(log.preceding > 0, "after other jobs")
@@ -101,7 +105,8 @@ def without_place(workload: Workload, federation: Federation) -> list[str]:
     away = unmet(workload)
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
     facts = pooled + needs + ([] if away is None else [away])
-    return facts + bind_nobody(workload, federation) + of_files(federation)
+    facts += bind_nobody(workload, federation) + not_checked(workload, federation)
+    return facts + of_files(federation)
 
 
 def of_files(federation: Federation) -> list[str]:

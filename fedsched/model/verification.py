@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.calendar import RESERVATION
 from fedsched.model.claims import broken_claims
-from fedsched.model.closed_nodes import broken_closures
+from fedsched.model.closed_nodes import broken_closures, broken_reservations
 from fedsched.model.dependencies import Kind, conditions_of
 from fedsched.model.limited import Shares, broken_limits
 from fedsched.model.limits import counters_of
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
 from fedsched.model.places import broken_places
+from fedsched.model.reservations import reservation_of_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,11 +53,13 @@ def violations(
     away[schedule.lost.killed] = True
     runs = runs_of(schedule, np.flatnonzero(~away))
     counters = counters_of(schedule.workload, schedule.federation)
-    found += [*_capacity(runs.all), *_pools(runs.all), *_calendar(runs.all), *broken_limits(schedule, counters, runs)]
+    reserved = reservation_of_jobs(schedule.workload, schedule.federation)[runs.job]
+    found += [*_capacity(runs.all), *_pools(runs.all), *_calendar(runs.all, reserved)]
+    found += broken_limits(schedule, counters, runs)
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
     found += _rates(runs, tolerance)
-    found += broken_claims(runs, Shares(counters), _demand(runs.all), claimed, tolerance)
+    found += broken_claims(runs, Shares(counters), _demand(runs.all), reserved, claimed, tolerance)
     return found
 
 
@@ -117,8 +121,11 @@ def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
 
 
 def _hopeless(schedule: Schedule) -> NDArray[np.bool_]:
-    # Who waits for an end that does not come, or for whoever does so (reading 35).
-    workload, hopeless = schedule.workload, np.zeros(len(schedule), dtype=np.bool_)
+    # Who waits for an end that does not come, or for whoever does so (reading 35), or missed a reservation (46).
+    workload = schedule.workload
+    names = [one.name for one in schedule.federation.calendar if one.kind == RESERVATION]
+    hopeless = np.isin(workload.label(RESERVATION).astype(np.str_), names) & np.isnan(schedule.start)
+    hopeless[schedule.lost.killed] = False
     waits = list(_waits(schedule))
     status = np.full(len(workload), 1.0) if workload.log is None else np.asarray(workload.log.status)
     cancelled, badly = status == 5.0, status == 0.0
@@ -192,14 +199,16 @@ def _pools(schedule: Schedule) -> Iterator[str]:
             )
 
 
-def _calendar(schedule: Schedule) -> Iterator[str]:
+def _calendar(schedule: Schedule, reserved: NDArray[np.int64]) -> Iterator[str]:
     # Uplinks may move the planned ends of jobs that communicate (reading 5): of those nothing is concluded.
     if not schedule.federation.calendar:
         return
     sigma = schedule.workload.compute_fraction
     planned = schedule.reading.planned(schedule.workload) * (sigma * _processing(schedule) + (1.0 - sigma))
     steady = ~_demand(schedule).any(axis=1) & (schedule.start >= schedule.t0)
-    yield from broken_closures(schedule, steady, _ends(schedule.start + planned, schedule.start))
+    planned_end = _ends(schedule.start + planned, schedule.start)
+    yield from broken_closures(schedule, steady, planned_end)
+    yield from broken_reservations(schedule, reserved, steady, planned_end)
 
 
 def _node_numbers(schedule: Schedule, nodes: Sequence[Intervals]) -> Iterator[str]:

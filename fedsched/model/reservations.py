@@ -1,0 +1,156 @@
+"""Reservations: nodes that are kept for the jobs that name them, and who may name them [46]."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.errors import FederationError
+from fedsched.model.calendar import RESERVATION, closures_of, reserved_names
+from fedsched.model.texts import distinct
+from fedsched.text import counted, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.calendar import Downtime
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
+
+NOBODYS = -1
+ONE = ("begin", "end", "known_from", "users", "accounts", "on_running")  # what downtimes of one reservation agree in
+
+
+class Reservation(NamedTuple):
+    """What the downtimes of one name keep."""
+
+    name: str
+    begin: float
+    end: float
+    users: tuple[str, ...]
+    accounts: tuple[str, ...]
+    groups: NDArray[np.bool_]
+
+
+def reservations_of(federation: Federation) -> tuple[Reservation, ...]:
+    """Return the reservations in the order of the calendar."""
+    names = reserved_names(federation)
+    if not names:
+        return ()
+    closures = closures_of(federation)
+    kept = np.zeros((len(names), len(federation.groups)), dtype=np.bool_)
+    mine = closures.reservation != NOBODYS
+    kept[closures.reservation[mine], closures.group[mine]] = True
+    first = {name: next(one for one in federation.calendar if _is(one, name)) for name in names}
+    return tuple(
+        Reservation(name, one.begin, one.end, one.users, one.accounts, kept[r])
+        for r, (name, one) in enumerate(first.items())
+    )
+
+
+def _is(downtime: Downtime, name: str) -> bool:
+    return downtime.kind == RESERVATION and downtime.name == name
+
+
+def check_reservations(federation: Federation) -> None:
+    """Refuse downtimes of one reservation that do not agree, and nodes that are in two at a time."""
+    for name in reserved_names(federation):
+        first, *others = (one for one in federation.calendar if _is(one, name))
+        for other in others:
+            for field in ONE:
+                given, expected = getattr(other, field), getattr(first, field)
+                if given != expected:
+                    raise FederationError(
+                        f"{other.where}: {field}={given!r} is not the {expected!r} of reservation {name!r}; give "
+                        "another name to what is used otherwise."
+                    )
+    closures = closures_of(federation)
+    rows = np.flatnonzero(closures.reservation != NOBODYS).tolist()
+    rows.sort(key=lambda row: (closures.group[row], closures.begin[row]))
+    for _, several in groupby(rows, key=lambda row: closures.group[row]):
+        last = None
+        for row in several:
+            if last is not None and closures.begin[row] < closures.end[last]:
+                names = reserved_names(federation)
+                one, other = (names[closures.reservation[which]] for which in (last, row))
+                raise FederationError(
+                    f"Federation {federation.name!r}: reservations {one!r} and {other!r} have the same nodes at "
+                    f"{closures.begin[row]:g}; a node is in one at a time."
+                )
+            last = row
+
+
+def reservation_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return the reservation of every job, by its place; -1 where it names none, or none that the federation has."""
+    place = {name: r for r, name in enumerate(reserved_names(federation))}
+    names, which = distinct(workload.label(RESERVATION))
+    return np.array([place.get(name, NOBODYS) for name in names], dtype=np.int64)[which]
+
+
+def in_reservations(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return which jobs are in one of the federation's reservations."""
+    return reservation_of_jobs(workload, federation) != NOBODYS
+
+
+def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
+    """Return when each job may start at the earliest, by its own wish and by its reservation; None where any may."""
+    begin = None if workload.begin is None else workload.begin.begin
+    of_jobs = reservation_of_jobs(workload, federation)
+    if not (of_jobs != NOBODYS).any():
+        return begin
+    begins = np.array([*(one.begin for one in reservations_of(federation)), 0.0])  # the last one is nobody's
+    return np.asarray(begins[of_jobs] if begin is None else np.maximum(begin, begins[of_jobs]))
+
+
+def strangers(workload: Workload, federation: Federation) -> Iterator[tuple[int, str]]:
+    """Give the rows of jobs that may not use the reservation that they name, with the reasons."""
+    reservations = reservations_of(federation)
+    if not reservations:
+        return
+    named, of_jobs = workload.label(RESERVATION), reservation_of_jobs(workload, federation)
+    known = ", ".join(repr(one_line(one.name)) for one in reservations)
+    for row in np.flatnonzero((named != "") & (of_jobs == NOBODYS)).tolist():
+        yield row, f"reservation {str(named[row])!r} is none of the federation's; known: {known}"
+    users, account = users_of(workload), workload.label("account")
+    for r, one in enumerate(reservations):
+        rows = np.flatnonzero(of_jobs == r)
+        for what, texts, may in (("user", users, one.users), ("account", account, one.accounts)):
+            if may and not (what == "user" and unchecked(one, workload)):
+                for row in rows[~np.isin(texts[rows].astype(np.str_), may)].tolist():
+                    yield row, f"{what} {str(texts[row])!r} may not use reservation {one.name!r}"
+
+
+def users_of(workload: Workload) -> NDArray[np.object_]:
+    """Return who sent each job: its label "user", or else its user's number; "" where nobody knows."""
+    names = workload.label("user")
+    numbers = np.where(workload.user < 0, "", workload.user.astype(np.str_)).astype(object)
+    return np.where(names == "", numbers, names)
+
+
+def unchecked(one: Reservation, workload: Workload) -> bool:
+    """Return whether nobody can say who may use a reservation: it has names, and the jobs' users numbers alone."""
+    by_name = any(not user.isdecimal() for user in one.users)
+    return by_name and not (workload.label("user") != "").any()
+
+
+def not_checked(workload: Workload, federation: Federation) -> list[str]:
+    """Return in a few words what reservations ask of jobs that nobody can tell, or jobs of machines without any."""
+    reservations = reservations_of(federation)
+    if not reservations:
+        naming = int((workload.label(RESERVATION) != "").sum())
+        return [f"{counted(naming, 'job')} in reservations (the machine has none)"] if naming else []
+    of_jobs = reservation_of_jobs(workload, federation)
+    names = [one_line(one.name) for r, one in enumerate(reservations) if unchecked(one, workload) and r in of_jobs]
+    return [f"who may use {', '.join(names)} (the jobs' users are numbers)"] if names else []
+
+
+def missed(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return which jobs never started, for their reservation was over, or left them no room."""
+    inside = in_reservations(schedule.workload, schedule.federation)
+    inside[schedule.lost.killed] = False
+    return inside & np.isnan(schedule.start)
