@@ -960,7 +960,8 @@ class Simulation:
 
     def dispatch_pass(self) -> None:
         """Go over the queue of each reservation, then over everybody's (reading 46)."""
-        for self.turn in (*self.machine.reservations, None):
+        for turn in (*self.machine.reservations, None):
+            self.turn = turn
             self.pass_over(self.sorted_by(self.order, self.waiting()))
 
     def waiting(self) -> list[int]:

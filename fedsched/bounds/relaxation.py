@@ -127,6 +127,11 @@ def relax(
             "Bounds: downtimes kill jobs, and which jobs then count is open: nothing is proven; give those downtimes "
             "on_running='requeue' or 'wait'."
         )
+    if problem.extras is not None and problem.extras.reserved.of_job.size:
+        raise InfeasibleError(
+            "Bounds: jobs are in reservations, and which of them find room there is open: nothing is proven; leave "
+            "them out: workload.filter(workload.label('reservation') == '')."
+        )
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
     if running is not None:
         own_rows = len(rows) + np.arange(running.rows.size)

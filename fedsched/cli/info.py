@@ -159,6 +159,8 @@ def _times(window: Downtime) -> list[str]:
     cells = [one if isinstance(one, str) else "—" if one == inf else f"{one:g}" for one in times]
     known = "the outset" if window.known_from == -inf else f"{window.known_from:g}"
     kind = f"{window.kind} {window.name}".strip()
+    if whose := [*window.users, *window.accounts]:
+        kind += f" (for {', '.join(whose)})"
     if window.on_running != "wait":
         whom = "the latest jobs" if window.victims == "latest" else "jobs at random"
         kind += f" ({window.on_running}s {whom})"

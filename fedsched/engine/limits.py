@@ -117,7 +117,7 @@ def show_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
 
 @inlined
 def _show(extra_state: ExtraState, state: State, j: int, tasks: int, shortest: float) -> None:
-    # Where jobs are backfilled in the queue's order both queues are one. Those of other queues are seen to at their turn.
+    # Where jobs are backfilled in the queue's order both queues are one. Whoever is in another has a turn of its own.
     if waits_for_another_turn(extra_state, j):
         return
     set_leaf(state.queue, state.queue.position[j], tasks, shortest)

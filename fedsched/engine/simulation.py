@@ -177,9 +177,12 @@ class Simulation:
         self.state.counter[Counter.ASKS] = 1
 
     def queued(self) -> Ints:
-        """Return the jobs that wait now, in the order of their arrival."""
+        """Return the jobs that wait in everybody's queue now, in the order of their arrival."""
         arrived = self._joined()[self._all_started :]
-        places = np.flatnonzero(np.isnan(self.state.start[arrived]))
+        waits = np.isnan(self.state.start[arrived])
+        if self.problem.extras is not None and (of_job := self.problem.extras.reserved.of_job).size:
+            waits &= of_job[arrived] < 0
+        places = np.flatnonzero(waits)
         if self._all_stay:
             self._all_started += int(places[0]) if places.size else arrived.size
         return arrived[places]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 COLUMNS = tuple(field.name for field in fields(Downtime))
 _NEEDED = ("cluster", "begin")
+NAMES = ("users", "accounts")  # of several, with commas between them
 _YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
@@ -135,7 +136,9 @@ def _downtime(cells: dict[str, str], where: str, *, decimal: str) -> Downtime:
         raise FederationError(f"{where}: {shortened(str(error), 1000)}") from None
 
 
-def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool:
+def _value(name: str, text: str, where: str, decimal: str) -> str | float | bool | tuple[str, ...]:
+    if name in NAMES:
+        return tuple(filter(None, map(str.strip, text.split(","))))
     if name == "seed":
         if not text.isdecimal():
             raise FederationError(f"{where}: seed={shortened(repr(text))} must be a whole number.")
@@ -170,6 +173,8 @@ def _cell(downtime: Downtime, name: str) -> str:
         return ""
     if name in ("on_running", "victims", "seed") and downtime.on_running == "wait":
         return ""
+    if name in NAMES:
+        return guarded(",".join(value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import FederationError
-from fedsched.model.calendar import Downtime
+from fedsched.model.calendar import RESERVATION, Downtime
 from fedsched.model.node_ranges import ALL
 from fedsched.text import counted, one_line
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Cluster, Federation
 
 # What a host is where several say different things of the same time: the first of these.
-KINDS = ("outage", "maintenance", "drain")
+KINDS = ("outage", "maintenance", "drain", RESERVATION)
+FORESEEN = ("maintenance", RESERVATION)
 MOST_NAMES, LONGEST_NAME = 3, 80
 
 
@@ -72,8 +73,8 @@ class SiteHosts:
 def downtimes_of(closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, path: str) -> list[Downtime]:
     """Return the downtimes that close each host when it is closed, by when they begin.
 
-    Maintenance closes the very nodes that its hosts are, where that is known; of other downtimes, of which nobody knows
-    beforehand, it counts how many nodes of a group they close: whichever a job leaves.
+    What is foreseen closes the very nodes that its hosts are, where that is known; of other downtimes, of which nobody
+    knows beforehand, it counts how many nodes of a group they close: whichever a job leaves.
     """
     places: dict[tuple[Stretch, str], list[Place | str]] = defaultdict(list)
     for host, stretches in closed.items():
@@ -103,7 +104,7 @@ def _nodes(kind: str, here: list[Place | str], cluster: Cluster, where: str) -> 
     nodes = sorted({node for place in known for node in range(place.first, place.last + 1)})
     if len(nodes) == cluster.nodes:
         yield ALL
-    elif kind == "maintenance":
+    elif kind in FORESEEN:
         yield ranges_text(nodes)
     else:
         first = 0

@@ -1,6 +1,6 @@
-"""What `scontrol show res` prints of Slurm's reservations: those for maintenance are downtimes [38].
+"""What `scontrol show res` prints of Slurm's reservations: those for maintenance are downtimes [38], others keep nodes.
 
-Others keep nodes for users or accounts, which the model does not know of; they are left out, by name.
+What they say and the model does not know is left out, by name.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedsched.errors import FederationError, shortened
@@ -16,7 +16,7 @@ from fedsched.io.closed_hosts import Host, Stretch, downtimes_of, listed, name_o
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.sacct_values import duration_of
 from fedsched.io.wall_clock import WallTime, wall_time_of
-from fedsched.model.calendar import Downtime
+from fedsched.model.calendar import RESERVATION, Downtime
 from fedsched.model.node_ranges import ALL
 from fedsched.text import counted
 
@@ -36,6 +36,13 @@ _REPEATED = {
 }  # fmt: skip
 _EMPTY = ("", "(null)", "n/a", "0")
 MOST_TIMES = 100_000  # of one reservation
+MAINT = "MAINT"
+# What a reservation for jobs may be beyond the model's.
+_OTHERWISE = {
+    "FLEX": "whose jobs may also run outside of them (FLEX), which is left out",
+    "MAGNETIC": "that draw jobs which do not name them (MAGNETIC), which is left out",
+    "REPLACE": "that take other nodes for those in use (REPLACE), which is left out",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +169,12 @@ def _words(line: str) -> dict[str, str]:
 
 
 def read_reservations(text: str, terms: Terms) -> list[Downtime]:
-    """Return the downtimes that reservations for maintenance are; what the others are is noted in the terms."""
+    """Return the downtimes that reservations are; what is left out is noted in the terms."""
     closed: dict[Host, list[Stretch]] = defaultdict(list)
     whole: list[Downtime] = []
     left: dict[str, list[str]] = defaultdict(list)
     again, taken_whole = False, []
+    reserved: list[Downtime] = []
     for one in reservations_in(text, terms.path):
         if why := _left_out(one, terms):
             left[why].append(one.name)
@@ -177,6 +185,15 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
             left["whose licences, buffers or watts are left out"].append(one.name)
         if one.said("MaxStartDelay"):
             left["taken to begin on time, which may be late"].append(one.name)
+        if MAINT not in one.flags:
+            for flag in _OTHERWISE.keys() & one.flags:
+                left[_OTHERWISE[flag]].append(one.name)
+            mine = _reserved(one, terms)
+            if any(_overlap(new, old, terms) for new in mine for old in reserved):
+                left["that overlap others left out"].append(one.name)
+            else:
+                reserved += mine
+            continue
         again |= one.again is not None
         stretches = terms.kept([
             Stretch(
@@ -204,19 +221,45 @@ def read_reservations(text: str, terms: Terms) -> list[Downtime]:
         )
     for why, names in left.items():
         terms.leave_out(f"{counted(len(names), 'reservation')} {why} ({listed(names)})")
-    found = whole + downtimes_of(closed, terms.machine, terms.path)
+    found = whole + downtimes_of(closed, terms.machine, terms.path) + reserved
     return sorted(found, key=lambda downtime: downtime.begin)
 
 
 def _left_out(one: Reservation, terms: Terms) -> str:
     """Return why a reservation closes no nodes here; "" where it does."""
-    if "MAINT" not in one.flags:
-        return "for users or accounts left out"
+    if MAINT not in one.flags and one.again is not None:
+        return "for users or accounts left out that come again"
+    if MAINT not in one.flags and (one.said("Groups") or "-" in f"{one.said('Users')[:1]}{one.said('Accounts')[:1]}"):
+        return "left out that name groups, or who may not use them"
     if "TIME_FLOAT" in one.flags:
         return "left out whose begin moves on with the time"
     if not one.hosts() and not one.count() and "ALL_NODES" not in one.flags:
         return "of no nodes left out"
     return "of some cores of their nodes left out" if one.partly(terms.cpus) else ""
+
+
+def _reserved(one: Reservation, terms: Terms) -> list[Downtime]:
+    """Return what a reservation keeps for jobs that name it, and who may."""
+    (begin, end), *_ = one.times(terms)
+    until = math.inf if end is None else terms.second(end, one.where)
+    stretches = terms.kept([Stretch(terms.second(begin, one.where), until, RESERVATION, name_of([one.name]))])
+    nodes, found = _counted(one, terms), []
+    for stretch in stretches:
+        found += [
+            Downtime(cluster, stretch.begin, stretch.end, nodes=some, kind=RESERVATION, name=stretch.name)
+            for cluster, some in nodes.items()
+        ]
+    if not nodes:
+        found = downtimes_of({Host(host): stretches for host in one.hosts()}, terms.machine, terms.path)
+    users, accounts = (tuple(filter(None, one.said(field).split(","))) for field in ("Users", "Accounts"))
+    return [replace(downtime, users=users, accounts=accounts) for downtime in found]
+
+
+def _overlap(one: Downtime, other: Downtime, terms: Terms) -> bool:
+    sizes = {cluster.name: cluster.nodes for cluster in terms.machine.federation.clusters}
+    if one.cluster != other.cluster or one.begin >= other.end or other.begin >= one.end:
+        return False
+    return bool((one.members(sizes) & other.members(sizes)).any())
 
 
 def _counted(one: Reservation, terms: Terms) -> dict[str, str]:

@@ -263,6 +263,9 @@ def _lines_of_downtime(downtime: Downtime) -> list[str]:
     if downtime.on_running != "wait":
         lines += [f"{key} = {quoted(getattr(downtime, key))}" for key in ("on_running", "victims")]
         lines += [f"seed = {downtime.seed}"]
+    for key in ("users", "accounts"):
+        names = getattr(downtime, key)
+        lines += [f"{key} = [{', '.join(map(quoted, names))}]"] if names else []
     return lines + ([f"name = {quoted(downtime.name)}"] if downtime.name else [])
 
 

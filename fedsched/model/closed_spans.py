@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.model.calendar import closures_of
+from fedsched.model.calendar import RESERVATION, closures_of
 from fedsched.model.nodes import NodeRuns, node_runs
 from fedsched.text import counted
 
@@ -58,7 +58,8 @@ def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = N
 
 def in_words(schedule: Schedule) -> list[str]:
     """Return how much of the nodes' time was closed until the last job ended, where anything was."""
-    downtimes, makespan = len(schedule.federation.calendar), schedule.makespan
+    downtimes = sum(one.kind != RESERVATION for one in schedule.federation.calendar)
+    makespan = schedule.makespan
     if not downtimes or not makespan > 0:
         return []
     spans = closed_spans(schedule)

@@ -264,11 +264,11 @@ def never_start(
 ) -> NDArray[np.bool_]:
     """Return which jobs have a condition that cannot hold, or wait for one of those [35].
 
-    The `killed` rows have ended badly; where any may be killed yet, each may still do so [42]. What waits for who
-    `missed` a reservation waits for nothing that happens [46].
+    The `killed` rows have ended badly; where any may be killed yet, each may still do so [42]. Those who `missed` a
+    reservation are among them [46].
     """
     edges = edges_of(workload) if edges is None else edges
-    hopeless = np.zeros(len(workload), dtype=np.bool_)
+    hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed
     if not edges.job.size:
         return hopeless
     ends = ends_of(workload, reading)
@@ -277,10 +277,9 @@ def never_start(
     for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
         if kind != Kind.AFTERNOTOK or not any_may_be_killed:
             hopeless[edges.job[(edges.kind == kind) & (ends[edges.on] != wanted)]] = True
-    away = np.zeros_like(hopeless) if missed is None else missed
-    if hopeless.any() or away.any():
+    if hopeless.any():
         for job, on in in_order(workload, edges):
-            hopeless[job] |= hopeless[on] or away[on]
+            hopeless[job] |= hopeless[on]
     return hopeless
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.errors import FederationError
+from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.calendar import RESERVATION, closures_of, reserved_names
 from fedsched.model.texts import distinct
-from fedsched.text import counted, one_line
+from fedsched.text import counted, first_of, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +57,51 @@ def _is(downtime: Downtime, name: str) -> bool:
     return downtime.kind == RESERVATION and downtime.name == name
 
 
+class Kept(NamedTuple):
+    """Neighbouring nodes that a reservation keeps, by their numbers through the federation's groups."""
+
+    reservation: Reservation
+    first: int
+    nodes: int
+
+
+def kept_nodes(federation: Federation) -> list[Kept]:
+    """Return which nodes are kept by which reservation."""
+    firsts = np.cumsum([0, *(group.count for group in federation.groups)])
+    found: list[Kept] = []
+    for one in reservations_of(federation):
+        edges = np.flatnonzero(np.diff([0, *one.groups.astype(int), 0]))
+        found += [
+            Kept(one, int(firsts[begin]), int(firsts[end] - firsts[begin]))
+            for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+        ]
+    return found
+
+
+def in_words(schedule: Schedule) -> list[str]:
+    """Return how much of the nodes' time reservations kept until the last job ended, and how much of it was used."""
+    said, counts, done = [], schedule.counts, ~np.isnan(schedule.finish)
+    sizes, inside = np.array([group.count for group in schedule.federation.groups]), None
+    for r, one in enumerate(reservations_of(schedule.federation)):
+        inside = reservation_of_jobs(schedule.workload, schedule.federation) if inside is None else inside
+        seconds = min(one.end, schedule.t0 + schedule.makespan) - max(one.begin, schedule.t0)
+        if not seconds > 0:
+            continue
+        mine = done & (inside == r)
+        held = np.maximum(schedule.finish - np.maximum(schedule.start, schedule.t0), 0.0)
+        used = float(held[mine] @ counts[mine].sum(axis=1))
+        kept = float(sizes[one.groups].sum()) * seconds
+        share = kept / (schedule.makespan * schedule.federation.nodes)
+        said.append(
+            f"kept by reservation {one_line(one.name)}: {share:.2%} of the nodes' time until the last job ends, of "
+            f"which its {counted(int(mine.sum()), 'job')} used {used / kept:.2%}"
+        )
+    if rows := np.flatnonzero(missed(schedule)).tolist():
+        names, jobs = first_of(schedule.workload.id[rows]), counted(len(rows), "job")
+        said.append(f"never started, for their reservation was over or left them no room: {jobs} ({names})")
+    return said
+
+
 def check_reservations(federation: Federation) -> None:
     """Refuse downtimes of one reservation that do not agree, and nodes that are in two at a time."""
     for name in reserved_names(federation):
@@ -94,7 +139,18 @@ def reservation_of_jobs(workload: Workload, federation: Federation) -> NDArray[n
 
 def in_reservations(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     """Return which jobs are in one of the federation's reservations."""
-    return reservation_of_jobs(workload, federation) != NOBODYS
+    return np.asarray(reservation_of_jobs(workload, federation) != NOBODYS)
+
+
+def refuse_members(noun: str, workload: Workload, federation: Federation) -> None:
+    """Refuse jobs in reservations where plans are compared that all jobs must be part of."""
+    for row in np.flatnonzero(in_reservations(workload, federation))[:1]:
+        name = str(workload.label(RESERVATION)[row])
+        raise InfeasibleError(
+            f"{noun}: job {workload.id[row]} is in reservation {name!r}, where jobs may miss their time, and plans "
+            "that lack jobs cannot be compared; leave such jobs out: workload.filter(workload.label('reservation') == "
+            "'')."
+        )
 
 
 def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:

@@ -116,23 +116,17 @@ class Schedule(Read):
     @property
     def complete(self) -> bool:
         """Return whether every job has finished that can start at all and was not killed."""
-        away = self.hopeless | self.missed
+        away = self.hopeless
         away[self.lost.killed] = True
         return not bool((np.isnan(self.finish) & ~away).any())
 
     @property
     def hopeless(self) -> NDArray[np.bool_]:
-        """Return which jobs never start, for they wait for what cannot happen."""
+        """Return which jobs never start, for they wait for what cannot happen, or missed their reservation."""
         from fedsched.model.dependencies import never_start
-
-        return never_start(self.workload, self.reading, killed=self.lost.killed, missed=self.missed)
-
-    @property
-    def missed(self) -> NDArray[np.bool_]:
-        """Return which jobs never started, for their reservation was over or left them no room."""
         from fedsched.model.reservations import missed
 
-        return missed(self)
+        return never_start(self.workload, self.reading, killed=self.lost.killed, missed=missed(self))
 
     @property
     def eligible(self) -> NDArray[np.float64]:
@@ -186,16 +180,17 @@ class Schedule(Read):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return who never starts, how long jobs waited from when they might start, and how much was closed."""
+        from fedsched.model import reservations
         from fedsched.model.closed_spans import in_words
 
         said = []
-        if (hopeless := np.flatnonzero(self.hopeless)).size:
+        if (hopeless := np.flatnonzero(self.hopeless & ~reservations.missed(self))).size:
             names, jobs = first_of(self.workload.id[hopeless]), counted(hopeless.size, "job")
             said.append(f"never started, for they wait for what cannot happen: {jobs} ({names})")
         if self.workload.after is not None or self.workload.begin is not None:
             waits = (self.start - self.eligible)[~np.isnan(self.finish)]
             said += [f"mean wait from when jobs might start: {waits.mean():,.6g} s"] * bool(waits.size)
-        return (*said, *self.lost.in_words(self.workload), *in_words(self))
+        return (*said, *self.lost.in_words(self.workload), *in_words(self), *reservations.in_words(self))
 
     @property
     def unmodelled(self) -> tuple[str, ...]:

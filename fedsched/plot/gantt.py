@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.model import assumed
 from fedsched.model.closed_spans import numbered
 from fedsched.model.lost import held
+from fedsched.model.reservations import kept_nodes
 from fedsched.model.units import scaled
 from fedsched.plot import saving, shading
 from fedsched.text import counted, drawn
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.lost import Held
+    from fedsched.model.reservations import Kept
     from fedsched.model.schedule import Schedule
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates light and dark.
@@ -80,6 +82,8 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
             PolyCollection(closed.corners(), facecolors=CLOSED, edgecolors="white", linewidths=0.0, hatch="\\\\\\",
                            zorder=0.7, label="closed")
         )  # fmt: skip
+    for one in kept_nodes(schedule.federation):
+        _frame(ax, schedule, one, offsets, unit)
     for marked, large in ((False, False), (False, True), (True, False), (True, True)):
         some = bars.only((crossing == marked) & (edged == large))
         if not some.job.size:
@@ -170,6 +174,21 @@ def _label(ax: Any, schedule: Schedule, bars: _Bars) -> None:
         room = 0.65 * LABEL_POINTS * (len(text) + 0.5)  # a digit is about 0.65 of the font's size wide
         if (end - begin) * across >= room and nodes * down >= LABEL_POINTS:
             ax.text((begin + end) / 2, low + nodes / 2, text, ha="center", va="center", fontsize=LABEL_POINTS)
+
+
+def _frame(ax: Any, schedule: Schedule, kept: Kept, offsets: list[tuple[int, int]], unit: float) -> None:
+    """Draw a frame around what a reservation keeps until the last job ends, with its name."""
+    from matplotlib.patches import Rectangle
+
+    one, last = kept.reservation, schedule.makespan
+    begin, end = (min(max(time - schedule.t0, 0.0), last) / unit for time in (one.begin, one.end))
+    blocks = [cluster.nodes for cluster in schedule.federation.clusters]
+    nodes = shading.split(np.array([kept.first]), np.array([kept.first + kept.nodes - 1]), blocks)
+    for block, low, high in zip(nodes.block.tolist(), nodes.low.tolist(), nodes.nodes.tolist(), strict=True):
+        corner = (begin, offsets[block][1] + low)
+        if end > begin:
+            ax.add_patch(Rectangle(corner, end - begin, high, fill=False, edgecolor=CROSSING, linewidth=1.2, zorder=3))
+            ax.annotate(drawn(one.name), corner, (3, -3), textcoords="offset points", va="top", fontsize=8, zorder=3)
 
 
 def _lane_offsets(schedule: Schedule) -> list[tuple[int, int]]:

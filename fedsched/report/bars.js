@@ -51,6 +51,11 @@ function closedOf(plan) {
     begin: plan.closedStart[i] * data.tick, end: plan.closedFinish[i] * data.tick, row, height,
   }))).flat();
 }
+function reservedOf(plan) {
+  return Array.from(plan.reservedFirst ?? [], (first, i) => [...inGroups(first, plan.reservedNodes[i])].map(([, row, height]) => ({
+    begin: plan.reservedStart[i] * data.tick, end: plan.reservedFinish[i] * data.tick, row, height, name: plan.reservedNames[i],
+  }))).flat();
+}
 function lostOf(plan) {
   return Array.from(plan.lostFirst ?? [], (first, i) => [...inGroups(first, plan.lostNodes[i])].map(([group, row, height]) => ({
     begin: plan.lostStart[i] * data.tick, end: plan.lostFinish[i] * data.tick, row, height, group, job: plan.lostJob[i],
@@ -195,7 +200,7 @@ async function shownPlan(entry, jobs) {
   const shading = thinned ? shadingOf(plan, thinned) : null;
   const lost = lostOf(plan);
   const clusters = clustersOf(plan, bars, lost, jobs, sums);
-  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan), lost };
+  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan), reserved: reservedOf(plan), lost };
 }
 
 const startOf = (shown, j) => shown.plan.start[j] * data.tick;

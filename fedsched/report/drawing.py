@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.closed_spans import numbered
+from fedsched.model.reservations import kept_nodes
 from fedsched.plot import shading
 from fedsched.report.packing import packed, ticks
 from fedsched.report.sums import strips_of, sums_of
 from fedsched.report.words import duration, number, share
-from fedsched.text import counted
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from fedsched.model.closed_spans import Spans
     from fedsched.model.nodes import NodeRuns
+    from fedsched.model.reservations import Kept
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
 
@@ -85,6 +87,10 @@ def plan_of(
         columns |= {"shade": shade.pop("shade"), **strips}
         about |= {"thinned": shade | {"jobs": int(done.sum())}}
     columns |= _closed(schedule, spans, closed, tick) | _lost(schedule, lost, kept, tick)
+    last = schedule.t0 + schedule.makespan
+    reserved = [one for one in kept_nodes(schedule.federation) if one.reservation.begin < last]
+    columns |= _reserved(schedule, reserved, tick)
+    about |= {"reservedNames": [one_line(one.reservation.name) for one in reserved]} if reserved else {}
     columns["pieces"] = np.bincount(job[drawn], minlength=len(schedule))[slice(None) if kept is None else kept]
     columns["first"] = runs.first[drawn]
     columns["nodes"] = runs.last[drawn] - runs.first[drawn] + 1
@@ -103,6 +109,20 @@ def _closed(schedule: Schedule, spans: Spans, runs: NodeRuns, tick: float) -> di
         "closedFinish": ticks(np.minimum(end[within], last), tick),
         "closedFirst": runs.first[within],
         "closedNodes": (runs.last - runs.first + 1)[within],
+    }
+
+
+def _reserved(schedule: Schedule, reserved: Sequence[Kept], tick: float) -> dict[str, NDArray[Any]]:
+    """Return where reservations keep nodes until the last job ends, and when: a run of neighbouring nodes each."""
+    if not reserved:
+        return {}
+    begin = np.array([one.reservation.begin for one in reserved]) - schedule.t0
+    end = np.array([one.reservation.end for one in reserved]) - schedule.t0
+    return {
+        "reservedStart": ticks(np.maximum(begin, 0.0), tick),
+        "reservedFinish": ticks(np.clip(end, 0.0, schedule.makespan), tick),
+        "reservedFirst": np.array([one.first for one in reserved]),
+        "reservedNodes": np.array([one.nodes for one in reserved]),
     }
 
 

@@ -55,6 +55,7 @@ function drawGantt() {
   context.clip();
   context.fillStyle = hatching(context, colours.soft);
   for (const one of shown.closed) context.fillRect(x(one.begin), y(one.row), (one.end - one.begin) * across, one.height * down);
+  drawReserved(context, colours, shown.reserved, { x, y, across, down });
   drawLost(context, colours, shown.lost, { x, y, across, down });
   if (shown.shading) drawShading(context, colours, { left, width, bottom, x, y });
   const { begin, end, row, height: size, job } = shown.bars;
@@ -98,6 +99,15 @@ function drawGantt() {
   context.restore();
   drawCursor(context, colours, x, bottom, left);
   gantt.canvas.setAttribute("aria-label", `${gantt.name}, from ${duration(view.from)} to ${duration(view.to)}`);
+}
+
+function drawReserved(context, colours, reserved, { x, y, across, down }) {
+  context.strokeStyle = context.fillStyle = colours.ink;
+  for (const one of reserved) {
+    const [wide, high] = [(one.end - one.begin) * across, one.height * down];
+    context.strokeRect(x(one.begin) + 0.5, y(one.row) + 0.5, Math.max(wide - 1, 1), Math.max(high - 1, 1));
+    if (high > 12 && context.measureText(one.name).width < wide - 8) context.fillText(one.name, x(one.begin) + 4, y(one.row) + 10);
+  }
 }
 
 function drawLost(context, colours, lost, { x, y, across, down }) {
@@ -285,6 +295,7 @@ function drawLegend() {
   if (gantt.by === "cluster") for (const [k, word] of ["on one cluster", "on several clusters"].entries()) entries.push([swatch(k, "c"), word]);
   if (gantt.shown.thinned) entries.push([swatch(2, "c"), "pale: jobs too small to be drawn one by one"]);
   if (gantt.shown.closed.length) entries.push(["", "hatched ground: closed"]);
+  if (gantt.shown.reserved.length) entries.push(["", "framed ground: kept by a reservation"]);
   if (gantt.shown.lost.length) entries.push(["", "hatched and pale: lost its nodes to a downtime"]);
   if (gantt.shown.clustersPerJob.some((count) => count > 1)) entries.push(["", "hatched: a job on several clusters"]);
   byId("gantt-legend").replaceChildren(...entries.map(([mark, text]) => make("li", {}, mark, text)));

@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched rolling checkpoint 5\n"
+MARK = b"fedsched rolling checkpoint 6\n"
 WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
 # No planner's run has another order to backfill by; the others are room.
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw")
+RESERVATIONS = tuple(f"state.extras.{name}" for name in ("apart.of_job", "apart.turn", "closed.holder"))
 UNKNOWN = ("state.start", "state.finish")  # NaN until they are known
 OF_JOBS = (
     *("heap.job", "heap.place", "ends.job", "rates.spanning", "queue.order", "queue.position"),
     *("extras.waiting.timer", "extras.waiting.joined", "extras.waiting.doomed", "extras.lost.job"),
+    "extras.apart.waits",
 )
 # What is owed, too, and what running jobs have beyond a limit.
 BELOW_NOTHING = tuple(f"state.extras.{name}" for name in ("closed.left", "closed.low", "closed.beyond", "limited.left"))
@@ -119,6 +121,10 @@ def _most(name: str, run: Simulation) -> int | Ints:
         return jobs
     if name == "state.extras.lost.number" and run.state.extras is not None:
         return run.state.extras.lost.job.size
+    if name == "state.extras.apart.number" and run.problem.extras is not None:
+        return np.diff(run.problem.extras.reserved.first)
+    if name in RESERVATIONS and run.problem.extras is not None:
+        return int(run.problem.extras.calendar.reservation.max(initial=-1))
     if name == "state.extras.closed.number" and run.problem.extras is not None:
         calendar = run.problem.extras.calendar
         return np.array([calendar.change.size, calendar.learned.size, calendar.lookout.size, calendar.change.size])

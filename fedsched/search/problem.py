@@ -17,6 +17,7 @@ from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.dependencies import settled
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
+from fedsched.model.reservations import refuse_members
 from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
 from fedsched.simulate import begun, prepare, to_the_end
@@ -92,6 +93,7 @@ class SearchProblem(PackedProblem, Read):
         rows = () if running is None else tuple(running.rows.tolist())
         true = pack(workload, federation, reading=self.reading, t0=t0, running=rows)
         problem = foreseen(true, true.t0)
+        refuse_members("optimize", workload, federation)
         table, row_of = caps_table(workload, federation)
         limits = np.ascontiguousarray(np.minimum(table[row_of], problem.tasks[:, None]))
         placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))
