@@ -52,7 +52,7 @@ def test_reservations_for_maintenance_are_downtimes() -> None:
     assert named(found, "switches") == [(2 * DAY + 8 * HOUR, 2 * DAY + 16 * HOUR, "all")]
     assert named(found, "rack") == [(3 * DAY + 8 * HOUR, 3 * DAY + 18 * HOUR, "0-3,6,10")]
     assert named(found, "both") == [(10 * DAY + 12 * HOUR, 10 * DAY + 14 * HOUR, "13")]
-    assert {(one.cluster, one.kind, one.known_from, one.end_known) for one in found} == {
+    assert {(one.cluster, one.kind, one.known_from, one.end_known) for one in found if one.name != "course"} == {
         ("north", "maintenance", -math.inf, True)
     }
     closed = replace(fs.Federation(NORTH.clusters, calendar=found), name="north")
@@ -92,10 +92,36 @@ def test_slurm_lets_them_come_again_at_the_same_times() -> None:
         assert named(before, name)[1:] == named(after, name)
 
 
+def test_others_keep_their_nodes_for_whom_they_name(tmp_path: Path) -> None:
+    """Users and accounts are read, nodes are those of the hosts, or so many; of two that overlap the first is kept."""
+    (course,) = (one for one in calendar(hosts=SLURM / "nodes-o.txt") if one.kind == "reservation")
+    assert (course.name, course.nodes, course.users, course.accounts) == ("course", "2-4", ("root",), ())
+    line = LINE.replace("MAINT,SPEC_NODES", "SPEC_NODES").replace("Users=root", "Users=ann,bob Accounts=physics,chem")
+    (r,) = calendar(written(tmp_path, line))
+    assert (r.kind, r.nodes, r.users, r.accounts) == ("reservation", "4 of all", ("ann", "bob"), ("physics", "chem"))
+    whole = calendar(written(tmp_path, line.replace("SPEC_NODES", "ALL_NODES,MAGNETIC")))
+    assert [one.nodes for one in whole] == ["all"]
+    assert whole.left_out == (
+        "1 reservation that draw jobs which do not name them (MAGNETIC), which is left out (r)",
+    )
+    both = f"{line}\n{line.replace('=r ', '=other ').replace('T08', 'T10')}\n"
+    found = calendar(written(tmp_path, both), hosts=SLURM / "nodes-o.txt")
+    assert [one.name for one in found] == ["r"]
+    assert found.left_out == ("1 reservation that overlap others left out (other)",)
+    apart = calendar(written(tmp_path, both.replace("=other", "=other ", 1).replace("T10:00:00 EndTime=2027-01-12T16",
+                     "T16:00:00 EndTime=2027-01-12T18")), hosts=SLURM / "nodes-o.txt")  # fmt: skip
+    assert [one.name for one in apart] == ["r", "other"]
+    fs.Federation(NORTH.clusters, calendar=apart)
+    kept = tmp_path / "kept.csv"
+    write_calendar(apart, kept)
+    assert read_calendar(kept) == tuple(apart)
+
+
 def test_what_is_not_modelled_is_said(tmp_path: Path) -> None:
-    """Reservations of users, of licences, of some cores and whose begin moves are left out by name."""
+    """Reservations that come again, of licences, of some cores and whose begin moves are left out by name."""
     assert calendar(hosts=SLURM / "nodes-o.txt").left_out == (
-        "3 reservations for users or accounts left out (tests, course, hourly)",
+        "2 reservations for users or accounts left out that come again (tests, hourly)",
+        "1 reservation whose jobs may also run outside of them (FLEX), which is left out (course)",
         "1 reservation of some cores of their nodes left out (cores)",
         "1 reservation left out whose begin moves on with the time (float)",
         "1 reservation of no nodes left out (licences)",
@@ -107,7 +133,7 @@ def test_what_is_not_modelled_is_said(tmp_path: Path) -> None:
         "1 reservation taken to begin on time, which may be late (r)",
     )
     assert calendar().assumed == (
-        "nodes of 1 reservation taken whole (cores; --hosts with their CPUs tells)",
+        "nodes of 2 reservations taken whole (course, cores; --hosts with their CPUs tells)",
         "closed hosts are counted, whichever nodes they are (--hosts says which)",
     )
 

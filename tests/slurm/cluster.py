@@ -153,6 +153,7 @@ class SlurmCluster:
         return found
 
     def _begin(self) -> None:
+        self.folder.chmod(0o755)  # jobs of other users run in it
         for name in ("state", *(f"spool.n{k}" for k in range(1, self.nodes + 1))):
             (self.folder / name).mkdir(parents=True)
         self._write_files()

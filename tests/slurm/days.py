@@ -9,9 +9,12 @@ seed. The days that are played again have other jobs: arrays of the next such se
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 
 from slurm.script import MINUTE, Cancel, Day, Reserve, Submit
+
+STUDENT = "daemon"  # a user that every machine has
 
 
 def mixed(
@@ -160,6 +163,37 @@ def overtaken() -> Day:
     )
 
 
+def course() -> Day:
+    """Return a course for which two of six nodes are kept, and others' jobs, which find room at once but for one.
+
+    Of the course's jobs one comes before it begins, one behind somebody else's that waits, and one asks for more time
+    than is left.
+    """
+    others = (
+        Submit("o1", 60, 2, 4, 150),
+        Submit("o2", 82, 1, 3, 100),
+        Submit("o3", 100, 1, 3, 90),
+        Submit("o4", 240, 4, 2, 80),
+        Submit("o5", 350, 1, 3, 90),
+        Submit("o6", 360, 3, 3, 70),
+        Submit("o7", 500, 4, 3, 120),
+        Submit("waits", 520, 2, 2, 60),
+        Submit("after", 900, 6, 2, 40),
+    )
+    students = (
+        Submit("early", 8, 1, 2, 50),
+        Submit("wide", 70, 2, 3, 100),
+        Submit("behind_wide", 80, 1, 2, 40),
+        Submit("beside", 90, 1, 3, 110),
+        Submit("both", 300, 2, 2, 60),
+        Submit("narrow", 310, 1, 2, 45),
+        Submit("held_up", 540, 1, 2, 50),
+        Submit("endless", 720, 1, 30, 600),
+    )
+    kept = (replace(one, reservation="course", user=STUDENT) for one in students)
+    return Day(6, (Reserve("course", 2, 40, 14, "n[5-6]", STUDENT), *others, *kept))
+
+
 def short() -> Day:
     """Return ten minutes with some of everything, on which no decision hangs on a few seconds or on single nodes."""
     return Day(
@@ -195,5 +229,6 @@ DAYS = {
     "overtaken": overtaken,
     "maintenance_again": partial(maintenance, 2),
     "array_again": partial(array, 39),
+    "course": course,
     "corners": corners,
 }

@@ -17,7 +17,7 @@ from slurm.compared import RECORDED
 from slurm.days import DAYS
 from slurm.recorder import InvalidRun, record
 
-NAMES = [*COMPARED, "corners-backfill"]
+NAMES = [*COMPARED, "course-builtin", "corners-backfill"]
 FACTOR = 50.0
 TRIES = 3
 

@@ -134,6 +134,8 @@ def _jobs(day: Day, told: list[dict[str, str]], numbers: dict[str, str], begin: 
                 waits_for=job["Dependency"].replace("(null)", ""),
                 started_by=job.get("Scheduler", "") if ran else "",
                 on=job["NodeList"].replace("(null)", ""),
+                reservation=asked.reservation,
+                user=asked.user,
             )
         )
     return found
@@ -147,8 +149,9 @@ def _maintenance(slurm: SlurmCluster, asked: Reserve, begin: float, numbers: dic
     told = r"reservation=(\S+) users=\S+ .*?nodes=(\S+) .*?start=(\S+) end=(\S+)"
     for name, on, since, until in re.findall(told, log):
         if name == asked.key:
-            return Maintenance(asked.key, said, _moment(since, begin) or 0.0, _moment(until, begin) or 0.0, on)
-    return Maintenance(asked.key, said, from_, from_ + asked.minutes * MINUTE, asked.nodes)
+            times = (_moment(since, begin) or 0.0, _moment(until, begin) or 0.0)
+            return Maintenance(asked.key, said, *times, on, asked.user)
+    return Maintenance(asked.key, said, from_, from_ + asked.minutes * MINUTE, asked.nodes, asked.user)
 
 
 def _moment(text: str, begin: float) -> float | None:

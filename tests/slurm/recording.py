@@ -33,6 +33,8 @@ class Job:
     waits_for: str  # what is left of its conditions
     started_by: str
     on: str
+    reservation: str = ""
+    user: str = ""
 
     @property
     def called(self) -> str:
@@ -42,13 +44,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Maintenance:
-    """Nodes that were reserved, and since when that was known."""
+    """Nodes that were reserved, and since when that was known; for whom, where that was not for maintenance."""
 
     key: str
     known_from: float
     begin: float
     end: float
     on: str
+    user: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,13 @@ class Recording:
         """Write both files."""
         said = asdict(self)
         del said["jobs"]
+        said["maintenance"] = [{k: v for k, v in one.items() if k != "user" or v} for one in said["maintenance"]]
         said["settings"] = self.settings.split("\n")
         stem.with_suffix(".json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
         with stem.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, [field.name for field in fields(Job)], lineterminator="\n")
+            kept = any(job.reservation or job.user for job in self.jobs)
+            names = [field.name for field in fields(Job) if kept or field.name not in ("reservation", "user")]
+            table = csv.DictWriter(file, names, lineterminator="\n", extrasaction="ignore")
             table.writeheader()
             table.writerows({name: _cell(value) for name, value in asdict(job).items()} for job in self.jobs)
 
@@ -92,7 +98,7 @@ def _cell(value: object) -> object:
 def _job(row: dict[str, str]) -> Job:
     said: dict[str, object] = {}
     for field in fields(Job):
-        text, kind = row[field.name], str(field.type)
+        text, kind = row.get(field.name, ""), str(field.type)  # older files know no reservations
         number = float if "float" in kind else int
         said[field.name] = text if kind == "str" else number(text) if text else None
     return Job(**said)  # type: ignore[arg-type]

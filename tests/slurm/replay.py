@@ -38,6 +38,8 @@ def workload_of(recording: Recording) -> fs.Workload:
         labels={
             "name": [job.name for job in jobs],
             "array": [f"{job.job}%{job.at_once}" if job.at_once else "" for job in jobs],
+            "reservation": [job.reservation for job in jobs],
+            "user": [job.user for job in jobs],
         },
         log={"status": [STATUS.get(job.state, COMPLETED) for job in jobs]},
     )
@@ -46,7 +48,16 @@ def workload_of(recording: Recording) -> fs.Workload:
 def federation_of(recording: Recording) -> fs.Federation:
     """Return the machine, its maintenance known since it was told."""
     downtimes = [
-        fs.Downtime("main", one.begin, one.end, nodes=_from_nought(one.on), known_from=one.known_from, name=one.key)
+        fs.Downtime(
+            "main",
+            one.begin,
+            one.end,
+            nodes=_from_nought(one.on),
+            kind="reservation" if one.user else "maintenance",
+            known_from=one.known_from,
+            name=one.key,
+            users=(one.user,) if one.user else (),
+        )
         for one in recording.maintenance
     ]
     cluster = fs.Cluster("main", (fs.NodeGroup(recording.nodes),), math.inf)

@@ -21,6 +21,8 @@ class Submit:
     name: str = ""
     fails: bool = False
     array: str = ""  # "0-9%2": ten tasks, two at a time
+    reservation: str = ""
+    user: str = ""  # whose it is, if it is not the one's who plays the day
 
     def command(self, numbers: dict[str, str]) -> list[str]:
         """Return how it is submitted, where Slurm calls the jobs before it by these numbers."""
@@ -32,6 +34,10 @@ class Submit:
             words.append(f"--begin=now+{self.begin:.0f}seconds")
         if self.array:
             words.append(f"--array={self.array}")
+        if self.reservation:
+            words.append(f"--reservation={self.reservation}")
+        if self.user:
+            words += [f"--uid={self.user}", "--chdir=/"]
         return [*words, f"--wrap=sleep {self.runs:g}{'; exit 1' if self.fails else ''}"]
 
 
@@ -49,19 +55,21 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Reserve:
-    """That nodes are reserved for maintenance, from `begin` seconds after the day's begin on."""
+    """That nodes are reserved, for maintenance or for a user, from `begin` seconds after the day's begin on."""
 
     key: str
     at: float
     begin: float
     minutes: int
     nodes: str = "ALL"
+    user: str = ""
 
     def command(self, numbers: dict[str, str]) -> list[str]:
         """Return how that is said."""
         begin = f"StartTime=now+{self.begin - self.at:.0f}seconds"
         words = ["scontrol", "create", "reservation", f"ReservationName={self.key}", begin, f"Duration={self.minutes}"]
-        return [*words, f"Nodes={self.nodes}", "Users=root", "Flags=MAINT,IGNORE_JOBS"]
+        flags = "IGNORE_JOBS" if self.user else "MAINT,IGNORE_JOBS"
+        return [*words, f"Nodes={self.nodes}", f"Users={self.user or 'root'}", f"Flags={flags}"]
 
 
 @dataclass(frozen=True)

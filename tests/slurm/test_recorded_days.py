@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # What is to be the same as ours, start for start. Maintenance is not: Slurm passes over who waits for it.
 SAME = ["chains-builtin", "begin-builtin", "overtaken-alone"]
 LIMITED = [name for name in NAMES if name.startswith("array")]
+COURSE = "course-builtin"
+KILL_WAIT = 5.0
 ARRAYS = "beside limits: without backfill what is left of an array goes to the list's end, with it nodes have names"
 
 
@@ -43,6 +45,25 @@ def test_slurm_starts_jobs_as_a_plan_on_named_nodes_says(name: str) -> None:
         assert found.swapped() == []
 
 
+def test_slurm_keeps_nodes_as_we_do() -> None:
+    """Jobs of a reservation wait for its begin and for each other, and nobody else for them: start for start.
+
+    Two are decided otherwise. Slurm's main scheduler takes the nodes of a partition out of a pass once a job of it
+    waits, those of reservations too, so whoever is behind waits with it; ours are queues apart. And it starts a job
+    that asks for more time than a reservation has left, and ends it with that; ours must end within it by its request.
+    """
+    found = compare(Recording.read(RECORDED / COURSE), "fcfs")
+    apart = found.unexplained()
+    assert set(apart) == {"held_up", "endless"}, f"clocks: {found.clocks:g} s"
+    times = {one.key: one for one in found.starts}
+    assert times["held_up"].slurm - times["waits"].slurm <= found.clocks < apart["held_up"]
+    assert math.isnan(times["endless"].ours)
+    (course,) = Recording.read(RECORDED / COURSE).maintenance
+    assert 0.0 <= times["endless"].slurm_end - course.end <= found.clocks + KILL_WAIT
+    inside = [one for one in found.starts if one.key not in apart]
+    assert max(abs(one.apart) for one in inside) <= 2 * found.clocks
+
+
 @pytest.mark.parametrize("name", LIMITED)
 @pytest.mark.xfail(strict=True, reason=ARRAYS)
 def test_slurm_starts_tasks_of_arrays_as_we_do(name: str) -> None:
@@ -50,7 +71,7 @@ def test_slurm_starts_tasks_of_arrays_as_we_do(name: str) -> None:
     assert with_ours(name).unexplained() == {}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, COURSE])
 def test_recorded_days_are_whole(name: str) -> None:
     """A day says how it was made, and by what."""
     recording = Recording.read(RECORDED / name)
@@ -74,7 +95,7 @@ def test_nobody_runs_into_maintenance(name: str) -> None:
 
 def test_files_read_back_as_they_were_written(tmp_path: Path) -> None:
     """What is written is what is read."""
-    for name in NAMES:
+    for name in (*NAMES, COURSE):
         recording = Recording.read(RECORDED / name)
         recording.write(tmp_path / name)
         assert Recording.read(tmp_path / name) == recording
