@@ -79,9 +79,9 @@ class Scenario:
         return replace(self.without_reservations(), machine=open_to_all)
 
     def foreseen(self) -> Scenario:
-        """Return the scenario with all that closes known from the outset, and its end."""
+        """Return the scenario with all that closes known from the outset, and its end, to all."""
         known = tuple(replace(one, known_from=-math.inf, end_known=True) for one in self.machine.closures)
-        return replace(self, machine=replace(self.machine, closures=known)).without_kills()
+        return replace(self, machine=replace(self.machine, closures=known)).for_bounds()
 
     def without_reservations(self) -> Scenario:
         """Return the scenario with jobs that name no reservation; what these keep is closed to all."""
@@ -94,6 +94,10 @@ class Scenario:
             for one in self.machine.closures
         )
         return replace(self, machine=replace(self.machine, closures=spared))
+
+    def for_bounds(self) -> Scenario:
+        """Return the scenario with jobs that all count, whatever a schedule makes of them."""
+        return self.without_kills().without_reservations()
 
     def for_environments(self) -> Scenario:
         """Return the scenario without what environments do not know."""

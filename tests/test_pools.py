@@ -217,7 +217,7 @@ def test_bounds_count_the_pools_area() -> None:
     assert fs.bounds.lower_bounds(replace(queue, pools=None), one).makespan == pytest.approx(10.0, rel=1e-9)
     for seed in range(40):
         scenario = strategies.random_scenario(seed, dispatch="easy", saturation="dynamic", kill_at_estimate=False)
-        scenario = scenario.without_kills()
+        scenario = scenario.for_bounds()
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         rules = fs.Rules(dispatch="easy", placement=scenario.settings.placement)
         bound = fs.bounds.lower_bounds(workload, federation, caps=caps, method="closed")

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.calendar import RESERVATION, closures_of, reserved_names
+from fedsched.model.log import Demand
 from fedsched.model.texts import distinct
 from fedsched.text import counted, first_of, one_line
 
@@ -194,12 +195,18 @@ def unchecked(one: Reservation, workload: Workload) -> bool:
     return by_name and not (workload.label("user") != "").any()
 
 
-def not_checked(workload: Workload, federation: Federation) -> list[str]:
-    """Return in a few words what reservations ask of jobs that nobody can tell, or jobs of machines without any."""
+def not_kept(workload: Workload, federation: Federation) -> list[str]:
+    """Return in a few words what reservations ask of jobs that nobody can tell, or how many bind none of this machine.
+
+    Of those that a log counts as well the log says so.
+    """
     reservations = reservations_of(federation)
     if not reservations:
-        naming = int((workload.label(RESERVATION) != "").sum())
-        return [f"{counted(naming, 'job')} in reservations (the machine has none)"] if naming else []
+        naming = workload.label(RESERVATION) != ""
+        if workload.log is not None:
+            naming &= (np.maximum(workload.log.demands, 0.0).astype(np.int64) & int(Demand.RESERVATION)) == 0
+        jobs = int(naming.sum())
+        return [f"{counted(jobs, 'job')} in reservations (the machine has none)"] if jobs else []
     of_jobs = reservation_of_jobs(workload, federation)
     names = [one_line(one.name) for r, one in enumerate(reservations) if unchecked(one, workload) and r in of_jobs]
     return [f"who may use {', '.join(names)} (the jobs' users are numbers)"] if names else []

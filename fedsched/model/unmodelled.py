@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.calendar import RESERVATION
+from fedsched.model.calendar import RESERVATION, reserved_names
 from fedsched.model.dependencies import unmet
 from fedsched.model.limits import bind_nobody
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.model.notes import left_out_of
-from fedsched.model.reservations import not_checked
+from fedsched.model.reservations import not_kept
 from fedsched.model.texts import distinct
 from fedsched.text import counted
 
@@ -66,7 +66,7 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the others ask for a partition
     facts += _pooled(workload.origin, queue, "partition" if slurm else "queue")
     bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64)
-    if federation is not None:  # of which the labels tell
+    if federation is not None and reserved_names(federation):  # which the labels name
         bits[workload.label(RESERVATION) != ""] &= ~int(Demand.RESERVATION)
     memory = (log.requested_memory > 0) | (log.used_memory > 0) | ((bits & Demand.MEMORY) != 0)
     facts += _jobs(memory, "with memory needs")
@@ -105,7 +105,7 @@ def without_place(workload: Workload, federation: Federation) -> list[str]:
     away = unmet(workload)
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
     facts = pooled + needs + ([] if away is None else [away])
-    facts += bind_nobody(workload, federation) + not_checked(workload, federation)
+    facts += bind_nobody(workload, federation) + not_kept(workload, federation)
     return facts + of_files(federation)
 
 

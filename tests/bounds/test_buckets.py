@@ -168,7 +168,7 @@ def test_no_run_is_longer_than_the_relaxation_says(saturation: str) -> None:
     """Over random systems with contention, no simulated run outlasts its greatest, whatever nodes it had."""
     stretched = 0
     for seed in range(60):
-        scenario = strategies.random_scenario(seed, saturation=saturation).without_conditions().without_kills()
+        scenario = strategies.random_scenario(seed, saturation=saturation).without_conditions().for_bounds()
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         killed = scenario.settings.kill_at_estimate
         bounds = lower_bounds(workload, federation, kill_at_estimate=killed, caps=caps, method="closed")
@@ -185,7 +185,7 @@ def test_what_runs_already_is_bounded_by_what_is_left_of_it() -> None:
     """From many instants of many runs on, contention included, no metric of the rest is below its bound."""
     looked = 0
     for seed in range(40):
-        scenario = strategies.random_scenario(seed, placement="powerful", epoch=seed % 2 == 1).without_kills()
+        scenario = strategies.random_scenario(seed, placement="powerful", epoch=seed % 2 == 1).for_bounds()
         workload, federation, _ = strategies.to_package(
             [replace(job, caps=None) for job in scenario.jobs], scenario.machine
         )

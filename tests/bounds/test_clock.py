@@ -20,8 +20,8 @@ from fedsched.bounds.prices import found_prices
 def late_scenario(seed: int) -> strategies.Scenario:
     """Return a random scenario at epoch times; every other one with times below the clock's resolution."""
     if seed % 2:
-        return strategies.random_scenario(seed, epoch=True).without_kills()
-    scenario = strategies.random_scenario(seed, epoch=False).without_kills()
+        return strategies.random_scenario(seed, epoch=True).for_bounds()
+    scenario = strategies.random_scenario(seed, epoch=False).for_bounds()
     return replace(scenario, jobs=[replace(job, submit=EPOCH + job.submit) for job in scenario.jobs])
 
 

@@ -58,7 +58,7 @@ def test_no_schedule_is_below_its_bounds() -> None:
     """Random systems under all rules: every metric of the reference's schedule is at least its bound."""
     seen = 0
     for seed in range(50_000, 50_000 + tries(300)):
-        scenario = strategies.random_scenario(seed, max_jobs=8).without_kills()
+        scenario = strategies.random_scenario(seed, max_jobs=8).for_bounds()
         if not scenario.machine.closures:
             continue
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)

@@ -53,7 +53,7 @@ def test_no_schedule_beats_a_bound() -> None:
         found: dict[str, LowerBounds] = {}
         bounded: list[naive.Job] = []
         for saturation in ("dynamic", "static"):
-            scenario = strategies.random_scenario(seed, saturation=saturation).without_kills()
+            scenario = strategies.random_scenario(seed, saturation=saturation).for_bounds()
             measured = naive.metrics(scenario.simulate())
             if scenario.jobs != bounded:  # the readings differ in the times of some jobs, or in none: bounds know none
                 workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
@@ -75,7 +75,7 @@ def test_the_best_schedules_of_tiny_problems_are_above_the_bounds() -> None:
     """Every order and every choice of groups, by brute force: the best of each column is no less than its bound."""
     checked = 0
     for seed in range(400):
-        scenario = strategies.random_scenario(seed, max_jobs=3).without_kills()
+        scenario = strategies.random_scenario(seed, max_jobs=3).for_bounds()
         if len(scenario.machine.groups) > 3 or len(scenario.jobs) > 3:
             continue
         jobs = [replace(job, caps=None) for job in scenario.jobs]

@@ -74,7 +74,7 @@ def test_no_order_and_no_choice_of_groups_is_shorter(epoch: bool) -> None:
     met = looked = 0
     for seed in range(80):
         scenario = strategies.random_scenario(seed, max_jobs=3, epoch=epoch).without_pools().without_conditions()
-        scenario = scenario.without_kills()
+        scenario = scenario.for_bounds()
         if len(scenario.machine.groups) > 3 or len(scenario.jobs) > 3:
             continue
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)

@@ -95,7 +95,7 @@ RES = (
     "ReservationName=works StartTime=2027-01-12T08:00:10 EndTime=2027-01-12T08:00:50 Duration=00:00:40 "
     "Nodes=n[1-2] NodeCnt=2 Flags=MAINT,DAILY,SPEC_NODES Users=root\n"
     "ReservationName=course StartTime=2027-01-12T08:00:00 EndTime=2027-01-13T08:00:00 Duration=1-00:00:00 "
-    "Nodes=n1 NodeCnt=1 Flags=SPEC_NODES Accounts=physics\n"
+    "Nodes=n1 NodeCnt=1 Flags=DAILY,SPEC_NODES Accounts=physics\n"
 )
 DUMP = "JobID|Submit|Start|End|State|NNodes|NCPUS\n" + "".join(
     f"{job}|2027-01-12T08:00:{submit:02d}|2027-01-12T08:00:{submit:02d}|2027-01-12T08:01:00|COMPLETED|{nodes}|{cpus}\n"
@@ -112,7 +112,7 @@ def test_the_command_line_takes_what_slurm_prints(call: Callable[..., Any], tmp_
     code, out, err = call("simulate", log, *machine, "--json")
     assert code == 0, err
     said = json.loads(out)
-    held = "of the calendar's file: 1 reservation for users or accounts left out (course)"
+    held = "of the calendar's file: 1 reservation for users or accounts left out that come again (course)"
     assert held in said["not_modelled"]
     taken = "second 0 is 2027-01-12 08:00:05 by the calendar's clock, StartTime of the log's header, so that every"
     assert any(fact.startswith(taken) for fact in said["assumed"])

@@ -19,6 +19,7 @@ def instance(seed: int) -> tuple[fs.Workload, fs.Federation]:
     """Return a small federation and a workload whose jobs fit on it under every placement but home."""
     scenario = strategies.random_scenario(seed, placement="single", dispatch="greedy")
     scenario = scenario.without_partitions().without_wishes()  # of which an evaluator is told by caps
+    scenario = scenario.without_reservations()
     workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
     return workload, federation
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import naive
 import numpy as np
 import pytest
 import strategies
@@ -185,13 +186,21 @@ def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.Monk
         run = prepare(workload, federation, rules, caps=caps, same_time=chosen.same_time, saturation=chosen.saturation,
                       kill_at_estimate=chosen.kill_at_estimate)  # fmt: skip
         plain_loop.begin(run.problem, run.plan, run.state)
-        assert plain_loop.run(run.problem, run.plan, run.state, 10**6, np.inf) == Status.DONE
+        status = Status.STUCK if missed(scenario, expected) else Status.DONE  # some missed a reservation
+        assert plain_loop.run(run.problem, run.plan, run.state, 10**6, np.inf) == status
         was_grouped += run.state.classes.number[ClassNumber.CLASSES] > 0
         with_pools += run.state.classes.number[ClassNumber.CLASSES] > 0 and len(scenario.machine.pools) > 0
         np.testing.assert_array_equal(run.schedule().start, expected.start, err_msg=f"{seed}, {chosen}")
         assert run.state.counts.tolist() == [list(counts) for counts in expected.counts], (seed, chosen)
     assert was_grouped > 50
     assert with_pools > 20
+
+
+def missed(scenario: strategies.Scenario, expected: naive.Result) -> bool:
+    """Return whether some job never started that has nothing to wait for but its reservation."""
+    hopeless = naive.never_start(scenario.jobs, scenario.settings.kill_at_estimate)
+    lost = {one.job for one in expected.lost}
+    return any(np.isnan(start) and j not in hopeless | lost for j, start in enumerate(expected.start))
 
 
 def tried(dispatch: Dispatch, placement: Placement, *, may_group: bool) -> tuple[State, bool]:
