@@ -153,9 +153,9 @@ class SlurmCluster:
         return found
 
     def _begin(self) -> None:
-        self.folder.chmod(0o755)  # jobs of other users run in it
         for name in ("state", *(f"spool.n{k}" for k in range(1, self.nodes + 1))):
             (self.folder / name).mkdir(parents=True)
+        self.folder.chmod(0o755)  # jobs of other users run in it
         self._write_files()
         files = {"key-file": "key", "pid-file": "pid", "seed-file": "seed", "log-file": "log", "socket": "socket"}
         munge = [f"--{option}={self.folder}/munge.{name}" for option, name in files.items()]
