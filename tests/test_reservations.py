@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import fedsched as fs
-from fedsched.bounds import lower_bounds
+from fedsched.bounds import exact, lower_bounds
 from fedsched.errors import FederationError, InfeasibleError
+from fedsched.gym.episodes import Episodes
 from fedsched.io.calendar import read_calendar, write_calendar
 from fedsched.io.toml import read_federation
 from fedsched.model.reservations import kept_nodes, reservations_of
@@ -186,6 +187,10 @@ def test_plans_that_need_all_jobs_refuse_its_jobs_and_go_around_its_nodes() -> N
         fs.optimize(log, machine(COURSE), evaluations=50, seed=1)
     with pytest.raises(InfeasibleError, match=r"Bounds: jobs are in reservations.*leave them out"):
         lower_bounds(log, machine(COURSE))
+    with pytest.raises(InfeasibleError, match="exact: job 3 is in reservation 'course'"):
+        exact(log, machine(COURSE), seconds=1.0)
+    with pytest.raises(InfeasibleError, match="environment: job 3 is in reservation 'course'"):
+        Episodes(log, machine(COURSE), runs=1)
     others = log.filter(log.label("reservation") == "")
     found = fs.optimize(others, machine(COURSE), evaluations=50, seed=1)
     found.best().verify()

@@ -21,6 +21,7 @@ from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unkn
 from fedsched.model.dependencies import Dependencies, settled
 from fedsched.model.limits import someones
 from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.reservations import refuse_members
 from fedsched.text import counted
 from fedsched.values import is_number, origin, whole
 
@@ -264,6 +265,7 @@ def _task(
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)
     refuse_surprises(federation, problem.t0)
+    refuse_members("exact", workload, federation)
     if limit := someones(workload, federation):
         raise InfeasibleError(
             f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "

@@ -23,6 +23,7 @@ from fedsched.model.integrals import Integrals
 from fedsched.model.limits import someones
 from fedsched.model.metrics import Column
 from fedsched.model.reading import USUAL, Reading
+from fedsched.model.reservations import refuse_members
 from fedsched.model.schedule import Schedule
 from fedsched.policies import Rules
 from fedsched.policies.named import ORDERS
@@ -88,6 +89,7 @@ class Episodes:
                     f"{noun}: {downtime.where} {odd}, and an episode is to bring every job to its end; give it an end "
                     "and on_running='wait', or leave it out: dataclasses.replace(federation, calendar=...)."
                 )
+        refuse_members(noun, workload, federation)
         if limit := someones(workload, federation):
             raise ValueError(
                 f"{noun}: there are limits ({limit}), which an environment does not know; leave them out: "
