@@ -12,6 +12,7 @@ from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import SameTime, Status
+from fedsched.engine.dispatch import start_all_that_fit
 from fedsched.engine.events import next_time, take_events
 from fedsched.engine.passes import may_start_some, pass_over, sort_queues
 from fedsched.engine.placement import place, shortest_duration, slowest
