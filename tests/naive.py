@@ -139,6 +139,8 @@ class Job:
     name: str = ""
     ends: str = "well"  # or "badly", or "cancelled" (reading 35)
     partition: int | None = None
+    follows: tuple[int, float] | None = None  # a job, and for how long its user thinks when that has ended (reading 45)
+    cancel_at: float = math.inf  # leaves the queue if it has not started by then (reading 44)
     features: tuple[frozenset[str], ...] = ()  # a node must have all of one of these (reading 41)
     demand: tuple[tuple[str, int], ...] = ()  # so much of each must a node have (reading 50)
     reservation: int | None = None  # (reading 46)
@@ -216,6 +218,7 @@ class Result:
     saturated_seconds: float
     eligible: list[float]
     lost: list[Lost] = field(default_factory=list)
+    cancelled: list[int] = field(default_factory=list)
 
     @property
     def ran(self) -> bool:
@@ -528,6 +531,8 @@ def conditions(jobs: Sequence[Job], j: int) -> list[Condition]:
             alike = (other.user, other.name) == (job.user, job.name)
             if alike and (other.submit, other.id) < (job.submit, job.id):
                 found.append(("afterany", i, lag))
+    if job.follows is not None:
+        found.append(("afterany", *job.follows))
     return found
 
 
@@ -558,6 +563,7 @@ def never_start(jobs: Sequence[Job], kill_at_estimate: bool, deadly: bool = Fals
         more = {
             j
             for j in range(len(jobs))
+            if jobs[j].cancel_at == math.inf  # else it comes to an end in any case (reading 44)
             for kind, on, _ in conditions(jobs, j)
             if on in hopeless
             or (kind == "afterok" and ends(jobs[on]) != "well")
@@ -626,12 +632,15 @@ class Simulation:
         deadly = any(closure.on_running == "kill" and closure.begin > t0 for closure in machine.closures)
         self.hopeless = never_start(jobs, kill_at_estimate, deadly)
         self.arrivals = [j for j in self.arrivals if j not in self.hopeless]
-        self.held: list[int] = []  # submitted, but not yet eligible
+        self.held = [j for j in self.arrivals if jobs[j].follows is not None]  # submitted, or to be so by an end
+        self.arrivals = [j for j in self.arrivals if jobs[j].follows is None]
         self.since: dict[int, float] = {}  # when each that joined the queue became eligible
         changes = {time for closure in machine.closures for time in (closure.begin, closure.end)}
         self.changes = sorted(time for time in changes if t0 < time < math.inf)  # to come
         self.queue: list[int] = []
         self.done: list[Running] = []
+        self.cancelled: list[int] = []
+        self.spared: set[int] = set()  # who ran when it would have been cancelled
         self.lost: list[Lost] = []
         self.begun = {record.job: record.start for record in running}  # when each first started
         self.over: dict[int, tuple[float, str]] = {}  # when and how each ended
@@ -649,41 +658,51 @@ class Simulation:
                 self.one_instant()
             if self.watch is not None:
                 self.watch(self)
-        if (self.queue or self.held) and not self.machine.closures:
+        some_are_cancelled = any(job.cancel_at < math.inf for job in self.jobs)  # then others may wait for ever
+        if (self.queue or self.held) and not self.machine.closures and not some_are_cancelled:
             raise RuntimeError(f"Jobs {[self.jobs[j].id for j in self.queue + self.held]} never started.")
         ended = {record.job: record for record in self.done}
         records = [ended.get(j, NEVER) for j in range(len(self.jobs))]
         return Result(
-            self.jobs,
+            [replace(job, submit=self.submitted(j)) for j, job in enumerate(self.jobs)],
             self.machine,
             self.t0,
             [record.start for record in records],
             [record.finish for record in records],
             [record.counts or [0 for _ in self.machine.groups] for record in records],
             sum(self.saturated),
-            [self.since.get(j, self.jobs[j].submit) for j in range(len(self.jobs))],
+            [self.eligible_since(j) for j in range(len(self.jobs))],
             self.lost,
+            self.cancelled,
         )
+
+    def eligible_since(self, j: int) -> float:
+        """Return since when a job waited in the queue: a cancelled one may never have."""
+        return self.since.get(j, math.inf if j in self.cancelled else self.jobs[j].submit)
 
     def goes_on(self) -> bool:
         """Return whether anything is to come that may let a job start or end."""
         coming = any(self.moment(j) is not None for j in self.held) or bool(self.queue and self.changes)
+        coming = coming or bool(self.to_cancel(math.inf))
         return bool(self.arrivals or self.running) or coming
 
     def advance_clock(self) -> None:
-        """Go to the next submission, finish, eligibility or change of the calendar.
+        """Go to the next submission, finish, eligibility, cancellation or change of the calendar.
 
         The seconds of saturated uplinks until then are counted (reading 9).
         """
         times = [self.jobs[j].submit for j in self.arrivals] + [record.finish for record in self.running]
         times += [moment for j in self.held if (moment := self.moment(j)) is not None] + self.changes
+        times += [self.jobs[j].cancel_at for j in self.to_cancel(math.inf)]
         before, self.now = self.now, max(self.now, min(times))
+        self.spared |= {record.job for record in self.running if self.jobs[record.job].cancel_at <= self.now}
         for k, load in enumerate(self.loads(self.running)):
             if load > self.machine.uplinks[k]:
                 self.saturated[k] += self.now - before
 
     def one_instant(self) -> None:
-        """Let all finishes of now, then all submissions, then one pass happen (reading 1)."""
+        """Let all cancellations and finishes of now, then all submissions, then one pass happen (reading 1)."""
+        self.cancel()
         for record in [record for record in self.running if record.finish <= self.now]:
             self.end(record)
         self.update_rates()
@@ -692,7 +711,7 @@ class Simulation:
             self.take_nodes()
             self.update_rates()
         while self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
-            self.held.append(self.arrivals.pop(0))
+            self.submit()
         self.let_join(self.due())
         self.dispatch_pass()
         self.update_rates()
@@ -700,20 +719,20 @@ class Simulation:
     def one_event(self) -> None:
         """Let one event of now happen, with its own pass: a change of the calendar, or else a submission, an
 
-        eligibility, or else a finish (readings 2, 36, 38).
+        eligibility, or else a finish (readings 2, 36, 38); cancellations come before, and may be all there is.
         """
+        self.cancel()
         if self.changes and self.changes[0] <= self.now:
             self.changes.pop(0)
             self.take_nodes()
         elif self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
-            j = self.arrivals.pop(0)
             earlier = self.due()
-            self.held.append(j)
+            j = self.submit()
             self.let_join([j] if j in self.due() and j not in earlier else [])
         elif self.due():
             self.let_join(self.due()[:1])
-        else:
-            self.end(next(record for record in self.running if record.finish <= self.now))
+        elif ending := [record for record in self.running if record.finish <= self.now]:
+            self.end(ending[0])
             self.let_join(self.due())
         self.update_rates()
         self.dispatch_pass()
@@ -723,6 +742,29 @@ class Simulation:
         self.running.remove(record)
         self.done.append(record)
         self.over[record.job] = (record.finish, end_of(self.jobs[record.job], self.kill))
+
+    def submit(self) -> int:
+        """Let the next job be submitted, unless it is gone already."""
+        j = self.arrivals.pop(0)
+        if j not in self.cancelled:
+            self.held.append(j)
+        return j
+
+    # ------------------------------------------------------------------------------------- jobs that are cancelled
+
+    def to_cancel(self, until: float) -> list[int]:
+        """Return who is cancelled by then unless it starts before, in the order of these times (reading 44)."""
+        waiting = {*self.arrivals, *self.held, *self.queue} - self.spared - {*self.cancelled}
+        found = [j for j in waiting if self.jobs[j].cancel_at < math.inf and self.jobs[j].cancel_at <= until]
+        return sorted(found, key=lambda j: self.jobs[j].cancel_at)
+
+    def cancel(self) -> None:
+        """Let go whoever is cancelled by now."""
+        for j in self.to_cancel(self.now):
+            self.cancelled.append(j)
+            self.over[j] = (self.jobs[j].cancel_at, "cancelled")
+            self.held = [i for i in self.held if i != j]
+            self.queue = [i for i in self.queue if i != j]
 
     # ------------------------------------------------------------------------------------- jobs that lose their nodes
 
@@ -778,7 +820,7 @@ class Simulation:
     def moment(self, j: int) -> float | None:
         """Return when a submitted job is, or will be, eligible; None while a condition is open (reading 34)."""
         job = self.jobs[j]
-        moments = [job.submit, job.begin]
+        moments = [job.begin] if job.follows is not None else [job.submit, job.begin]
         if job.reservation is not None:
             moments.append(self.machine.kept(job.reservation)[0].begin)
         for kind, on, lag in conditions(self.jobs, j):
@@ -789,6 +831,14 @@ class Simulation:
                 return None
             moments.append(since + lag)
         return max(moments)
+
+    def submitted(self, j: int) -> float:
+        """Return when a job was submitted: as recorded, or when its user had thought (reading 45)."""
+        job = self.jobs[j]
+        if job.follows is None or job.follows[0] not in self.over:
+            return job.submit
+        moved = self.over[job.follows[0]][0] + job.follows[1]
+        return job.submit if j in self.cancelled and moved > job.cancel_at else moved
 
     def due(self) -> list[int]:
         """Return the submitted jobs that are eligible by now and not in the queue yet, in their order."""
@@ -955,7 +1005,14 @@ class Simulation:
         jobs = self.jobs
         return sorted(
             waiting,
-            key=lambda j: (queue_key(jobs[j], order, self.now - self.since[j], self.t0), jobs[j].submit, jobs[j].id, j),
+            key=lambda j: (
+                self.submitted(j)
+                if order == "fcfs"
+                else queue_key(replace(jobs[j], submit=self.submitted(j)), order, self.now - self.since[j], self.t0),
+                jobs[j].submit,
+                jobs[j].id,
+                j,
+            ),
         )
 
     def dispatch_pass(self) -> None:
@@ -1276,6 +1333,7 @@ def waits_of(result: Result) -> list[tuple[int, float, float]]:
     for run in sorted(runs_of(result), key=lambda run: run.start):
         waits.append((run.job, since[run.job], run.start))
         since[run.job] = run.end
+    waits += [(j, since[j], result.jobs[j].cancel_at) for j in result.cancelled]
     return waits
 
 
@@ -1283,7 +1341,7 @@ def loss_of_capacity(result: Result) -> float:
     """Return the share of the machine that idles while an eligible job waits that is no larger than the idle nodes."""
     runs, waits = runs_of(result), waits_of(result)
     last = max(run.end for run in runs)
-    times = {time for run in runs for time in (run.start, run.end)} | {since for _, since, _ in waits}
+    times = {time for run in runs for time in (run.start, run.end)} | {time for _, *ends in waits for time in ends}
     times |= {time for closure in result.machine.closures for time in (closure.begin, closure.end)}
     times = {time for time in times if result.t0 < time < last} | {result.t0, last}
     changes = sorted(times)

@@ -52,7 +52,10 @@ class Scenario:
         """Return the scenario with one job submitted at that instant."""
         if math.isnan(instant):
             return self
-        jobs = [replace(job, submit=instant) if j == late else job for j, job in enumerate(self.jobs)]
+        jobs = [
+            replace(job, submit=instant, cancel_at=max(instant, job.cancel_at)) if j == late else job
+            for j, job in enumerate(self.jobs)
+        ]
         return replace(self, jobs=without_circles(jobs))
 
     def without_pools(self) -> Scenario:
@@ -122,7 +125,7 @@ class Scenario:
 
     def without_conditions(self) -> Scenario:
         """Return the scenario with jobs that wait for nobody."""
-        jobs = [replace(job, after=(), begin=0.0) for job in self.jobs]
+        jobs = [replace(job, after=(), begin=0.0, cancel_at=math.inf, follows=None) for job in self.jobs]
         return replace(self, jobs=jobs)
 
     def simulate(
@@ -261,6 +264,24 @@ def waiting_for_each_other(
         begin = choose((0.0, 0.0, 3 * grain))
         linked.append(replace(job, after=tuple(after), begin=begin, name=choose(("", "a")), ends=choose(ENDS)))
     return without_circles(linked)
+
+
+def impatient(
+    jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], Any]
+) -> list[naive.Job]:
+    """Return the jobs, some of which are cancelled unless they start soon."""
+    patience = (math.inf, math.inf, 0, 1, 2, 2.5, 5, 9)
+    return [replace(job, cancel_at=job.submit + choose(patience) * grain) for job in jobs]
+
+
+def following(jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], Any]) -> list[naive.Job]:
+    """Return the jobs, some of which are submitted when one of an earlier row has ended."""
+    found: list[naive.Job] = []
+    for j, job in enumerate(jobs):
+        think = choose((None, None, 0, 1, 2.5))
+        follows = None if j == 0 or think is None else (choose(range(j)), think * grain)
+        found.append(replace(job, follows=follows))
+    return without_circles(found)
 
 
 def in_partitions(
@@ -409,7 +430,15 @@ def without_circles(jobs: list[naive.Job]) -> list[naive.Job]:
 
 def at_epoch(jobs: list[naive.Job], chance: Callable[[], float]) -> list[naive.Job]:
     """Return the jobs submitted at epoch times, a third of run times and of estimates below what its clock tells."""
-    moved = [replace(job, submit=EPOCH + job.submit, begin=job.begin and EPOCH + job.begin) for job in jobs]
+    moved = [
+        replace(
+            job,
+            submit=EPOCH + job.submit,
+            begin=job.begin and EPOCH + job.begin,
+            cancel_at=EPOCH + job.cancel_at,
+        )
+        for job in jobs
+    ]
     for field in ("runtime", "estimate"):
         for j, job in enumerate(moved):
             place = int(3 * len(BELOW) * chance())
@@ -475,11 +504,14 @@ def scenarios(
     return scenario
 
 
-def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None, **fixed: Any) -> Scenario:
+def random_scenario(
+    seed: int, *, max_jobs: int = 14, epoch: bool | None = None, restless: bool = False, **fixed: Any
+) -> Scenario:
     """Return the scenario of a seed: the same federations, jobs and settings, drawn evenly; every fifth at the epoch.
 
     Hypothesis leans to simple examples. Orders that turn on the last bit of a float, or on a job that arrives
     just as a crowded link clears, want many busy ones; these come at a millisecond apiece and do not shrink.
+    In `restless` ones jobs may be cancelled, or follow others, which plans for known submits do not know.
     """
     rng = random.Random(seed)
     speeds = rng.choice((SPEEDS, (rng.choice(SPEEDS),)))
@@ -532,6 +564,10 @@ def random_scenario(seed: int, *, max_jobs: int = 14, epoch: bool | None = None,
         machine = replace(machine, limits=limits(jobs, beside.choice))
     if beside.random() < 0.3:
         machine, jobs = with_reservations(machine, jobs, placement, grain, beside.choice)
+    if restless and beside.random() < 0.4:
+        jobs = impatient(jobs, grain, beside.choice)
+    if restless and beside.random() < 0.3:
+        jobs = following(jobs, grain, beside.choice)
     if seed % 5 == 4 if epoch is None else epoch:
         jobs, machine = at_epoch(jobs, rng.random), later(machine, EPOCH)
 
@@ -606,6 +642,11 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         pools={f"P{p}": [job.needs[p] for job in jobs] for p in range(len(machine.pools))},
         after=[conditions_of(job, jobs) for job in jobs],
         begin=[job.begin for job in jobs],
+        cancel_at=[-1.0 if job.cancel_at == math.inf else job.cancel_at for job in jobs],
+        feedback={
+            "preceding": [-1 if job.follows is None else jobs[job.follows[0]].id for job in jobs],
+            "think_time": [-1 if job.follows is None else job.follows[1] for job in jobs],
+        },
         labels={
             "account": [who("account", j, job) for j, job in enumerate(jobs)],
             "array": [array_of(j, machine) for j in range(len(jobs))],

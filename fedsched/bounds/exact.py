@@ -18,7 +18,9 @@ from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import hidden_by_clock, relax
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
+from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.dependencies import Dependencies, settled
+from fedsched.model.feedback import refuse_feedback
 from fedsched.model.limits import someones
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.reservations import refuse_members
@@ -255,6 +257,8 @@ def _task(
 ) -> _Task:
     """Return the problem, checked."""
     require_solver()
+    refuse_cancellations("exact", workload)
+    refuse_feedback("exact", workload)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to schedule.")
     whole("exact", "workers", workers, least=1)

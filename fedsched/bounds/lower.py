@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 METHODS = ("auto", "lp", "lagrangian", "closed")
+MEANS = (  # more jobs may make them smaller
+    *("mean_wait", "mean_response", "mean_slowdown", "bounded_slowdown", "weighted_response", "weighted_slowdown"),
+)
+FROM_SUBMITS = (*MEANS, "flow", "max_wait")
 LP_JOBS = 1000  # above, `auto` takes the Lagrangian over classes
 
 
@@ -115,12 +119,14 @@ class LowerBounds:
 
         if metric not in NAMES:
             raise unknown_name("metric", metric, NAMES)
+        if metric in self.unproven:
+            return math.nan
         if metric in CHARGES:
             return self._prover.of_starts(metric)
         if metric == "mean_response":
             return self.flow / self.jobs
         if metric == "max_wait":
-            return max(self.mean_wait, self._prover.longest_wait)
+            return float(np.fmax(self.mean_wait, self._prover.longest_wait))
         known: dict[str, float] = {
             "makespan": self.makespan,
             "energy": self.energy,
@@ -130,19 +136,28 @@ class LowerBounds:
         return known.get(metric, math.nan)
 
     @property
+    def unproven(self) -> tuple[str, ...]:
+        """Return the metrics of which nothing is proven.
+
+        Means, where some jobs may be cancelled; whatever counts from submits, where these depend on the schedule.
+        """
+        relaxation = self._prover.relaxation
+        return FROM_SUBMITS if relaxation.submits_move else MEANS if relaxation.some_may_go else ()
+
+    @property
     def flow(self) -> float:
         """Return the bound on Σ(finish − submit)."""
-        return self._prover.of_starts("flow")
+        return math.nan if "flow" in self.unproven else self._prover.of_starts("flow")
 
     @property
     def mean_wait(self) -> float:
         """Return the bound on the mean of start − submit."""
-        return self._prover.of_starts("mean_wait")
+        return math.nan if "mean_wait" in self.unproven else self._prover.of_starts("mean_wait")
 
     @property
     def weighted_response(self) -> float:
         """Return the bound on the response weighted by tasks."""
-        return self._prover.of_starts("weighted_response")
+        return math.nan if "weighted_response" in self.unproven else self._prover.of_starts("weighted_response")
 
     @property
     def cut(self) -> bool:
@@ -194,10 +209,12 @@ class LowerBounds:
 
     def __str__(self) -> str:
         assumed = f"; {WATTS_MARK}" if self.watts_assumed else ""
+        mean = f"mean response {self.flow / self.jobs:,.6g}"
+        mean = f"not proven: {', '.join(self.unproven)}" if self.unproven else mean
         rows = [
             ("makespan", self.makespan, "s", f"longest job {self.longest_job:,.6g}, area {self.area:,.6g}"),
             ("energy", self.energy, "J", f"+{self.penalty:.1%} at the least makespan{assumed}"),
-            ("flow", self.flow, "s", f"mean response {self.flow / self.jobs:,.6g}"),
+            ("flow", self.flow, "s", mean),
         ]
         lines = [f"  {name:<9} >= {value:,.6g} {unit}  ({note})" for name, value, unit, note in rows]
         return "\n".join([f"Lower bounds for {counted(self.jobs, 'job')}, by {METHOD_NAMES[self.method]}:", *lines])

@@ -62,6 +62,8 @@ class Relaxation:
     pool_need: Ints  # job × pool
     single: NDArray[np.bool_]  # whether one cluster can hold the job
     uncontended: bool  # no schedule of these jobs can saturate an uplink
+    submits_move: bool = False  # with the schedule
+    some_may_go: bool = False  # there are other jobs, of which a schedule may leave out some
 
     @property
     def shortest(self) -> Floats:
@@ -132,6 +134,8 @@ def relax(
             "Bounds: jobs are in reservations, and which of them find room there is open: nothing is proven; leave "
             "them out: workload.filter(workload.label('reservation') == '')."
         )
+    moving = np.isinf(problem.submit)  # by whatever the jobs end that these follow [45]
+    problem = problem._replace(submit=np.where(moving, problem.t0, problem.submit))
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits
     if running is not None:
         own_rows = len(rows) + np.arange(running.rows.size)
@@ -185,6 +189,7 @@ def relax(
         pool_need=np.zeros((release.size, 0), dtype=np.int64) if pools is None else np.array(pools.need),
         single=per_cluster.max(axis=1)[row_of] >= problem.tasks,
         uncontended=bool((stretch <= 1.0).all()),
+        submits_move=bool(moving.any()),
     )
     # Those who wait for others may be kept from a gap, and their followers with them.
     for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):

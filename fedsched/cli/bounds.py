@@ -74,6 +74,7 @@ def command(
                 "reading": told,
                 "method": bounds.method,
                 "bounds": _telling(bounds),
+                "unproven": list(bounds.unproven),
                 "penalty": bounds.penalty,
                 "front": [{"makespan": makespan, "energy": energy} for makespan, energy in front],
                 "seconds": seconds,
@@ -107,6 +108,9 @@ def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -
         for metric in METRICS
         if metric.name in telling
     ]
+    if bounds.unproven:
+        why = "submits that move" if "flow" in bounds.unproven else "cancellations"
+        say(f"Not proven with {why}: {', '.join(bounds.unproven)}; the others are of {counted(bounds.jobs, 'job')}.")
     title = f"No schedule is below (by {METHOD_NAMES[bounds.method]}), {cluster}"
     print_table(title, ("metric", "at least", "unit", "meaning"), rows, align="lrll")
     if len(front) > 1:

@@ -41,8 +41,8 @@ ALL_FORMATS = {*FORMATS.values(), *FEDERATION_FORMATS.values()}
 # What tells how a workload is read, and how a federation.
 READINGS = {
     "csv": ("federation",),
-    "swf": ("federation", "sites", "queues", "over_request", "on_error"),
-    "sacct": ("federation", "sites", "over_request", "on_error", "unit"),
+    "swf": ("federation", "sites", "queues", "over_request", "cancelled", "on_error"),
+    "sacct": ("federation", "sites", "over_request", "cancelled", "on_error", "unit"),
     "batsim": ("federation", "sites", "over_request", "on_error"),
 }
 OF_FEDERATIONS = {"sacct": ("unit",)}
@@ -68,6 +68,7 @@ def command(
     queues: options.Queues = None,
     unit: options.Unit = None,
     over_request: options.OverRequest = None,
+    cancelled: options.Cancelled = None,
     on_error: options.OnError = None,
     lossy: bool = False,
     json: options.Json = False,
@@ -107,7 +108,9 @@ def command(
     came_from = from_ or _guess(source)
     if came_from not in ALL_FORMATS:
         raise unknown_name("format", came_from, ALL_FORMATS)
-    how = groups.HowRead(sites=sites, queues=queues, unit=unit, over_request=over_request, on_error=on_error)
+    how = groups.HowRead(
+        sites=sites, queues=queues, unit=unit, over_request=over_request, cancelled=cancelled, on_error=on_error
+    )
     given = {field.name: getattr(how, field.name) for field in fields(how)} | {"federation": federation}
     readings = OF_FEDERATIONS if into == "toml" else READINGS
     refuse(f"{source} ({came_from}) to {into}", given, readings.get(came_from, ()))

@@ -37,6 +37,7 @@ class HowRead(Group):
     queues: options.Queues = None
     unit: options.Unit = None
     over_request: options.OverRequest = None
+    cancelled: options.Cancelled = None
     on_error: options.OnError = None
 
     def log(self, file: Path | str) -> parts.Log:
@@ -52,6 +53,7 @@ class HowRead(Group):
 class Log(HowRead):
     """How a log is read, and which jobs of it are taken."""
 
+    feedback: options.Feedback = None
     communication: options.Communication = None
     head: options.Head = None
 

@@ -37,6 +37,7 @@ def command(
     queues: options.Queues = None,
     unit: options.Unit = None,
     over_request: options.OverRequest = None,
+    cancelled: options.Cancelled = None,
     on_error: options.OnError = None,
     json: options.Json = False,
 ) -> int:
@@ -57,7 +58,8 @@ def command(
     from fedsched.io.examples import example_names, federation_file
     from fedsched.model.federation import Federation
 
-    how = {"sites": sites, "queues": queues, "unit": unit, "over_request": over_request, "on_error": on_error}
+    how: dict[str, object] = {"sites": sites, "queues": queues, "unit": unit, "over_request": over_request}
+    how |= {"cancelled": cancelled, "on_error": on_error}
     if from_ in OF_FEDERATIONS or (from_ is None and _is_file_of_federation(source)):
         refuse(f"{source}, a federation,", how, ())
         _federation(federation_file(source, from_), as_json=json)
@@ -66,7 +68,13 @@ def command(
         _federation(Federation.example(str(source)), as_json=json)
     else:
         read_so = groups.HowRead(
-            from_=from_, sites=sites, queues=queues, unit=unit, over_request=over_request, on_error=on_error
+            from_=from_,
+            sites=sites,
+            queues=queues,
+            unit=unit,
+            over_request=over_request,
+            cancelled=cancelled,
+            on_error=on_error,
         )
         _workload(read_so.log(source), as_json=json)
     return 0

@@ -106,6 +106,20 @@ OverRequest = Annotated[
         "both kept."
     ),
 ]
+Cancelled = Annotated[
+    Literal["drop", "keep"] | None,
+    Parameter(
+        help="What a log's job that was cancelled in the queue is: none (when not given), or one that leaves the queue "
+        "when it did then, unless it starts before, and runs for as long as it asked."
+    ),
+]
+Feedback = Annotated[
+    str | None,
+    Parameter(
+        help="Jobs are submitted when others have ended and their users have thought: swf (fields 17 and 18 of the "
+        "log) or sessions[:GAP] (of users, ended by GAP seconds without a submit; 3600 when not given)."
+    ),
+]
 OnError = Annotated[
     Literal["raise", "skip"] | None,
     Parameter(help="Whether a log's malformed line is an error (when not given), or skipped and counted."),

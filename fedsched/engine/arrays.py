@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.engine.cancellations import Cancellations, Cancelled
     from fedsched.engine.reserved import Apart, Reserved
 
     Floats = NDArray[np.float64]
@@ -49,6 +50,7 @@ class Precedence(NamedTuple):
     follower: Ints
     awaits: Ints  # indexed by Awaits: what of the job the follower waits for
     lag: Floats
+    moves: Ints  # 1: it is the follower's submit that waits
     end: Ints  # job: how it ends that runs to its end, as another's Awaits
 
 
@@ -96,6 +98,7 @@ class Extras(NamedTuple):
     calendar: Calendar
     limits: Limits
     reserved: Reserved
+    cancellations: Cancellations
 
 
 class Problem(NamedTuple):
@@ -229,6 +232,7 @@ class Waiting(NamedTuple):
     """Who is yet to become eligible, and who has joined the queue."""
 
     open: Ints  # job: how many conditions
+    submitted: Floats  # job: its submit, as recorded where it is not known yet
     moment: Floats  # job: the latest of its submit, its earliest start and the conditions that hold
     number: Ints  # indexed by WaitingNumber
     timer: Ints  # heap of jobs that time alone makes eligible, by (moment, submit, id)
@@ -292,6 +296,7 @@ class ExtraState(NamedTuple):
     draw: Draw
     limited: Limited
     apart: Apart
+    cancelled: Cancelled
 
 
 class State(NamedTuple):
@@ -401,23 +406,6 @@ class ClosedNumber(IntEnum):
     LEARNED = 1  # closures that are known
     PAST = 2  # lookouts that are not after now
     PLANNED = 3  # changes before this one are in the profile, or unknown to planners
-
-
-class CandidateRow(IntEnum):
-    """What a lookahead pass keeps of a candidate."""
-
-    JOB = 0
-    TASKS = 1
-    LASTS = 2  # 1: runs beyond the shadow time
-    CHOSEN = 3
-
-
-class ReachRow(IntEnum):
-    """What a lookahead pass keeps of a sum of tasks."""
-
-    BRIEF_WITH = 0  # the fewest first candidates among which those done by the shadow time reach it
-    LASTING_WITH = 1  # the same over those that run beyond it
-    MOST_BRIEF = 2  # the greatest sum of the first kind that it has room for
 
 
 class Clock(IntEnum):

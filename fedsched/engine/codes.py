@@ -38,6 +38,8 @@ class QueueKey(IntEnum):
     XFACTOR = 1
     WFP3 = 2
     UNICEF = 3
+    SUBMITTED = 4  # first come, first served, and F1, where submits depend on the schedule
+    F1 = 5
 
 
 class SameTime(IntEnum):
@@ -77,3 +79,20 @@ class Status(IntEnum):
     STUCK = 2
     PAUSED = 3
     ASKED = 4
+
+
+class CandidateRow(IntEnum):
+    """What a lookahead pass keeps of a candidate."""
+
+    JOB = 0
+    TASKS = 1
+    LASTS = 2  # 1: runs beyond the shadow time
+    CHOSEN = 3
+
+
+class ReachRow(IntEnum):
+    """What a lookahead pass keeps of a sum of tasks."""
+
+    BRIEF_WITH = 0  # the fewest first candidates among which those done by the shadow time reach it
+    LASTING_WITH = 1  # the same over those that run beyond it
+    MOST_BRIEF = 2  # the greatest sum of the first kind that it has room for

@@ -1,11 +1,11 @@
-"""The next instant, and what happens at it before its pass: finishes, submits, eligibilities [1, 2, 36]."""
+"""The next instant, and what happens at it before its pass: cancellations, finishes, submits, eligibilities."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import calendar, limits, precedence, reserved, victims
+from fedsched.engine import calendar, cancellations, limits, precedence, reserved, victims
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 @inlined
 def next_time(problem: Problem, state: State) -> float:
-    """Return when a job next ends, is submitted or becomes eligible, or nodes close or open; infinite where none does.
+    """Return when a job next ends, is submitted, becomes eligible or is cancelled, or nodes close or open.
 
-    It is never before now.
+    It is never before now, and infinite where none does.
     """
     time = min(precedence.next_moment(state.extras), calendar.next_change(problem.extras, state.extras))
+    time = min(time, cancellations.next_cancellation(problem.extras, state.extras, state))
     if state.counter[Counter.RUNNING] > 0:
         time = min(time, state.heap.time[0])
     arrived = state.counter[Counter.ARRIVED]
@@ -48,6 +49,7 @@ def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> Non
     reserved.joins(problem.extras, state.extras, j)
     queues.enqueue(problem, plan, state, j, mend)
     precedence.has_joined(state.extras, j)
+    cancellations.has_joined(state.extras, j)
     joins_plan(state, j)
 
 
@@ -56,7 +58,8 @@ def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
     now = state.clock[Clock.NOW]
-    if precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now):
+    comes = precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now)
+    if comes and not cancellations.is_gone(state.extras, j):
         _join(problem, plan, state, j, mend)
 
 
@@ -97,6 +100,7 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
     """Let happen what happens at an instant before its pass."""
     counter = state.counter
     go_on(state, time)
+    cancelled = cancellations.cancel_all(problem, plan, state)
     if problem.same_time == SameTime.BATCH:
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
             _finish_first(problem, state)
@@ -110,7 +114,7 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
             _arrive(problem, plan, state, queues.AT_ONCE)
         elif precedence.next_moment(state.extras) <= time:
             _join_next(state.extras, problem, plan, state)
-        else:
+        elif not cancelled or (counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time):
             _finish_first(problem, state)
             update_rates(problem, state)
             _join_all_that_are_due(problem, plan, state)

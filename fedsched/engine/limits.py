@@ -61,6 +61,15 @@ def joins(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
 
 
 @inlined
+def leaves(extras: Extras, state: ExtraState, j: int) -> bool:
+    """Note that a job leaves the queue without a start; return whether it waited as the others do."""
+    if state.limited.left.size == 0:
+        return True
+    state.limited.waits[j] = 0
+    return state.limited.over[j] == 0
+
+
+@inlined
 def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j: int) -> None:
     """Count what a job has that starts."""
     if extras is None or extra_state is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import calendar, limits, lost, pools, precedence, reserved
+from fedsched.engine import calendar, cancellations, limits, lost, pools, precedence, reserved
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.classes import begin_ungrouped
@@ -42,6 +42,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     lost.forget(state.extras)
     limits.open_all(problem.extras, state.extras)
     reserved.open_all(problem.extras, state.extras)
+    cancellations.open_all(problem.extras, state.extras, problem.t0)
     state.load[:] = 0.0
     if needs_ends(plan.dispatch) or problem.same_time == SameTime.SEQUENTIAL:
         counter[Counter.TRACK_ENDS] = 1

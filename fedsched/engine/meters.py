@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel
+from fedsched.engine import cancellations
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.lost import requeues, wasted_node_seconds
 from fedsched.model.integrals import Integrals
@@ -24,14 +25,20 @@ def go_on(state: State, time: float) -> None:
         if counter[Counter.QUEUED] > 0 and state.queue.tasks[1] <= counter[Counter.FREE]:
             clock[Clock.LOST_NODE_SECONDS] += counter[Counter.FREE] * elapsed
         clock[Clock.NOW] = time
+    lost = clock[Clock.LOST_NODE_SECONDS]
+    cancellations.note_busy(state.extras, counter[Counter.RUNNING], clock[Clock.NOW], lost)
 
 
 @kernel
 def integrals(problem: Problem, state: State) -> Integrals:
     """Return what has been added up until now."""
     clock = state.clock
-    elapsed = clock[Clock.NOW] - problem.t0
-    lost = clock[Clock.LOST_NODE_SECONDS] / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0
+    until, lost = clock[Clock.NOW], clock[Clock.LOST_NODE_SECONDS]
+    if state.counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:
+        until = cancellations.busy_until(state.extras, until)
+        lost = cancellations.lost_until_then(state.extras, lost)
+    elapsed = until - problem.t0
+    lost = lost / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0
     return Integrals(
         clock[Clock.SATURATED_SECONDS], lost, wasted_node_seconds(state.extras), requeues(state.extras)
     )

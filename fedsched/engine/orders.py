@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem
 
 CHANGING = {"xfactor": QueueKey.XFACTOR, "wfp3": QueueKey.WFP3, "unicef": QueueKey.UNICEF}
+BY_SUBMIT = {"fcfs": QueueKey.SUBMITTED, "f1": QueueKey.F1}  # they change where submits do
 
 
 def _fixed_key(problem: Problem, name: str) -> Floats:
@@ -44,6 +45,8 @@ def queue_order(problem: Problem, order: str | ArrayLike) -> tuple[Ints, QueueKe
         if permutation.shape != (jobs,) or not np.array_equal(np.sort(permutation), np.arange(jobs)):
             raise ValueError(f"order: it must hold each of the rows 0..{jobs - 1} exactly once.")
         return np.ascontiguousarray(permutation, dtype=np.int64), QueueKey.FIXED
+    if order in BY_SUBMIT and np.isinf(problem.submit).any():
+        return np.arange(jobs), BY_SUBMIT[order]
     if order in CHANGING:
         return np.arange(jobs), CHANGING[order]
     return np.lexsort((problem.arrival_rank, _fixed_key(problem, order))), QueueKey.FIXED

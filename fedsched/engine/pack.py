@@ -16,6 +16,7 @@ from fedsched.engine.arrays import (
     Precedence,
     Problem,
 )
+from fedsched.engine.cancellations import Cancellations
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
 from fedsched.engine.reserved import Reserved
 from fedsched.errors import InfeasibleError, UnknownNameError
@@ -23,6 +24,7 @@ from fedsched.model.admission import open_groups
 from fedsched.model.calendar import closures_of, kills
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.federation import MOST_NODES
+from fedsched.model.feedback import followers_of
 from fedsched.model.limits import Counters, counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
@@ -111,15 +113,20 @@ def pack(
     rank = np.empty(len(workload), dtype=np.int64)
     rank[by_arrival] = np.arange(len(workload))
     waiting = np.ones(len(workload), dtype=np.bool_)
-    edges = None if workload.after is None else edges_of(workload)
+    edges = None if workload.after is None and workload.feedback is None else edges_of(workload)
     if edges is not None:
         in_order(workload, edges)  # refuses circles
         waiting[never_start(workload, reading, edges, any_may_be_killed=kills(federation, t0))] = False
     waiting[list(running)] = False
 
+    submit = np.array(workload.submit)
+    submit[followers_of(workload)[0]] = np.inf  # nobody submits them before another's end
+    submit[list(running)] = workload.submit[list(running)]
+    arrival = by_arrival[waiting[by_arrival]]
+    arrival = arrival[np.argsort(submit[arrival], kind="stable")]
     site_cluster = np.append(_home_clusters(workload, federation), -1)  # origin −1 stays −1
     return Problem(
-        submit=_floats(workload.submit),
+        submit=_floats(submit),
         tasks=_ints(workload.tasks),
         runtime=_floats(reading.runtime(workload)),
         estimate=_floats(reading.planned(workload)),
@@ -127,7 +134,7 @@ def pack(
         bandwidth=_floats(workload.task_bandwidth),
         origin=_ints(site_cluster[workload.origin]),
         user=_ints(np.unique(workload.user, return_inverse=True)[1]),
-        arrival=_ints(by_arrival[waiting[by_arrival]]),
+        arrival=_ints(arrival),
         arrival_rank=_ints(rank),
         running=_ints(list(running)),
         groups=Groups(
@@ -149,18 +156,19 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=_extras(workload, federation, edges, reading, t0),
+        extras=_extras(workload, federation, edges, reading, t0, arrival),
     )
 
 
 def _extras(
-    workload: Workload, federation: Federation, edges: Edges | None, reading: Reading, t0: float
+    workload: Workload, federation: Federation, edges: Edges | None, reading: Reading, t0: float, arrival: Ints
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
     counters = counters_of(workload, federation)
     bound = need.any() or counters.amount.size
-    if not bound and not waits and workload.begin is None and not federation.calendar:
+    asked = workload.begin is not None or workload.cancel_at is not None
+    if not bound and not waits and not asked and not federation.calendar:
         return None
     return Extras(
         _pools(workload, federation, need),
@@ -168,6 +176,7 @@ def _extras(
         _calendar(federation, t0),
         _limits(workload, counters),
         _reserved(workload, federation),
+        _cancellations(workload, arrival),
     )
 
 
@@ -182,6 +191,21 @@ def _reserved(workload: Workload, federation: Federation) -> Reserved:
 
 def _nobody_inside() -> Reserved:
     return Reserved(_ints(np.zeros(0)), _ints(np.zeros(1)), _floats(np.zeros(0)))
+
+
+def _cancellations(workload: Workload, arrival: Ints) -> Cancellations:
+    if workload.cancel_at is None:
+        return _nobody_is_cancelled()
+    time = workload.cancel_at.times
+    jobs = arrival[np.isfinite(time[arrival])]
+    jobs = jobs[np.argsort(time[jobs], kind="stable")]
+    place = np.full(len(workload), -1)
+    place[jobs] = np.arange(jobs.size)
+    return Cancellations(time=_floats(time[jobs]), job=_ints(jobs), place=_ints(place))
+
+
+def _nobody_is_cancelled() -> Cancellations:
+    return Cancellations(_floats(np.zeros(0)), _ints(np.zeros(0)), _ints(np.zeros(0)))
 
 
 def _limits(workload: Workload, counters: Counters) -> Limits:
@@ -233,13 +257,14 @@ def _precedence(
         follower=_ints(edges.job[by_on]),
         awaits=_ints(AWAITS[edges.kind[by_on]]),
         lag=_floats(edges.lag[by_on]),
+        moves=_ints((np.arange(edges.job.size) >= edges.job.size - followers_of(workload)[0].size)[by_on]),
         end=_ints(ENDS[ends_of(workload, reading)]),
     )
 
 
 def _nobody_waits() -> Precedence:
     nobody, never = _ints(np.zeros(0)), _floats(np.zeros(0))
-    return Precedence(never, nobody, nobody, nobody, nobody, never, nobody)
+    return Precedence(never, nobody, nobody, nobody, nobody, never, nobody, nobody)
 
 
 def _calendar(federation: Federation, t0: float) -> Calendar:
@@ -285,7 +310,8 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
 def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
     """Return the extras of some of a problem's jobs, all of which are eligible and in no reservation, or run.
 
-    A plan of those does not see whom downtimes take nodes from, nor limits: that is seen as it comes.
+    A plan of those does not see whom downtimes take nodes from, nor limits, nor who is
+    cancelled: that is seen as it comes.
     """
     if problem.extras is None:
         return None
@@ -295,7 +321,7 @@ def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
         reservation=_ints(np.full(calendar.begin.size, -1)),
     )
     needs = pools._replace(need=_ints(pools.need[jobs]))
-    return Extras(needs, _nobody_waits(), waits, _no_limits(), _nobody_inside())
+    return Extras(needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled())
 
 
 def measured_of(problem: Problem) -> Measured:

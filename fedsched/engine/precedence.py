@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 START, END = constant(Awaits.START), constant(Awaits.END)
 END_WELL, END_BADLY = constant(Awaits.END_WELL), constant(Awaits.END_BADLY)
+CANCELLED = constant(Awaits.NOTHING)
 NOBODY = constant(0)
 DOOMED = constant(1 << 40)  # open conditions of a job that can never start
 
@@ -32,11 +33,12 @@ def open_conditions(extras: Extras | None, state: ExtraState | None, problem: Pr
     waiting.number[:] = 0
     for j in range(waiting.open.size):
         waiting.open[j] = DOOMED  # as whoever is not among those that arrive
-        waiting.moment[j] = max(problem.submit[j], extras.precedence.earliest[j])
+        waiting.submitted[j] = problem.submit[j] if problem.submit[j] < np.inf else problem.t0  # until it is known
+        waiting.moment[j] = max(waiting.submitted[j], extras.precedence.earliest[j])
         waiting.begun[j] = 0
     if waiting.open.size > 0:
         for j in problem.arrival:
-            waiting.open[j] = extras.precedence.conditions[j]
+            waiting.open[j] = extras.precedence.conditions[j] - (1 if problem.submit[j] == np.inf else 0)
         for j in problem.running:
             waiting.begun[j] = 1
             _settle_followers(extras, state, problem.arrival_rank, j, start[j], START)
@@ -85,18 +87,36 @@ def was_killed(extras: Extras, state: ExtraState, rank: Ints, j: int, now: float
     return _settle_followers(extras, state, rank, j, now, END_BADLY) if state.waiting.open.size > 0 else 0
 
 
+@inlined
+def was_cancelled(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float) -> int:
+    """Note that a job was cancelled before it ran; return how many jobs can therefore never start [44]."""
+    waiting = state.waiting
+    if waiting.open.size == 0:
+        return 0
+    waiting.open[j] = DOOMED
+    while waiting.number[WaitingNumber.TIMERS] > 0 and waiting.open[waiting.timer[0]] > DOOMED // 2:
+        _pop(waiting, rank)
+    return _settle_followers(extras, state, rank, j, time, CANCELLED)
+
+
 @part
 def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, what: int) -> int:
     precedence, waiting = extras.precedence, state.waiting
     doomed = NOBODY
     for i in range(precedence.first[j], precedence.first[j + 1]):
-        if (precedence.awaits[i] == START) != (what == START):
+        awaits, follower = precedence.awaits[i], precedence.follower[i]
+        if awaits == START and what == CANCELLED:
+            if waiting.begun[j] == 0:  # of one that had lost a run this was settled long ago
+                doomed = _doom(extras, waiting, follower, doomed)
             continue
-        follower = precedence.follower[i]
-        if precedence.awaits[i] > START and precedence.awaits[i] != what:
-            doomed = _doom(waiting, follower, doomed)
+        if (awaits == START) != (what == START):
+            continue
+        if awaits > START and awaits != what:
+            doomed = _doom(extras, waiting, follower, doomed)
             continue
         waiting.moment[follower] = max(waiting.moment[follower], time + precedence.lag[i])
+        if precedence.moves[i] == 1:
+            waiting.submitted[follower] = time + precedence.lag[i]
         waiting.open[follower] -= 1
         if waiting.open[follower] == 0:
             _push(waiting, rank, follower)
@@ -105,16 +125,18 @@ def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, tim
         j = waiting.doomed[told]
         told += 1
         for i in range(precedence.first[j], precedence.first[j + 1]):
-            doomed = _doom(waiting, precedence.follower[i], doomed)
+            doomed = _doom(extras, waiting, precedence.follower[i], doomed)
     return doomed
 
 
 @inlined
-def _doom(waiting: Waiting, j: int, doomed: int) -> int:
-    # Lets a job never start; returns how many such there are with it.
+def _doom(extras: Extras, waiting: Waiting, j: int, doomed: int) -> int:
+    # Lets a job never start; returns how many such there are with it. Who is to be cancelled ends thereby.
     if waiting.open[j] > DOOMED // 2:
         return doomed
     waiting.open[j] = DOOMED
+    if extras.cancellations.place.size > 0 and extras.cancellations.place[j] >= 0:
+        return doomed
     waiting.doomed[doomed] = j
     return doomed + 1
 
@@ -131,7 +153,11 @@ def next_moment(state: ExtraState | None) -> float:
 @inlined
 def next_due(state: ExtraState, rank: Ints) -> int:
     """Take the next job that the time makes eligible off the timer."""
-    return _pop(state.waiting, rank)
+    waiting = state.waiting
+    j = _pop(waiting, rank)
+    while waiting.number[WaitingNumber.TIMERS] > 0 and waiting.open[waiting.timer[0]] > DOOMED // 2:
+        _pop(waiting, rank)  # who was cancelled meanwhile
+    return j
 
 
 @inlined
@@ -171,6 +197,14 @@ def eligible_since(state: ExtraState | None, submit: Floats, j: int) -> float:
     if state is None:
         return submit[j]
     return state.waiting.moment[j] if state.waiting.open.size > 0 else submit[j]
+
+
+@inlined
+def submitted_at(state: ExtraState | None, submit: Floats, j: int) -> float:
+    """Return when a queued job was submitted."""
+    if state is None:
+        return submit[j]
+    return state.waiting.submitted[j] if state.waiting.open.size > 0 else submit[j]
 
 
 # ---- the timer: a heap of jobs

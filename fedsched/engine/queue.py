@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.compiled import constant, flag, inlined, kernel, part, step
 from fedsched.engine.codes import QueueKey
-from fedsched.engine.precedence import eligible_since
+from fedsched.engine.precedence import eligible_since, submitted_at
 from fedsched.engine.reserved import waits_for_another_turn
 
 if TYPE_CHECKING:
@@ -161,6 +161,15 @@ def fill_keys(problem: Problem, order_key: int, now: float, key: Floats) -> None
 
 
 @inlined
+def _by_submit(problem: Problem, order_key: int, j: int, submit: float) -> float:
+    # What is least comes first [45].
+    if order_key == QueueKey.SUBMITTED:
+        return submit
+    age = max(submit - problem.t0, 1.0)
+    return np.log10(max(problem.estimate[j], 1.0)) * problem.tasks[j] + 870.0 * np.log10(age)
+
+
+@inlined
 def _comes_before(rank: Ints, key: Floats, a: int, b: int) -> bool:
     if key[a] != key[b]:
         return key[a] > key[b]
@@ -214,7 +223,10 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
         if np.isnan(state.start[j]):
             queue.order[kept] = j
             kept += 1
-            queue.key[j] = key_of(problem, order_key, j, now - eligible_since(state.extras, problem.submit, j))
+            if order_key >= QueueKey.SUBMITTED:
+                queue.key[j] = -_by_submit(problem, order_key, j, submitted_at(state.extras, problem.submit, j))
+            else:
+                queue.key[j] = key_of(problem, order_key, j, now - eligible_since(state.extras, problem.submit, j))
     _sort(problem.arrival_rank, queue.key, queue.order, kept)
     for i in range(kept):
         j = queue.order[i]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time as clock
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from fedsched.engine.arrays import Clock, Counter, LostNumber, Rates, RunningJobs, State, WaitingNumber
+from fedsched.engine.cancellations import GONE
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, run
 from fedsched.engine.meters import integrals
@@ -17,6 +19,8 @@ from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.model.calendar import takes_nodes
+from fedsched.model.dependencies import settled
+from fedsched.model.feedback import submits_after
 from fedsched.model.integrals import Integrals
 from fedsched.model.lost import LostRuns
 from fedsched.model.schedule import Schedule
@@ -242,13 +246,15 @@ class Simulation:
         notes: tuple[str, ...] = ()
         lost = self._lost()
         start = np.array(state.start)
+        if state.extras is not None:
+            start[state.extras.cancelled.what == GONE] = np.nan
         if lost is not None:
             start[lost.killed] = np.nan
         if self.finished < self._jobs:
             interrupted = f"interrupted at {self.time:g} s: {self.finished} of {counted(self._jobs, 'job')} finished"
             notes = (no_room(self.finished, self._jobs) if self._over else interrupted,)
         return Schedule(
-            workload=self.workload,
+            workload=self._as_submitted(lost),
             federation=self.federation,
             start=start,
             finish=state.finish if self.done else np.where(over, state.finish, np.nan),
@@ -258,8 +264,23 @@ class Simulation:
             policy=self.description,
             integrals=self.integrals,
             lost=lost,
+            until=np.inf if self.done else self.time,
             notes=notes,
         )
+
+    def _as_submitted(self, lost: LostRuns | None) -> Workload:
+        """Return the jobs with the submits that came out, where they depend on the ends of others."""
+        if self.workload.feedback is None or self.state.extras is None:
+            return self.workload
+        over = np.where(self.state.finish <= self.time, self.state.finish, np.nan)
+        if lost is not None:
+            over[lost.killed] = lost.end[~lost.requeued]
+        gone = np.zeros(over.size, dtype=np.bool_)
+        if self.workload.cancel_at is not None:
+            gone = self.state.extras.cancelled.what == GONE
+            over[gone] = self.workload.cancel_at.times[gone]
+        submit = submits_after(self.workload, over, gone)
+        return replace(self.workload, submit=submit, after=settled(self.workload))
 
     def _lost(self) -> LostRuns | None:
         """Return the runs that came to nothing until now; None where there were none."""

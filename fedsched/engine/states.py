@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays import (
-    CandidateRow,
     Classes,
     ClassNumber,
     Clock,
@@ -26,15 +25,15 @@ from fedsched.engine.arrays import (
     Profile,
     Queue,
     Rates,
-    ReachRow,
     Scratch,
     State,
     Waiting,
     WaitingNumber,
 )
+from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.class_tables import room_for
 from fedsched.engine.classes import LONG_QUEUE
-from fedsched.engine.codes import LOOKAHEAD, OnRunning, Victims
+from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Victims
 from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
 from fedsched.engine.rules import Needs
@@ -147,6 +146,7 @@ def _extra_state(
         ),
         waiting=Waiting(
             open=np.zeros(jobs, dtype=np.int64),
+            submitted=np.zeros(jobs),
             moment=np.zeros(jobs),
             number=np.zeros(len(WaitingNumber), dtype=np.int64),
             timer=np.zeros(jobs, dtype=np.int64),
@@ -171,6 +171,11 @@ def _extra_state(
         draw=_room_to_draw(problem, extras.calendar),
         limited=_nobody_limited(extras.limits),
         apart=_nobody_apart(extras.reserved, groups, queue, backfill),
+        cancelled=Cancelled(
+            number=np.zeros(1, dtype=np.int64),
+            what=np.zeros(extras.cancellations.place.size, dtype=np.int64),
+            busy=np.zeros(2),
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, limits, lost, precedence, reserved
+from fedsched.engine import calendar, cancellations, limits, lost, precedence, reserved
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.classes import begin_ungrouped
@@ -170,6 +170,7 @@ def _lose(
         counter[Counter.QUEUED] += 1 if limits.joins(extras, extra_state, j) else 0
         reserved.joins(extras, extra_state, j)
         queues.join_again(problem, plan, state, j)
+        cancellations.queued_again(extras, extra_state, j, now)
         begin_ungrouped(plan, state)
     else:
         counter[Counter.FINISHED] += 1 + precedence.was_killed(extras, extra_state, problem.arrival_rank, j, now)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedsched.generate.communication import communication
 from fedsched.generate.estimates import estimates, tsafrir_estimates
+from fedsched.generate.feedback import Sessions, feedback
 from fedsched.generate.lublin import lublin
 from fedsched.generate.planted import planted
 from fedsched.generate.poisson import poisson
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
     from fedsched.calibration import calibrate_bandwidth as calibrate_bandwidth
 
 __all__ = [
+    "Sessions",
     "calibrate_bandwidth",
     "communication",
     "estimates",
+    "feedback",
     "lublin",
     "planted",
     "poisson",

@@ -19,6 +19,8 @@ from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Runs, Seen, Told, side_by_side, view_of
+from fedsched.model.cancellations import refuse_cancellations
+from fedsched.model.feedback import refuse_feedback
 from fedsched.model.integrals import Integrals
 from fedsched.model.limits import someones
 from fedsched.model.metrics import Column
@@ -82,6 +84,8 @@ class Episodes:
                 f"{noun}: jobs wait for others or for a time of their own, which an environment does not know; leave "
                 "that out: dataclasses.replace(workload, after=None, begin=None)."
             )
+        refuse_cancellations(noun, workload)
+        refuse_feedback(noun, workload)
         for downtime in federation.calendar:
             if downtime.on_running != "wait" or isinf(downtime.end):
                 odd = "never ends" if isinf(downtime.end) else f"takes nodes from jobs ({downtime.on_running})"

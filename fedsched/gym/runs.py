@@ -33,6 +33,7 @@ from fedsched.engine.arrays import (
     State,
     Waiting,
 )
+from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.reserved import Apart
 from fedsched.model.metrics import Measured
 
@@ -90,7 +91,9 @@ def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
     if extras is None:
         return extras  # not the literal, with which the engine would be compiled for what may have extras or none
     needs = Pools(extras.pools.amount, extras.pools.need[first:last])
-    return Extras(needs, extras.precedence, extras.calendar, extras.limits, extras.reserved)
+    return Extras(
+        needs, extras.precedence, extras.calendar, extras.limits, extras.reserved, extras.cancellations
+    )
 
 
 @inlined
@@ -155,11 +158,12 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
     if extras is None:
         return one  # for the same reason, and it has the type of what is returned else
     left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
-    limited, apart = extras.limited, extras.apart
+    limited, apart, gone = extras.limited, extras.apart, extras.cancelled
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
         Waiting(
             waiting.open[b],
+            waiting.submitted[b],
             waiting.moment[b],
             waiting.number[b],
             waiting.timer[b],
@@ -206,6 +210,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             apart.free[b],
             apart.owed[b],
         ),
+        Cancelled(gone.number[b], gone.what[b], gone.busy[b]),
     )
 
 

@@ -37,6 +37,7 @@ def read(
     statuses: Collection[int] | None = WHOLE_JOBS,
     sites: Literal["auto", "partition"] | None = "auto",
     queues: Literal["auto", "partition"] | None = "auto",
+    cancelled: Literal["drop", "keep"] = "drop",
     rebase: bool = False,
     renumber: bool = False,
     on_error: Literal["raise", "skip"] = "raise",
@@ -52,7 +53,7 @@ def read(
         with .gz, .xz or .bz2 after it. A pipe is read like a file, and "-" is the standard input.
     format
         "swf", "csv", "sacct" or "batsim", for a file with another name.
-    clean, over_request, statuses, sites, on_error
+    clean, over_request, statuses, sites, cancelled, on_error
         How a log is cleaned: see `fedsched.io.swf.read_swf`. A CSV file is written clean, so that for one these must
         be left alone.
     queues
@@ -77,6 +78,7 @@ def read(
             ("over_request", over_request, "raise"),
             ("statuses", statuses, statuses and WHOLE_JOBS),  # None asks for all, which is what there is
             ("sites", sites, "auto"),
+            ("cancelled", cancelled, "drop"),
             ("on_error", on_error, "raise"),
         ):
             if value != default:
@@ -91,6 +93,7 @@ def read(
         statuses=statuses,
         sites=sites,
         queues=queues,
+        cancelled=cancelled,
         rebase=rebase,
         renumber=renumber,
         name=name,

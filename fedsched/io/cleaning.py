@@ -17,11 +17,12 @@ from fedsched.io import WHOLE_JOBS
 from fedsched.io.files import STDIN
 from fedsched.io.frame import named, optional_in
 from fedsched.io.swf_table import RawLog, header_number, unread_numbers
+from fedsched.model.cancellations import STAYS
 from fedsched.model.dependencies import Dependencies
 from fedsched.model.earliest import AT_ONCE
 from fedsched.model.job import NO_SITE
 from fedsched.model.labels import Labels
-from fedsched.model.log import LOG_COLUMNS, CleaningReport, LogColumns
+from fedsched.model.log import CANCELLED, LOG_COLUMNS, CleaningReport, LogColumns
 from fedsched.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Clean = Literal["standard", "none"]
 OverRequest = Literal["raise", "cap", "keep"]
 Sites = Literal["auto", "partition"] | None
+Cancelled = Literal["drop", "keep"]
 Queues = Literal["auto", "partition"] | None
 
 # Some logs say "no limit" as the largest 32-bit number, or one more.
@@ -62,6 +64,7 @@ class Cleaning:
     statuses: Collection[int] | None = WHOLE_JOBS
     sites: Sites = "auto"
     queues: Queues = "auto"
+    cancelled: Cancelled = "drop"
     rebase: bool = False
     renumber: bool = False
     name: str | None = None
@@ -73,6 +76,10 @@ class Cleaning:
             raise ValueError(f'over_request={self.over_request!r} must be "raise", "cap" or "keep".')
         if self.sites not in ("auto", "partition", None):
             raise ValueError(f'sites={self.sites!r} must be "auto", "partition" or None.')
+        if self.cancelled not in ("drop", "keep"):
+            raise ValueError(f'cancelled={self.cancelled!r} must be "drop" or "keep".')
+        if self.cancelled == "keep" and self.clean == "none":
+            raise ValueError('cancelled="keep" gives jobs run times that they did not have: it needs clean="standard".')
         if self.queues not in ("auto", "partition", None):
             raise ValueError(f'queues={self.queues!r} must be "auto", "partition" or None.')
 
@@ -84,25 +91,33 @@ class Cleaning:
         said += [f"statuses={self.statuses}"] * (self.statuses != WHOLE_JOBS)
         said += [f"sites={self.sites!r}"] * (self.sites != "auto")
         said += [f"queues={self.queues!r}"] * (self.queues != "auto")
+        said += [f"cancelled={self.cancelled!r}"] * (self.cancelled != "drop")
         return ", ".join(said + ["rebase=True"] * self.rebase + ["renumber=True"] * self.renumber)
 
 
 def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Workload:
     """Return the jobs of a log's rows and, as `cleaning`, what was left out or altered."""
     machine = _machine(raw) if how.nodes is None else how.nodes
+    raw, gone = (raw, 0) if how.cancelled == "drop" else with_cancellations(raw)
     kept = _clean(raw, machine, how.statuses) if how.clean == "standard" else _all_rows(raw)
     if not len(kept.rows):
         raise TraceError(f'{path}: cleaning leaves no job ({kept.report}); see clean="none" and read_table.')
     history = f"read {Path(path).name}" + (f" ({how})" if str(how) else "")
-    columns = _Columns(raw, kept, "keep" if how.clean == "none" else how.over_request)
     site_names, origin = _sites(raw, kept.rows, how.sites, path)
     submit = raw.table[1, kept.rows]
     extra = {name: values[kept.rows] for name, values in raw.columns.items()}
     extra |= _partitions_asked_for(raw, kept.rows, how.queues, path)
+    if gone and "cancel_at" in extra:
+        report = replace(kept.report, cancelled=int((extra["cancel_at"] != STAYS).sum()))
+        kept = replace(kept, report=report)
+    if how.rebase and "cancel_at" in extra:
+        times = extra["cancel_at"]
+        extra["cancel_at"] = np.where(times == STAYS, STAYS, times - submit.min())
     if how.rebase and "begin" in extra:
         extra["begin"] = np.where(extra["begin"] > AT_ONCE, np.maximum(extra["begin"] - submit.min(), 0.0), AT_ONCE)
     if how.renumber and "after" in extra:
         extra["after"] = _after_renumbered(extra["after"], kept.ids)
+    columns = _Columns(raw, kept, "keep" if how.clean == "none" else how.over_request)
     try:
         return Workload(
             submit=submit - submit.min() if how.rebase else submit,
@@ -127,6 +142,21 @@ def workload_of_log(raw: RawLog, path: str | PathLike[str], how: Cleaning) -> Wo
     except ValueError as error:
         cure = "read it with renumber=True" if "same id" in str(error) else 'clean="standard" leaves such rows out'
         raise TraceError(f"{path}: {error} For a log: {cure}.") from error
+
+
+def with_cancellations(raw: RawLog) -> tuple[RawLog, int]:
+    """Return the rows with jobs out of those that were cancelled in the queue, and how many these are.
+
+    Such a row has the status 5, no run time, and says how long it waited; its run would have taken what it asked for.
+    """
+    wait, run, request = raw.table[2], raw.table[3], raw.table[8]
+    gone = (raw.table[10] == CANCELLED) & (run <= 0) & (wait >= 0) & (request > 0) & (request < UNLIMITED)
+    if not gone.any():
+        return raw, 0
+    table = raw.table.copy()
+    table[3, gone] = request[gone]
+    until = np.where(gone, raw.table[1] + wait, STAYS)
+    return replace(raw, table=table, columns=raw.columns | {"cancel_at": until}), int(gone.sum())
 
 
 @dataclass(frozen=True, slots=True)

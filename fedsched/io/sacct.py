@@ -12,7 +12,16 @@ import numpy as np
 
 from fedsched.errors import TraceError, unknown_name
 from fedsched.io import WHOLE_JOBS
-from fedsched.io.cleaning import SITES_NOTE, Clean, Cleaning, OverRequest, Sites, distinct_ids, workload_of_log
+from fedsched.io.cleaning import (
+    SITES_NOTE,
+    Cancelled,
+    Clean,
+    Cleaning,
+    OverRequest,
+    Sites,
+    distinct_ids,
+    workload_of_log,
+)
 from fedsched.io.files import SKIP, read_text
 from fedsched.io.frame import field_of, named
 from fedsched.io.sacct_asked import arrays_of, waits_of
@@ -36,7 +45,7 @@ from fedsched.io.sacct_values import (
 )
 from fedsched.io.swf_table import FIELDS, OnError, RawLog
 from fedsched.model.earliest import AT_ONCE
-from fedsched.model.log import FROM_SLURM, IN_CPUS, CleaningReport, Demand
+from fedsched.model.log import CANCELLED, FROM_SLURM, IN_CPUS, CleaningReport, Demand
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.resources import NodeDemands
 
@@ -62,6 +71,7 @@ def read_sacct(
     over_request: OverRequest = "raise",
     statuses: Collection[int] | None = WHOLE_JOBS,
     sites: Sites = "auto",
+    cancelled: Cancelled = "drop",
     rebase: bool = False,
     renumber: bool = False,
     on_error: OnError = "raise",
@@ -85,7 +95,7 @@ def read_sacct(
         `SubmitLine` with `JobID` how many tasks of an array run together (label "array"). What else `ReqTRES`,
         `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended` say is counted, not modelled.
         Others may be there.
-    clean, nodes, over_request, statuses, rebase, renumber, on_error, name
+    clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
         requeued runs cancelled ones (status 5).
     sites
@@ -100,6 +110,7 @@ def read_sacct(
         over_request=over_request,
         statuses=statuses,
         sites=sites,
+        cancelled=cancelled,
         rebase=rebase,
         renumber=renumber,
         name=name,
@@ -369,6 +380,10 @@ class _Parser:
         if "start" in read:
             wait = read["start"] - read["submit"]
             table[2] = np.where(np.isfinite(wait) & (wait >= 0), wait, -1.0)
+        if "end" in read:  # of who was cancelled in the queue: a wait without a start
+            wait = read["end"] - read["submit"]
+            unseen = (table[2] < 0) & (read["elapsed"] <= 0) & np.isfinite(wait) & (wait >= 0)
+            table[2] = np.where(unseen & (read.get("state", table[10]) == CANCELLED), wait, table[2])
         table[3] = read["elapsed"]
         if counts:
             table[4] = known_or_none(counts[0])

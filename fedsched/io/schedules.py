@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from fedsched.errors import ScheduleError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf import write_swf
+from fedsched.model.dependencies import settled
+from fedsched.model.feedback import submits_after
 from fedsched.model.log import LOG_COLUMNS, LogColumns
 from fedsched.model.lost import LostRuns
 from fedsched.model.reading import UNRECORDED
@@ -141,8 +144,9 @@ def read_csv(
             lost.append((job, values[1], values[2], nodes, how == REQUEUED))
         else:
             start[job], finish[job], counts[job] = *values[1:3], nodes
+    found = LostRuns.of(lost) if lost else None
     return Schedule(
-        workload=workload,
+        workload=_as_submitted(workload, start, finish, found),
         federation=federation,
         start=start,
         finish=finish,
@@ -152,8 +156,24 @@ def read_csv(
             same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate
         ),
         policy=f"read from {path}",
-        lost=LostRuns.of(lost) if lost else None,
+        lost=found,
     )
+
+
+def _as_submitted(
+    workload: Workload, start: NDArray[np.float64], finish: NDArray[np.float64], lost: LostRuns | None
+) -> Workload:
+    """Return the jobs with the submits that come of the ends of others, where some follow others."""
+    if workload.feedback is None:
+        return workload
+    over, gone = finish.copy(), np.zeros(finish.size, dtype=np.bool_)
+    if workload.cancel_at is not None:
+        gone = np.isnan(start) & np.isfinite(workload.cancel_at.times)
+    if lost is not None:
+        over[lost.killed], gone[lost.killed] = lost.end[~lost.requeued], False
+    if workload.cancel_at is not None:
+        over[gone] = workload.cancel_at.times[gone]
+    return replace(workload, submit=submits_after(workload, over, gone), after=settled(workload))
 
 
 def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:

@@ -16,6 +16,7 @@ from fedsched.io.cleaning import (
     QUEUES_NOTE,
     SITES_NOTE,
     UNLIMITED,
+    Cancelled,
     Clean,
     Cleaning,
     OverRequest,
@@ -48,6 +49,7 @@ def read_swf(
     statuses: Collection[int] | None = WHOLE_JOBS,
     sites: Sites = "auto",
     queues: Queues = "auto",
+    cancelled: Cancelled = "drop",
     rebase: bool = False,
     renumber: bool = False,
     on_error: OnError = "raise",
@@ -78,6 +80,10 @@ def read_swf(
     queues
         "partition" makes the log's queues the partitions that jobs ask for (their label "partition"), by the names that
         the header gives them, or by their numbers; None does not; "auto" does when fedsched wrote the log so.
+    cancelled
+        Jobs that were cancelled in the queue (status 5, a wait and no run): "drop" them as rows without a run time, or
+        "keep" them, to leave the queue after as long a wait unless they start before (`cancel_at`), and to run for as
+        long as they asked if they do. Those that ask for no time are dropped.
     rebase, renumber
         Shift submits so that the earliest is 0; number the jobs 1..n.
     on_error
@@ -92,6 +98,7 @@ def read_swf(
         statuses=statuses,
         sites=sites,
         queues=queues,
+        cancelled=cancelled,
         rebase=rebase,
         renumber=renumber,
         name=name,
@@ -139,7 +146,7 @@ def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
         plain["task_bandwidth"] = 0.0
     if w.allowed is not None:
         plain["allowed"] = None
-    plain |= dict.fromkeys(w.extras)
+    plain |= dict.fromkeys(w.extras.keys() - {"feedback"})
     if w.labels is not None and queues_of(w) is not None:  # they have a place, other labels do not
         plain["labels"] = {"partition": w.labels.texts["partition"]}
         if len(w.labels.texts) == 1:
@@ -168,6 +175,8 @@ def _columns(
         unsaid = (log.requested_time <= 0) | (log.requested_time >= UNLIMITED)
         stands = np.where(unsaid, w.runtime, log.requested_time) == w.estimate
         said["requested_time"] = np.where(stands, log.requested_time, w.estimate)
+    if w.feedback is not None:
+        said |= w.feedback.columns()
     if w.sites:
         said["partition"] = np.array([*numbers, -1])[w.origin]
     if queues is not None:

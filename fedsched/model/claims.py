@@ -149,7 +149,8 @@ def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Itera
 
 def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64]) -> float:
     schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
-    start, finish, tasks = schedule.start, schedule.finish, workload.tasks.tolist()
+    start, finish, in_vain = schedule.start, schedule.finish, runs.in_vain
+    tasks = workload.tasks.tolist() + runs.in_vain.tasks.tolist()
     last = float(finish.max())
     free, held = [nodes], [[count] for count in tasks]  # where nothing closes all groups are one
     closures = closures_of(schedule.federation)
@@ -161,10 +162,12 @@ def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64]) -
     events += [(time, 2, row) for row, time in enumerate(start.tolist())]
     events += [(time, 3, c) for c, time in enumerate(closures.begin.tolist())]
     events += [(time, 4, c) for c, time in enumerate(closures.end.tolist())]
+    for row, (since, until) in enumerate(zip(in_vain.since.tolist(), in_vain.until.tolist(), strict=True), len(start)):
+        events += [(max(since, schedule.t0), 1, row), (until, 5, row)]
     events.sort()
     waiting: dict[tuple[int, ...], list[tuple[int, int]]] = {}  # heaps of those under the same limits
-    job = runs.job.tolist()
-    gone = np.zeros(len(workload), dtype=bool).tolist()
+    job = runs.job.tolist() + in_vain.job.tolist()
+    gone = [False] * len(job)
     lost, now = 0.0, schedule.t0
     for time, kind, row in events:
         if now < time <= last:
@@ -174,6 +177,8 @@ def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64]) -
             now = time
         if kind == 1:
             heapq.heappush(waiting.setdefault(shares.counters_of(job[row]), []), (tasks[row], row))
+        elif kind == 5:
+            gone[row] = True
         elif kind > 2:
             free[closures.group[row]] += int(closures.nodes[row]) * (1 if kind == 4 else -1)
         else:

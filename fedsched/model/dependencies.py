@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.model.cancellations import may_be_cancelled
+from fedsched.model.feedback import followers_of
 from fedsched.model.job_columns import JobColumns
 from fedsched.model.log import CANCELLED, FAILED
 from fedsched.text import counted, first_of, one_line
@@ -188,16 +190,21 @@ def _seconds(match: re.Match[str] | None, first: int, whose: str, part: str) -> 
 
 
 def edges_of(workload: Workload) -> Edges:
-    """Return who waits for whom, by rows; conditions on jobs that are not here hold already [35]."""
+    """Return who waits for whom, by rows; conditions on jobs that are not here hold already [35].
+
+    Whom jobs follow comes last: their submits wait for ends, whatever these are [45].
+    """
+    rows, on, think = followers_of(workload)
+    moving = Edges(rows, on, np.full(rows.size, int(Kind.AFTERANY)), think)
     if workload.after is None:
-        return NO_EDGES
+        return moving
     waits = workload.after.waits
     by_id = np.argsort(workload.id, kind="stable")
     place = np.minimum(np.searchsorted(workload.id, waits.on, sorter=by_id), max(by_id.size - 1, 0))
     here = (workload.id[by_id[place]] == waits.on) & (waits.kind != Kind.SINGLETON)
     found = Edges(waits.job[here], by_id[place[here]], waits.kind[here], waits.lag[here])
     alike = _columns(_behind_their_like(workload))
-    return Edges(*(np.concatenate(pair) for pair in zip(found, alike, strict=True))) if alike.job.size else found
+    return Edges(*(np.concatenate(parts) for parts in zip(found, alike, moving, strict=True)))
 
 
 def _columns(rows: Sequence[tuple[int, int, int, float]]) -> Edges:
@@ -207,21 +214,23 @@ def _columns(rows: Sequence[tuple[int, int, int, float]]) -> Edges:
 
 
 def _behind_their_like(workload: Workload) -> list[tuple[int, int, int, float]]:
-    # A singleton waits for the jobs of its user and name since the singleton before it, and for that one.
+    # A singleton waits for the jobs of its user and name since the singleton before it, and for that one: unless that
+    # may be cancelled, before those that it waited for have ended.
     waits = NO_EDGES if workload.after is None else workload.after.waits
     alone: dict[int, float] = {}
     for row, lag in zip(
         *(column[waits.kind == Kind.SINGLETON].tolist() for column in (waits.job, waits.lag)), strict=True
     ):
         alone[row] = max(alone.get(row, 0.0), lag)
-    names = workload.label("name").tolist()
+    names, going = workload.label("name").tolist(), may_be_cancelled(workload).tolist()
     before: dict[tuple[int, str], list[int]] = {}
     found = []
     for row in np.lexsort((workload.id, workload.submit)).tolist() if alone else ():
         alike = before.setdefault((int(workload.user[row]), names[row]), [])
         if row in alone:
             found += [(row, other, int(Kind.AFTERANY), alone[row]) for other in alike]
-            alike.clear()
+            if not going[row]:
+                alike.clear()
         alike.append(row)
     return found
 
@@ -260,12 +269,15 @@ def never_start(
     *,
     killed: NDArray[np.int64] | None = None,
     missed: NDArray[np.bool_] | None = None,
+    cancelled: NDArray[np.bool_] | None = None,
+    begun: NDArray[np.int64] | None = None,
     any_may_be_killed: bool = False,
 ) -> NDArray[np.bool_]:
     """Return which jobs have a condition that cannot hold, or wait for one of those [35].
 
     The `killed` rows have ended badly; where any may be killed yet, each may still do so [42]. Those who `missed` a
-    reservation are among them [46].
+    reservation are among them [46]. The `cancelled` ones have not run, but for the rows `begun`, which lost a run;
+    whoever may be cancelled ends in any case [44].
     """
     edges = edges_of(workload) if edges is None else edges
     hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed
@@ -274,12 +286,19 @@ def never_start(
     ends = ends_of(workload, reading)
     if killed is not None:
         ends[killed] = End.BADLY
+    if cancelled is not None:
+        ends[cancelled] = End.CANCELLED
+        unseen = np.array(cancelled)
+        unseen[begun] = False
+        hopeless[edges.job[(edges.kind == Kind.AFTER) & unseen[edges.on]]] = True
     for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
         if kind != Kind.AFTERNOTOK or not any_may_be_killed:
             hopeless[edges.job[(edges.kind == kind) & (ends[edges.on] != wanted)]] = True
+    going = may_be_cancelled(workload)
+    hopeless[going] = False
     if hopeless.any():
         for job, on in in_order(workload, edges):
-            hopeless[job] |= hopeless[on]
+            hopeless[job] |= hopeless[on] and not going[job]
     return hopeless
 
 

@@ -26,6 +26,9 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
     begun, over, lost = np.array(schedule.start), np.array(schedule.finish), schedule.lost
     np.fmin.at(begun, lost.job, lost.start)  # the first of several runs
     over[lost.killed] = lost.end[~lost.requeued]
+    if workload.cancel_at is not None:
+        gone = schedule.cancelled
+        over[gone] = workload.cancel_at.times[gone]
     since = np.where(edges.kind == Kind.AFTER, begun[edges.on], over[edges.on]) + edges.lag
     with np.errstate(invalid="ignore"):
         np.maximum.at(moment, edges.job, since)

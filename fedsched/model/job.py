@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fedsched.model.cancellations import Cancellations
 from fedsched.model.dependencies import Dependencies
 from fedsched.model.earliest import EarliestStarts
+from fedsched.model.feedback import Feedback
 from fedsched.model.labels import Labels
 from fedsched.model.log import LogColumns
 from fedsched.model.pools import PoolNeeds
@@ -21,7 +23,8 @@ NO_SITE = -1
 UNKNOWN_USER = -1
 # What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
 EXTRAS: dict[str, type[JobColumns]] = {
-    "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "labels": Labels, "demand": NodeDemands,
+    "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "cancel_at": Cancellations,
+    "feedback": Feedback, "labels": Labels, "demand": NodeDemands,
 }  # fmt: skip
 OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
@@ -43,5 +46,7 @@ class Job:
     pools: Mapping[str, int] | None = None
     after: str | None = None
     begin: float | None = None
+    cancel_at: float | None = None
+    feedback: Mapping[str, float] | None = None
     labels: Mapping[str, str] | None = None
     demand: Mapping[str, int] | None = None

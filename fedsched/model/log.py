@@ -148,6 +148,7 @@ class CleaningReport:
     over_request: int = 0
     over_request_action: str = "raise"
     rounded: int = 0
+    cancelled: int = 0
     dependencies: int = 0
     steps: int = 0
     unfinished: int = 0
@@ -197,6 +198,7 @@ class CleaningReport:
             (self.unlimited_request, "with an unlimited request: the run time taken"),
             (self.over_request, f"ran past the request: {acts[self.over_request_action]}"),
             (self.rounded, "decimals cut from whole-number fields"),
+            (self.cancelled, "cancelled in the queue: kept (cancel_at), the request taken as run time"),
             (self.held, "held before they might start: taken as submitted"),
             (self.renumbered, "without a number of their own: numbered anew"),
         ]

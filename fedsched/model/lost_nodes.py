@@ -35,10 +35,20 @@ class Runs(NamedTuple):
     since: NDArray[np.float64]  # of each run: from when its job waited for it
     cut: NDArray[np.float64]  # when it lost its nodes; infinite where it did not
     requeues: int
+    in_vain: Waits
 
 
-def runs_of(schedule: Schedule, ended: NDArray[np.int64]) -> Runs:
-    """Return the runs of a schedule of which these rows ran to their ends."""
+class Waits(NamedTuple):
+    """Who waited in the queue and left it without a start [44]: which rows, from when to when."""
+
+    job: NDArray[np.int64]
+    since: NDArray[np.float64]
+    until: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+
+
+def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64]) -> Runs:
+    """Return the runs of a schedule of which these rows ran to their ends, and these left the queue without a start."""
     lost, groups = schedule.lost, schedule.counts.shape[1]
     columns = {name: getattr(schedule, name)[ended] for name in ("start", "finish", "counts")}
     whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), **columns)
@@ -54,7 +64,15 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64]) -> Runs:
         counts = np.vstack([whole.counts, lost.counts])
         workload = _each_by_itself(schedule.workload, job)
         every = replace(whole, workload=workload, start=start, finish=end, counts=counts)
-    return Runs(whole, every, job, since, cut, int(lost.requeued.sum()))
+    return Runs(whole, every, job, since, cut, int(lost.requeued.sum()), _in_vain(schedule, left, latest[left]))
+
+
+def _in_vain(schedule: Schedule, rows: NDArray[np.int64], since: NDArray[np.float64]) -> Waits:
+    if schedule.workload.cancel_at is None:
+        return Waits(rows[:0], since[:0], since[:0], rows[:0])
+    until = schedule.workload.cancel_at.cancel_at[rows]
+    waited = since < until
+    return Waits(rows[waited], since[waited], until[waited], schedule.workload.tasks[rows[waited]])
 
 
 def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
@@ -67,6 +85,8 @@ def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
         pools=None if workload.pools is None else workload.pools.take(rows),
         after=None,
         begin=None,
+        cancel_at=None,
+        feedback=None,
         labels=Labels({JOB: workload.id[rows].astype(np.str_)}),
         demand=None,
         log=None,

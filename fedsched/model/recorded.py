@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.cancellations import may_be_cancelled
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def recorded_rows(workload: Workload) -> NDArray[np.bool_]:
     """Return which jobs' starts the log records."""
     if workload.log is None:
         return np.zeros(len(workload), dtype=np.bool_)
-    return np.asarray(workload.log.wait >= 0)
+    return np.asarray((workload.log.wait >= 0) & ~may_be_cancelled(workload))  # theirs end without a start
 
 
 def recorded(workload: Workload) -> Recorded | None:

@@ -216,4 +216,4 @@ def missed(schedule: Schedule) -> NDArray[np.bool_]:
     """Return which jobs never started, for their reservation was over, or left them no room."""
     inside = in_reservations(schedule.workload, schedule.federation)
     inside[schedule.lost.killed] = False
-    return inside & np.isnan(schedule.start)
+    return inside & np.isnan(schedule.start) & ~schedule.cancelled

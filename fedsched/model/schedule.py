@@ -12,7 +12,7 @@ from fedsched.errors import ScheduleError
 from fedsched.model.integrals import NOT_KNOWN, Integrals
 from fedsched.model.lost import LostRuns, no_runs
 from fedsched.model.reading import UNRECORDED, USUAL, Read, Reading
-from fedsched.text import counted, first_of, html, one_line
+from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Schedule(Read):
     A job that was not started has NaN as start and finish; one that was cut off while it ran has NaN as finish; `lost`
     has the runs that came to nothing, for a downtime took their nodes: a job that was killed has no other. The reading
     says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone,
-    as may what the run added up over time.
+    as may what the run added up over time. It tells what happened `until` then: to the end, where that is infinite.
     """
 
     workload: Workload
@@ -48,6 +48,7 @@ class Schedule(Read):
     integrals: Integrals
     notes: tuple[str, ...]
     lost: LostRuns
+    until: float
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class Schedule(Read):
         saturated_seconds: float | None = None,
         notes: tuple[str, ...] = (),
         lost: LostRuns | None = None,
+        until: float = np.inf,
         same_time: str | None = None,
         knowledge: str | None = None,
         saturation: str | None = None,
@@ -76,7 +78,7 @@ class Schedule(Read):
         alone = {"loss_of_capacity": loss_of_capacity, "saturated_seconds": saturated_seconds}
         integrals = integrals._replace(**{name: value for name, value in alone.items() if value is not None})
         lost = no_runs(len(federation.groups)) if lost is None else lost.frozen()
-        given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost)
+        given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost, until)
         for name, value in zip(Schedule.__slots__, given, strict=True):
             object.__setattr__(self, name, value)
         jobs, groups = len(workload), len(federation.groups)
@@ -115,8 +117,8 @@ class Schedule(Read):
 
     @property
     def complete(self) -> bool:
-        """Return whether every job has finished that can start at all and was not killed."""
-        away = self.hopeless
+        """Return whether every job has finished that can start at all and was neither killed nor cancelled."""
+        away = self.hopeless | self.cancelled
         away[self.lost.killed] = True
         return not bool((np.isnan(self.finish) & ~away).any())
 
@@ -126,7 +128,17 @@ class Schedule(Read):
         from fedsched.model.dependencies import never_start
         from fedsched.model.reservations import missed
 
-        return never_start(self.workload, self.reading, killed=self.lost.killed, missed=missed(self))
+        killed, begun = self.lost.killed, self.lost.job
+        return never_start(
+            self.workload, self.reading, killed=killed, missed=missed(self), cancelled=self.cancelled, begun=begun
+        )
+
+    @property
+    def cancelled(self) -> NDArray[np.bool_]:
+        """Return which jobs left the queue without a start, at their times to be cancelled."""
+        from fedsched.model.cancellations import cancelled_in
+
+        return cancelled_in(self)
 
     @property
     def eligible(self) -> NDArray[np.float64]:
@@ -180,17 +192,9 @@ class Schedule(Read):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return who never starts, how long jobs waited from when they might start, and how much was closed."""
-        from fedsched.model import reservations
-        from fedsched.model.closed_spans import in_words
+        from fedsched.model.remarks import remarks
 
-        said = []
-        if (hopeless := np.flatnonzero(self.hopeless & ~reservations.missed(self))).size:
-            names, jobs = first_of(self.workload.id[hopeless]), counted(hopeless.size, "job")
-            said.append(f"never started, for they wait for what cannot happen: {jobs} ({names})")
-        if self.workload.after is not None or self.workload.begin is not None:
-            waits = (self.start - self.eligible)[~np.isnan(self.finish)]
-            said += [f"mean wait from when jobs might start: {waits.mean():,.6g} s"] * bool(waits.size)
-        return (*said, *self.lost.in_words(self.workload), *in_words(self), *reservations.in_words(self))
+        return remarks(self)
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
@@ -250,6 +254,7 @@ class Schedule(Read):
             policy=self.policy,
             notes=(*self.notes, f"{len(rows)} of {counted(len(self), 'job')}"),
             lost=self.lost.of_rows(rows),
+            until=self.until,
         )
 
     def fairness(self) -> dict[int, float]:
@@ -327,6 +332,7 @@ class Schedule(Read):
             "reading": {**asdict(self.reading), "words": str(self.reading)},
             "notes": list(self.notes),
             "never_start": self.workload.id[self.hopeless].tolist(),
+            "cancelled": self.workload.id[self.cancelled].tolist(),
             "killed": self.workload.id[self.lost.killed].tolist(),
             "queued_again": self.workload.id[np.unique(self.lost.job[self.lost.requeued])].tolist(),
             "not_modelled": list(self.unmodelled),

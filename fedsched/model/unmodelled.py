@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.calendar import RESERVATION, reserved_names
+from fedsched.model.cancellations import may_be_cancelled
 from fedsched.model.dependencies import unmet
+from fedsched.model.feedback import not_here
 from fedsched.model.limits import bind_nobody
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.model.notes import left_out_of
@@ -70,12 +72,14 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
         bits[workload.label(RESERVATION) != ""] &= ~int(Demand.RESERVATION)
     memory = (log.requested_memory > 0) | (log.used_memory > 0) | ((bits & Demand.MEMORY) != 0)
     facts += _jobs(memory, "with memory needs")
-    facts += _jobs(log.preceding > 0, "after other jobs")
-    facts += _jobs(log.think_time > 0, "with think times")
+    if workload.feedback is None:
+        facts += _jobs(log.preceding > 0, "after other jobs")
+        facts += _jobs(log.think_time > 0, "with think times")
     for demand, text in DEMANDS.items():
         named = [f" ({names})" for label, names in workload.header if label == UNREAD and demand is Demand.UNREAD]
         facts += _jobs((bits & demand) != 0, text + "".join(named[:1]))
     cut = (log.status == FAILED) | (log.status == CANCELLED)
+    cut &= ~may_be_cancelled(workload)
     return (*facts, *_jobs(cut, "failed or cancelled (run as long as they did)"))
 
 
@@ -102,11 +106,10 @@ def _pooled(origin: NDArray[np.int64], column: NDArray[np.float64], noun: str) -
 def without_place(workload: Workload, federation: Federation) -> list[str]:
     """Return what this federation has no place for: what jobs ask for or name, and what its calendar's file holds."""
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
-    away = unmet(workload)
+    facts_away = [fact for fact in (unmet(workload), not_here(workload)) if fact]
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
-    facts = pooled + needs + ([] if away is None else [away])
-    facts += bind_nobody(workload, federation) + not_kept(workload, federation)
-    return facts + of_files(federation)
+    facts = pooled + needs + facts_away
+    return facts + bind_nobody(workload, federation) + not_kept(workload, federation) + of_files(federation)
 
 
 def of_files(federation: Federation) -> list[str]:

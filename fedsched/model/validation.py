@@ -92,6 +92,8 @@ def check_jobs(workload: Workload) -> None:
     if w.allowed is not None and not w.allowed.any(axis=1).all():
         job = int(w.id[np.argmin(w.allowed.any(axis=1))])
         raise ValueError(f"Job {job}: allowed is false for all {len(w.sites)} sites; it must be true for one.")
+    if w.cancel_at is not None and (early := w.cancel_at.times < w.submit).any():
+        raise _breach("cancel_at", w.cancel_at.cancel_at, early, "must not be before its submit", w.id)
     _check_ids(w.id)
     if w.log is not None and len(w.log) != len(w):
         raise ValueError(f"Workload: log has {len(w.log)} rows, but there are {len(w)} jobs.")

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.calendar import RESERVATION
+from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
 from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures, broken_reservations
-from fedsched.model.dependencies import Kind, conditions_of
+from fedsched.model.dependencies import Condition, Kind, conditions_of
+from fedsched.model.following import broken_submits, followed
 from fedsched.model.limited import Shares, broken_limits
 from fedsched.model.limits import counters_of
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.model.dependencies import Condition
     from fedsched.model.lost_nodes import Runs
     from fedsched.model.metrics import Metrics
     from fedsched.model.nodes import Intervals
@@ -44,14 +45,18 @@ def violations(
     nodes: Sequence[Intervals] | None = None,
 ) -> list[str]:
     """Return what breaks the model, one line each, the gravest kinds first."""
-    away = _hopeless(schedule)
-    found = [*_jobs(schedule, away), *_nodes_per_job(schedule), *broken_places(schedule, caps)]
-    found += [*_times(schedule), *_conditions(schedule)]
+    gone = unstarted(schedule)
+    stuck = _stuck(schedule, gone)
+    away = stuck & ~gone
+    found = [*_jobs(schedule, away, gone), *broken_cancellations(schedule, gone), *_nodes_per_job(schedule)]
+    found += [*broken_places(schedule, caps), *_times(schedule), *broken_submits(schedule, gone)]
+    found += _conditions(schedule)
     found += broken_losses(schedule)
     if found:
         return found  # the rest would only echo these
+    away |= gone
     away[schedule.lost.killed] = True
-    runs = runs_of(schedule, np.flatnonzero(~away))
+    runs = runs_of(schedule, np.flatnonzero(~away), np.flatnonzero(gone & ~stuck))
     counters = counters_of(schedule.workload, schedule.federation)
     reserved = reservation_of_jobs(schedule.workload, schedule.federation)[runs.job]
     found += [*_capacity(runs.all), *_pools(runs.all), *_calendar(runs.all, reserved)]
@@ -63,7 +68,7 @@ def violations(
     return found
 
 
-def _jobs(schedule: Schedule, hopeless: NDArray[np.bool_]) -> Iterator[str]:
+def _jobs(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: NDArray[np.bool_]) -> Iterator[str]:
     ids, times = np.unique(schedule.workload.id, return_counts=True)
     for job in ids[times > 1]:
         yield f"Job {job}: its id stands in more than one row."
@@ -72,7 +77,7 @@ def _jobs(schedule: Schedule, hopeless: NDArray[np.bool_]) -> Iterator[str]:
     killed = np.isin(np.arange(len(schedule)), schedule.lost.killed)
     for row in np.flatnonzero(killed & ~np.isnan(schedule.start)):
         yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was killed."
-    for row in np.flatnonzero(np.isnan(schedule.start) & ~hopeless & ~killed):
+    for row in np.flatnonzero(np.isnan(schedule.start) & ~hopeless & ~killed & ~cancelled):
         yield f"{whose(schedule, row)}: it was never started."
     for row in np.flatnonzero(~np.isnan(schedule.start) & np.isnan(schedule.finish)):
         yield f"{whose(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
@@ -102,9 +107,11 @@ def _times(schedule: Schedule) -> Iterator[str]:
 def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
     # Each condition of each job with the rows of whom it is about (reading 34).
     workload = schedule.workload
+    row_of = {job: row for row, job in enumerate(workload.id.tolist())}
+    for row, on, think in followed(workload):
+        yield row, Condition(Kind.AFTERANY, int(workload.id[on]), think), [on]
     if workload.after is None:
         return
-    row_of = {job: row for row, job in enumerate(workload.id.tolist())}
     names = workload.label("name").tolist()
     alike: dict[tuple[int, str], list[int]] = {}
     for row in range(len(workload)):
@@ -120,8 +127,9 @@ def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
             yield row, condition, before
 
 
-def _hopeless(schedule: Schedule) -> NDArray[np.bool_]:
-    # Who waits for an end that does not come, or for whoever does so (reading 35), or missed a reservation (46).
+def _stuck(schedule: Schedule, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    # Who waits for an end that does not come, or for whoever does so (reading 35), or missed a reservation (46), and is
+    # not cancelled (44).
     workload = schedule.workload
     names = [one.name for one in schedule.federation.calendar if one.kind == RESERVATION]
     hopeless = np.isin(workload.label(RESERVATION).astype(np.str_), names) & np.isnan(schedule.start)
@@ -132,13 +140,17 @@ def _hopeless(schedule: Schedule) -> NDArray[np.bool_]:
     if schedule.kill_at_estimate:
         badly = badly | ((workload.estimate < workload.runtime) & ~cancelled)
     badly[schedule.lost.killed], cancelled[schedule.lost.killed] = True, False
+    cancelled, badly = cancelled | gone, badly & ~gone
+    unseen = gone & ~np.isin(np.arange(len(workload)), schedule.lost.job)
     for row, condition, others in waits:
-        unmet = {Kind.AFTEROK: badly | cancelled, Kind.AFTERNOTOK: ~badly | cancelled}.get(condition.kind)
+        unmet = {
+            Kind.AFTER: unseen, Kind.AFTEROK: badly | cancelled, Kind.AFTERNOTOK: ~badly | cancelled
+        }.get(condition.kind)  # fmt: skip
         hopeless[row] |= unmet is not None and bool(unmet[others].any())
     known = -1
     while known < (known := int(hopeless.sum())):
         for row, _, others in waits:
-            hopeless[row] |= bool(hopeless[others].any())
+            hopeless[row] |= bool((hopeless & ~gone)[others].any())
     return hopeless
 
 
@@ -147,6 +159,9 @@ def _conditions(schedule: Schedule) -> Iterator[str]:
     start, finish, workload, lost = schedule.start.copy(), schedule.finish.copy(), schedule.workload, schedule.lost
     np.fmin.at(start, lost.job, lost.start)
     finish[lost.killed] = lost.end[~lost.requeued]
+    if workload.cancel_at is not None:
+        gone = unstarted(schedule)
+        finish[gone] = workload.cancel_at.cancel_at[gone]
     if workload.begin is not None:
         begin = workload.begin.begin
         for early in np.flatnonzero(start < begin):

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.model.cancellations import Cancellations
     from fedsched.model.dependencies import Dependencies
     from fedsched.model.earliest import EarliestStarts
+    from fedsched.model.feedback import Feedback
     from fedsched.model.job_columns import JobColumns
     from fedsched.model.labels import Labels
     from fedsched.model.log import CleaningReport, LogColumns
@@ -59,20 +61,20 @@ class Workload:
         How much of each of a federation's pools the jobs hold while they run, by name: {"matlab": [1, 0, 2]}; None
         (default) = nothing.
     after
-        What each job waits for, in the words of Slurm's --dependency, by the jobs' ids: "afterok:12+5,singleton", a
-        text a job or {id: text}; None (default) = nobody waits for anybody.
+        What jobs wait for, as Slurm's --dependency: "afterok:12+5,singleton", texts or {id: text}; None = nothing.
     begin
         The earliest start that each job's user asked for; 0 = its submit. None (default) = none.
+    cancel_at
+        When each job leaves the queue if it has not started by then; -1 = it stays. None (default) = all do.
+    feedback
+        Whom each job follows (`generate.feedback`): {"preceding": ids, "think_time": seconds}; -1 = nobody.
     labels
         Texts of each job by name; a singleton goes by its "name": {"name": ["fit", "fit", "plot"]}.
     demand
         How much of each resource every node of a job must have, by name: {"memory": [0, 250_000], "gpu": [2, 0]}.
-    log
-        Columns of an archive log that the model does not use.
-    name, nodes, header
-        What the log calls itself, how many nodes its machine has (0 = unknown), and its header.
-    cleaning, history
-        What reading left out or altered, and what made this workload, a line each.
+    log, name, nodes, header, cleaning, history
+        Of a log: its other columns, its name, its machine's nodes (0 = unknown), its header, what reading left out or
+        altered, and what made this workload.
     """
 
     submit: NDArray[np.float64]
@@ -89,6 +91,8 @@ class Workload:
     pools: PoolNeeds | None
     after: Dependencies | None
     begin: EarliestStarts | None
+    cancel_at: Cancellations | None
+    feedback: Feedback | None
     labels: Labels | None
     demand: NodeDemands | None
     log: LogColumns | None
@@ -115,6 +119,8 @@ class Workload:
         pools: PoolNeeds | Mapping[str, ArrayLike] | None = None,
         after: Dependencies | Mapping[int, str] | Sequence[str] | None = None,
         begin: EarliestStarts | ArrayLike | None = None,
+        cancel_at: Cancellations | ArrayLike | None = None,
+        feedback: Feedback | Mapping[str, ArrayLike] | None = None,
         labels: Labels | Mapping[str, ArrayLike] | None = None,
         demand: NodeDemands | Mapping[str, ArrayLike] | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
@@ -141,10 +147,8 @@ class Workload:
         column("origin", origin, np.int64)
         column("user", user, np.int64)
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
-        optional: dict[str, Any] = {
-            "pools": pools, "after": after, "begin": begin, "labels": labels, "demand": demand, "log": log
-        }  # fmt: skip
-        for field, given in optional.items():
+        optional = (pools, after, begin, cancel_at, feedback, labels, demand, log)
+        for field, given in zip(OPTIONAL, optional, strict=True):
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (
             ("sites", sites),
@@ -158,7 +162,6 @@ class Workload:
         check_jobs(self)
 
     # ---- one row, many rows -----------------------------------------------------------------------------------
-
     def __len__(self) -> int:
         return len(self.submit)
 
@@ -242,7 +245,6 @@ class Workload:
         return self.take(rows)._noted(f"sample({jobs}, seed={seed})")
 
     # ---- the same jobs, altered -------------------------------------------------------------------------------
-
     def sorted(self) -> Workload:
         """Return the jobs in the order of submit, then id."""
         return self.take(np.lexsort((self.id, self.submit)))._noted("sorted")
@@ -307,7 +309,6 @@ class Workload:
         return estimates(self, model, factor=factor, maximum=maximum, seed=seed)
 
     # ---- from and to elsewhere --------------------------------------------------------------------------------
-
     @classmethod
     def from_jobs(cls, jobs: Iterable[Job], *, name: str = "workload", nodes: int = 0) -> Workload:
         """Return the workload of these jobs; the sites are those the jobs name, in order of appearance."""
@@ -356,7 +357,6 @@ class Workload:
         return frame_of_workload(self)
 
     # ---- what it is like --------------------------------------------------------------------------------------
-
     def label(self, name: str) -> NDArray[Any]:
         """Return a text of every job, '' where it has none of that name."""
         nothing = np.full(len(self), "")

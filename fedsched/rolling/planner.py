@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.engine.evaluate import unpacked
+from fedsched.model.feedback import refuse_feedback
 from fedsched.random_numbers import begin_stream
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
@@ -35,6 +36,7 @@ class RollingPlanner:
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         if run.problem.same_time != SameTime.BATCH:
             raise ValueError("Rolling plans whole instants: it needs same_time='batch', not 'sequential'.")
+        refuse_feedback("Rolling", run.workload)
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0

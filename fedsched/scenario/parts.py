@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fedsched.errors import FieldError, TraceError, unknown_name
+from fedsched.generate.feedback import feedback, feedback_named
 from fedsched.io.examples import federation_file, names_federation_file, names_shipped
 from fedsched.io.files import STDIN
 from fedsched.policies import POLICIES, Rules
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Unit = Literal["cpus", "nodes"]
 Sites = Literal["auto", "partition", "none"]
 Queues = Literal["auto", "partition", "none"]
+Cancelled = Literal["drop", "keep"]
 OverRequest = Literal["raise", "cap", "keep"]
 OnError = Literal["raise", "skip"]
 Model = Literal["lublin", "poisson"]
@@ -41,9 +43,11 @@ class Log:
     ----------
     file
         A workload file, or the name of a shipped one.
-    format, sites, queues, unit, over_request, on_error, statuses
+    format, sites, queues, unit, over_request, cancelled, on_error, statuses
         As in `fedsched.read`, which knows what is usual where nothing is said; "none" makes them neither sites nor
         partitions.
+    feedback
+        "swf" or "sessions[:gap]": jobs are submitted when others have ended, as `fedsched.generate.feedback` says it.
     window, scale_load, head, sample
         Of the jobs, taken in this order: those submitted from one second of the log to another, their submits closer
         together by a factor, the first so many, and so many drawn by the scenario's seed.
@@ -57,6 +61,7 @@ class Log:
     queues: Queues | None = None
     unit: Unit | None = None
     over_request: OverRequest | None = None
+    cancelled: Cancelled | None = None
     on_error: OnError | None = None
     statuses: tuple[int, ...] | None = None
     window: tuple[float, float] | None = None
@@ -64,9 +69,13 @@ class Log:
     head: int | None = None
     sample: int | None = None
     communication: str | float | None = None
+    feedback: str | None = None
 
     def __post_init__(self) -> None:
-        choices = {"sites": Sites, "queues": Queues, "unit": Unit, "over_request": OverRequest, "on_error": OnError}
+        if self.feedback is not None:
+            feedback_named(self.feedback)
+        choices: dict[str, Any] = {"sites": Sites, "queues": Queues, "unit": Unit}
+        choices |= {"over_request": OverRequest, "cancelled": Cancelled, "on_error": OnError}
         for name, known in choices.items():
             _check_choice(name, getattr(self, name), get_args(known))
         for name in ("head", "sample"):
@@ -94,7 +103,7 @@ class Log:
     @property
     def options(self) -> dict[str, Any]:
         """Return what `fedsched.read` is to be told beside file and format."""
-        said = {name: getattr(self, name) for name in ("unit", "over_request", "on_error", "statuses")}
+        said = {name: getattr(self, name) for name in ("unit", "over_request", "cancelled", "on_error", "statuses")}
         said = {name: value for name, value in said.items() if value is not None}
         words = {name: word for name in ("sites", "queues") if (word := getattr(self, name)) is not None}
         return said | {name: None if word == "none" else word for name, word in words.items()}
@@ -111,6 +120,7 @@ class Log:
             if not path.exists():
                 raise TraceError(f"{path}: there is no such file; check the path, or name a shipped workload: sample.")
         found = read(STDIN if self.file == STDIN else path, self.format, **self.options)
+        found = found if self.feedback is None else feedback(found, feedback_named(self.feedback))
         found = found if self.window is None else found.window(*self.window)
         found = found if self.scale_load is None else found.scale_load(self.scale_load)
         found = found if self.head is None else found.head(self.head)

@@ -15,7 +15,9 @@ from fedsched.engine.pack import caps_table, pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
+from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.dependencies import settled
+from fedsched.model.feedback import refuse_feedback
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.reservations import refuse_members
 from fedsched.policies import Rules, policy_named
@@ -86,6 +88,8 @@ class SearchProblem(PackedProblem, Read):
         if submits == "now":
             now = float(workload.submit.min()) if t0 is None else float(t0)
             workload = replace(workload, submit=np.full(len(workload), now), after=settled(workload))
+        refuse_cancellations("optimize", workload)
+        refuse_feedback("optimize", workload)
         self.workload = workload
         self.federation = federation
         self.submits = submits

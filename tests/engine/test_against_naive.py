@@ -83,7 +83,7 @@ def test_a_difference_names_job_and_rules() -> None:
 def test_random_scenarios_agree(part: int) -> None:
     """Thousands of random systems, over every rule, placement, reading and order, give the same schedule."""
     for seed in range(part, SEEDS, PARTS):
-        assert_same(strategies.random_scenario(seed))
+        assert_same(strategies.random_scenario(seed, restless=True))
 
 
 @pytest.mark.parametrize("same_time", ["batch", "sequential"])
@@ -94,7 +94,7 @@ def test_every_combination_of_rules_agrees(dispatch: str, placement: str, same_t
     for seed in range(10_000, 10_000 + tries(6)):
         for saturation in ("dynamic", "static"):
             fixed = {"dispatch": dispatch, "placement": placement, "same_time": same_time, "saturation": saturation}
-            assert_same(strategies.random_scenario(seed, **fixed))
+            assert_same(strategies.random_scenario(seed, restless=True, **fixed))
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_epoch_times_agree_under_every_rule(dispatch: str, same_time: str) -> No
     for seed, placement in enumerate(naive.PLACEMENT * 2, start=70_000):
         for saturation in ("dynamic", "static"):
             fixed = {"dispatch": dispatch, "placement": placement, "same_time": same_time, "saturation": saturation}
-            scenario = strategies.random_scenario(seed, epoch=True, **fixed)
+            scenario = strategies.random_scenario(seed, epoch=True, restless=True, **fixed)
             assert_same(scenario)
             schedule = run_engine(scenario)
             schedule.verify(caps=strategies.to_package(scenario.jobs, scenario.machine)[2], claimed=schedule.metrics())
@@ -131,7 +131,7 @@ def test_static_is_dynamic_without_contention(scenario: strategies.Scenario) -> 
 def test_a_stopped_run_goes_on_as_if_it_had_not_stopped() -> None:
     """Advancing event by event, or instant by instant, gives the schedule of one long run."""
     for seed in range(tries(60)):
-        scenario = strategies.random_scenario(seed)
+        scenario = strategies.random_scenario(seed, restless=True)
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         chosen = scenario.settings
         rules = fs.Rules(

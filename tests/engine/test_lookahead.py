@@ -12,8 +12,7 @@ from interpreted import tries
 from plain import plain
 
 import fedsched as fs
-from fedsched.engine.arrays import CandidateRow
-from fedsched.engine.codes import LOOKAHEAD
+from fedsched.engine.codes import LOOKAHEAD, CandidateRow
 from fedsched.engine.rules import needs_of
 from fedsched.engine.states import new_state
 from fedsched.simulate import prepare

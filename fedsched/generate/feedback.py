@@ -1,0 +1,99 @@
+"""Submits that follow from the ends of jobs, as a log says it or as its users' sessions tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedsched.errors import FieldError, TraceError
+from fedsched.model.feedback import Feedback
+from fedsched.values import is_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.workload import Workload
+
+NOBODY = -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Sessions of users, after Zakay and Feitelson (MASCOTS 2014): `gap` seconds without a submit end one [45]."""
+
+    gap: float = 3600.0
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.gap) and self.gap > 0):
+            raise ValueError(f"Sessions: gap={self.gap!r} must be finite and above 0 seconds.")
+
+    def __str__(self) -> str:
+        return f"sessions:{self.gap:g}"
+
+
+def feedback_named(text: str) -> Literal["swf"] | Sessions:
+    """Return the feedback that a text names: "swf", "sessions" or "sessions:gap", the gap in seconds."""
+    word, _, gap = text.partition(":")
+    if text == "swf":
+        return "swf"
+    try:
+        if word == "sessions":
+            return Sessions(float(gap)) if gap else Sessions()
+    except ValueError:
+        pass
+    raise FieldError("{feedback}={!r} must be swf, sessions or sessions:GAP, in seconds.", text)
+
+
+def feedback(workload: Workload, how: Literal["swf"] | Sessions) -> Workload:
+    """Return the jobs, each submitted when a job before it has ended and its user has thought.
+
+    Parameters
+    ----------
+    workload
+        Jobs of a log: with fields 17 and 18 of the Standard Workload Format, or with recorded waits.
+    how
+        "swf": the log's preceding jobs and think times. `Sessions(gap)`: those that users' sessions tell.
+    """
+    log = workload.log
+    if isinstance(how, Sessions):
+        if log is None or (log.wait < 0).all():
+            raise TraceError(f"Workload {workload.name!r}: no waits are recorded, which sessions are told by.")
+        preceding, think = _by_sessions(workload, log.wait, how.gap)
+    elif how == "swf":
+        if log is None or not (log.preceding > 0).any():
+            raise TraceError(f"Workload {workload.name!r}: no job has a preceding one (field 17); try Sessions(gap).")
+        preceding = np.where(log.preceding > 0, log.preceding, NOBODY)
+        think = np.where(log.preceding > 0, np.maximum(log.think_time, 0.0), NOBODY)
+    else:
+        raise ValueError(f'feedback: {how!r} must be "swf" or Sessions(gap).')
+    found = Feedback.of({"preceding": preceding, "think_time": think}, workload.id)
+    return replace(workload, feedback=found, history=(*workload.history, f"feedback: {how}"))
+
+
+def _by_sessions(
+    workload: Workload, wait: NDArray[np.float64], gap: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    # A batch are jobs that were submitted before the batch's last end; the next one follows that job.
+    preceding, think = (np.full(len(workload), NOBODY) for _ in range(2))
+    ends = (workload.submit + np.maximum(wait, 0.0) + workload.runtime).tolist()
+    submits, users = workload.submit.tolist(), workload.user.tolist()
+    latest: dict[int, float] = {}  # submit of each user
+    batch: dict[int, int] = {}  # the job of its present batch that ends last
+    before: dict[int, int] = {}  # the same of the batch before, in its session
+    for row in np.lexsort((workload.id, workload.submit)).tolist():
+        user, now = users[row], submits[row]
+        if user < 0:
+            continue  # of whom nothing is known
+        if user not in latest or now - latest[user] > gap:
+            before.pop(user, None)
+            batch[user] = row
+        elif now >= ends[batch[user]]:
+            before[user], batch[user] = batch[user], row
+        elif ends[row] > ends[batch[user]]:
+            batch[user] = row
+        latest[user] = now
+        if user in before:
+            preceding[row], think[row] = workload.id[before[user]], now - ends[before[user]]
+    return preceding, think

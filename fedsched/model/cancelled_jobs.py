@@ -1,0 +1,47 @@
+"""Whether jobs left the queue as reading 44 has it.
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.lost_nodes import whose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule import Schedule
+
+
+def unstarted(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return who did not run to its end and was not killed, and had a time at which to leave the queue."""
+    gone = np.zeros(len(schedule), dtype=np.bool_)
+    if schedule.workload.cancel_at is not None:
+        gone = np.isnan(schedule.start) & (schedule.workload.cancel_at.cancel_at >= 0.0)
+        gone[schedule.lost.killed] = False
+    return gone
+
+
+def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]:
+    """Give each job that started though it was gone, or did not though it ran at its time and so was spared."""
+    if schedule.workload.cancel_at is None:
+        return
+    lost, times = schedule.lost, schedule.workload.cancel_at.cancel_at
+    at = times[lost.job]
+    spared = np.zeros(len(schedule), dtype=np.bool_)
+    spared[lost.job[(lost.start < at) & (at <= lost.end)]] = True
+    for row in np.flatnonzero((times >= 0.0) & (schedule.start >= times) & ~spared):
+        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was cancelled at {times[row]:g}."
+    for run in np.flatnonzero((at >= 0.0) & (lost.start >= at) & ~spared[lost.job]):
+        job = whose(schedule, lost.job[run])
+        yield f"{job}: its run from {lost.start[run]:g} begins when it was cancelled, at {at[run]:g}."
+    for row in np.flatnonzero(gone & spared):
+        yield f"{whose(schedule, row)}: it was never started again, though it ran when it was to be cancelled."
+    for row in np.flatnonzero(gone & (times > schedule.until)):
+        yield f"{whose(schedule, row)}: it was never started."

@@ -1,0 +1,26 @@
+"""What is said of a schedule beside its metrics: whom they leave out, and what its jobs waited for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model import cancellations, closed_spans, reservations
+from fedsched.text import counted, first_of
+
+if TYPE_CHECKING:
+    from fedsched.model.schedule import Schedule
+
+
+def remarks(schedule: Schedule) -> tuple[str, ...]:
+    """Return who never starts, how long jobs waited from when they might start, and how much was closed."""
+    workload, said = schedule.workload, cancellations.in_words(schedule)
+    if (hopeless := schedule.hopeless & ~reservations.missed(schedule)).any():
+        jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"
+        said.append(f"never started, for they wait for what cannot happen: {jobs}")
+    if workload.after is not None or workload.begin is not None:
+        waits = (schedule.start - schedule.eligible)[~np.isnan(schedule.finish)]
+        said += [f"mean wait from when jobs might start: {waits.mean():,.6g} s"] * bool(waits.size)
+    said += [*schedule.lost.in_words(workload), *closed_spans.in_words(schedule)]
+    return (*said, *reservations.in_words(schedule))
