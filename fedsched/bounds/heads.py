@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.bounds.relaxation import Relaxation
-    from fedsched.engine.arrays import Cancellations, Precedence, Problem
+    from fedsched.engine.arrays import Precedence, Problem
+    from fedsched.engine.cancellations import Cancellations
 
 
 def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Relaxation:

@@ -11,7 +11,7 @@ import numpy as np
 from fedsched.errors import ScheduleError
 from fedsched.model.integrals import NOT_KNOWN, Integrals
 from fedsched.model.lost import LostRuns, no_runs
-from fedsched.model.reading import UNRECORDED, USUAL, Read, Reading
+from fedsched.model.reading import UNRECORDED, Read, Reading
 from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.federation import Federation
-    from fedsched.model.metrics import Metric, Metrics
+    from fedsched.model.metrics import Metrics
     from fedsched.model.nodes import Intervals
     from fedsched.model.workload import Workload
 
@@ -392,42 +392,16 @@ class Schedule(Read):
         write(of_schedules([self]), path, title=title, price_per_kwh=price_per_kwh, co2_per_kwh=co2_per_kwh)
 
     def __str__(self) -> str:
-        head, rows = _table(self)
+        from fedsched.model.printed import printed
+
+        head, rows = printed(self)
         width = max(18, *(len(name) for name, _ in rows)) if rows else 18
         return "\n".join([*map(one_line, head), *(f"  {name:<{width}} {value}" for name, value in rows)])
 
     def _repr_html_(self) -> str:
-        head, rows = _table(self)
+        from fedsched.model.printed import printed
+
+        head, rows = printed(self)
         notes = "".join(f"<p>{html(one_line(line).strip())}</p>" for line in head)
         cells = "".join(f"<tr><th>{html(name)}</th><td>{html(value)}</td></tr>" for name, value in rows)
         return f"<div>{notes}<table>{cells}</table></div>"
-
-
-def _table(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the lines above a schedule's metrics, and the metrics with their units."""
-    from fedsched.model import assumed, unmodelled
-    from fedsched.model.metrics import METRICS
-    from fedsched.model.recorded import of_some, recorded
-
-    values, found = schedule.metrics().telling(), recorded(schedule.workload)
-    log = {} if found is None else found.figures()
-
-    def text(metric: Metric, of: dict[str, float]) -> str:
-        return f"{of[metric.name]:,.6g} {metric.unit}".strip()
-
-    def beside(metric: Metric) -> str:
-        return f"  (recorded: {text(metric, log)})" if metric.name in log else ""
-
-    rows = [
-        (metric.name, assumed.marked(text(metric, values), metric.name, schedule.federation) + beside(metric))
-        for metric in METRICS
-        if metric.name in values
-    ]
-    done = int((~np.isnan(schedule.finish)).sum())
-    head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
-    said = [*schedule.notes, *schedule.remarks]
-    said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != USUAL else []
-    said += [partly] if (partly := of_some(schedule)) else []
-    said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
-    said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
-    return [head, *(f"  note: {note}" for note in said)], rows

@@ -1,0 +1,43 @@
+"""A schedule as it is printed: what is said of it, and its metrics with their units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model import assumed, unmodelled
+from fedsched.model.metrics import METRICS
+from fedsched.model.reading import USUAL
+from fedsched.model.recorded import of_some, recorded
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from fedsched.model.metrics import Metric
+    from fedsched.model.schedule import Schedule
+
+
+def printed(schedule: Schedule) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the lines above a schedule's metrics, and the metrics with their units."""
+    values, found = schedule.metrics().telling(), recorded(schedule.workload)
+    log = {} if found is None else found.figures()
+
+    def text(metric: Metric, of: dict[str, float]) -> str:
+        return f"{of[metric.name]:,.6g} {metric.unit}".strip()
+
+    def beside(metric: Metric) -> str:
+        return f"  (recorded: {text(metric, log)})" if metric.name in log else ""
+
+    rows = [
+        (metric.name, assumed.marked(text(metric, values), metric.name, schedule.federation) + beside(metric))
+        for metric in METRICS
+        if metric.name in values
+    ]
+    done = int((~np.isnan(schedule.finish)).sum())
+    head = f"{schedule.policy}: {done} of {counted(len(schedule), 'job')} on {schedule.federation.name}"
+    said = [*schedule.notes, *schedule.remarks]
+    said += [str(schedule.reading)] if schedule.knowledge is not None and schedule.reading != USUAL else []
+    said += [partly] if (partly := of_some(schedule)) else []
+    said += [unmodelled.sentence(facts)] if (facts := schedule.unmodelled) else []
+    said += [assumed.sentence(facts)] if (facts := schedule.assumed) else []
+    return [head, *(f"  note: {note}" for note in said)], rows
