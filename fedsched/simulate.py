@@ -11,6 +11,7 @@ from fedsched.engine.pack import checked_caps, pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import TraceError
+from fedsched.model.alternatives import shaped
 from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 
@@ -41,6 +42,7 @@ def prepare(
     saturation: str | None = None,
     knowledge: str | None = None,
     kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
     caps: NDArray[np.int64] | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
@@ -52,8 +54,13 @@ def prepare(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.but(
-        same_time=same_time, saturation=saturation, knowledge=knowledge, kill_at_estimate=kill_at_estimate
+        same_time=same_time,
+        saturation=saturation,
+        knowledge=knowledge,
+        kill_at_estimate=kill_at_estimate,
+        alternatives=alternatives,
     ).settled("simulate")
+    workload = shaped(workload, reading)
     chosen = policy_named(policy, placement=placement)
     t0 = start_of("simulate", t0, running, workload, cluster)
     rows = () if running is None else tuple(running.rows.tolist())
@@ -108,6 +115,7 @@ def simulate(
     saturation: str | None = None,
     knowledge: str | None = None,
     kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
     caps: NDArray[np.int64] | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
@@ -138,6 +146,9 @@ def simulate(
         (clairvoyant).
     kill_at_estimate
         A job runs min(runtime, estimate).
+    alternatives
+        Which shape a job has that may have several. "fixed" unless the reading says otherwise: the recorded one.
+        "smallest_area": that of the least tasks × planned time.
     caps
         Jobs × groups: how many nodes of each group a job may use.
     t0
@@ -161,6 +172,7 @@ def simulate(
         saturation=saturation,
         knowledge=knowledge,
         kill_at_estimate=kill_at_estimate,
+        alternatives=alternatives,
         caps=caps,
         t0=t0,
         running=running,

@@ -15,6 +15,7 @@ from itertools import pairwise
 Counts = list[int]  # nodes per group
 Order = str | Sequence[int]  # the name of a queue order, or the job indexes in the order wanted
 Decide = Callable[[float, list[int], list[bool]], int]  # now, who waits first, whether each fits -> a place, or none
+Shape = tuple[int, float, float]  # tasks, runtime, estimate
 Condition = tuple[str, int, float]  # of which kind, on which job (its index), and how many seconds from then on
 
 DISPATCH = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
@@ -144,6 +145,7 @@ class Job:
     features: tuple[frozenset[str], ...] = ()  # a node must have all of one of these (reading 41)
     demand: tuple[tuple[str, int], ...] = ()  # so much of each must a node have (reading 50)
     reservation: int | None = None  # (reading 46)
+    alternatives: tuple[Shape, ...] = ()  # the recorded one first (reading 49)
 
 
 @dataclass
@@ -515,6 +517,28 @@ def feasible(job: Job, machine: Machine, placement: str) -> bool:
         return False
     free = [group.count for group in machine.groups]
     return place(job, free, [0.0 for _ in machine.uplinks], machine, placement) is not None
+
+
+# ------------------------------------------------------------------------------------------------- shapes
+
+
+def shaped(job: Job, rule: str) -> Job:
+    """Return the job in the shape that the rule chooses, by the requested time (reading 49)."""
+    if rule not in ("fixed", "smallest_area"):
+        raise ValueError(f"alternatives={rule!r}.")
+    if not job.alternatives:
+        return job
+    tasks, runtime, estimate = job.alternatives[0]
+    if rule == "smallest_area":
+        for wide, long, asked in job.alternatives:
+            if (wide * asked, wide) < (tasks * estimate, tasks):
+                tasks, runtime, estimate = wide, long, asked
+    return replace(job, tasks=tasks, runtime=runtime, estimate=estimate)
+
+
+def of_these(limit: Limit, jobs: Sequence[Job]) -> Limit:
+    """Return the limit of jobs in their shapes: one in nodes counts those that they have."""
+    return replace(limit, parts={j: jobs[j].tasks for j in limit.parts}) if limit.about[2] else limit
 
 
 # ------------------------------------------------------------------------------------ jobs that wait for jobs
@@ -1282,6 +1306,7 @@ def simulate(
     same_time: str = "batch",
     saturation: str = "dynamic",
     kill_at_estimate: bool = False,
+    alternatives: str = "fixed",
     t0: float | None = None,
     running: Sequence[Running] = (),
     watch: Callable[[Simulation], None] | None = None,
@@ -1295,6 +1320,8 @@ def simulate(
     """
     if same_time not in ("batch", "sequential") or saturation not in ("dynamic", "static"):
         raise ValueError(f"same_time={same_time!r}, saturation={saturation!r}.")
+    jobs = [shaped(job, alternatives) for job in jobs]
+    machine = replace(machine, limits=tuple(of_these(limit, jobs) for limit in machine.limits))
     already = {record.job for record in running}
     for j, job in enumerate(jobs):
         if j not in already and not feasible(job, machine, placement):

@@ -38,6 +38,7 @@ class Settings:
     same_time: str = "batch"
     saturation: str = "dynamic"
     kill_at_estimate: bool = False
+    alternatives: str = "fixed"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,13 @@ class Scenario:
         """Return the scenario with jobs that ask nothing of nodes, no features and no resources."""
         return replace(self, jobs=[replace(job, features=(), demand=()) for job in self.jobs])
 
+    def as_chosen(self) -> Scenario:
+        """Return the scenario with jobs of one shape, the one that the rule gives them."""
+        jobs = [replace(naive.shaped(job, self.settings.alternatives), alternatives=()) for job in self.jobs]
+        limits = tuple(naive.of_these(limit, jobs) for limit in self.machine.limits)
+        chosen = replace(self.settings, alternatives="fixed")
+        return Scenario(replace(self.machine, limits=limits), jobs, chosen)
+
     def without_limits(self) -> Scenario:
         """Return the scenario with jobs of which any number may run."""
         return replace(self, machine=replace(self.machine, limits=()))
@@ -100,7 +108,7 @@ class Scenario:
 
     def for_bounds(self) -> Scenario:
         """Return the scenario with jobs that all count, whatever a schedule makes of them."""
-        return self.without_kills().without_reservations()
+        return self.as_chosen().without_kills().without_reservations()
 
     def for_environments(self) -> Scenario:
         """Return the scenario without what environments do not know."""
@@ -108,7 +116,7 @@ class Scenario:
             replace(one, on_running="wait", victims="latest") for one in self.machine.closures if one.end < math.inf
         )
         machine = replace(self.machine, closures=closures)
-        return replace(self, machine=machine).without_conditions().without_limits()
+        return replace(self, machine=machine).as_chosen().without_conditions().without_limits()
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
@@ -118,7 +126,8 @@ class Scenario:
         """Return the scenario with what the exact solver knows of closures and conditions, and nothing else new."""
         known = self.foreseen().machine.closures
         closures = tuple(one for one in known if one.end < math.inf)
-        scenario = replace(self, machine=replace(self.machine, closures=closures)).without_limits().without_pools()
+        machine = replace(self.machine, closures=closures)
+        scenario = replace(self, machine=machine).as_chosen().without_limits().without_pools()
         hopeless = naive.never_start(self.jobs, True) | naive.never_start(self.jobs, False)
         freed = [replace(job, after=()) if j in hopeless else job for j, job in enumerate(scenario.jobs)]
         return replace(scenario, jobs=freed)
@@ -149,6 +158,7 @@ class Scenario:
             same_time=chosen.same_time,
             saturation=chosen.saturation,
             kill_at_estimate=chosen.kill_at_estimate,
+            alternatives=chosen.alternatives,
             t0=t0,
             watch=watch,
             decide=decide,
@@ -387,6 +397,26 @@ def loses(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
     return {"on_running": on_running, "victims": choose(("latest", "random")), "seed": choose((0, 1, 2))}
 
 
+RULES_OF_SHAPES = ("fixed", "smallest_area")
+
+
+def with_alternatives(
+    machine: naive.Machine, jobs: list[naive.Job], placement: str, choose: Callable[[Sequence[Any]], Any]
+) -> list[naive.Job]:
+    """Return the jobs, some with other shapes that the machine can take, as wide as the widest of them at most."""
+    widest, made = max(job.tasks for job in jobs), []
+    for job in jobs:
+        shapes = [(job.tasks, job.runtime, job.estimate)]
+        for _ in range(choose((0, 1, 2, 3))):
+            tasks = choose(range(1, widest + 1))
+            runtime = job.runtime * choose((0.5, 1.0, job.tasks / tasks, 2.0))
+            shape = (tasks, runtime, runtime * choose((1.0, 1.0, 0.75, 2.0)))
+            if shape not in shapes and naive.feasible(replace(job, tasks=tasks), machine, placement):
+                shapes.append(shape)
+        made.append(replace(job, alternatives=tuple(shapes)) if len(shapes) > 1 else job)
+    return made
+
+
 LIMITED = ("user", "account", "array")
 
 
@@ -462,6 +492,7 @@ def settings(draw: st.DrawFn, *, jobs: int | None = None) -> Settings:
         same_time=draw(st.sampled_from(("batch", "sequential"))),
         saturation=draw(st.sampled_from(("dynamic", "static"))),
         kill_at_estimate=draw(st.booleans()),
+        alternatives=draw(st.sampled_from(RULES_OF_SHAPES)),
     )
 
 
@@ -497,6 +528,8 @@ def scenarios(
         )
     if epoch if epoch is not None else draw(st.integers(0, 3)) == 0:
         jobs, machine = at_epoch(jobs, lambda: draw(st.floats(0, 1, exclude_max=True))), later(machine, EPOCH)
+    if draw(st.integers(0, 3)) == 0:
+        jobs = with_alternatives(machine, jobs, placement, lambda options: draw(st.sampled_from(options)))
     scenario = Scenario(machine, jobs, replace(chosen, **fixed))
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         late, ended = draw(st.sampled_from(range(len(jobs)))), draw(st.sampled_from(range(len(jobs))))
@@ -570,6 +603,8 @@ def random_scenario(
         jobs = following(jobs, grain, beside.choice)
     if seed % 5 == 4 if epoch is None else epoch:
         jobs, machine = at_epoch(jobs, rng.random), later(machine, EPOCH)
+    if beside.random() < 0.3:
+        jobs = with_alternatives(machine, jobs, placement, beside.choice)
 
     def order() -> str | tuple[int, ...]:
         return rng.choice((*naive.ORDERS, tuple(rng.sample(range(len(jobs)), len(jobs)))))
@@ -582,6 +617,7 @@ def random_scenario(
         same_time=rng.choice(("batch", "sequential")),
         saturation=rng.choice(("dynamic", "static")),
         kill_at_estimate=rng.random() < 0.3,
+        alternatives=beside.choice(RULES_OF_SHAPES),
     )
     scenario = Scenario(machine, jobs, replace(drawn, **fixed))
     for _ in range(rng.choice((0, 1, 2))):
@@ -656,6 +692,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
             "reservation": ["" if job.reservation is None else f"R{job.reservation}" for job in jobs],
         },
         demand={name: [dict(job.demand).get(name, 0) for job in jobs] for name in ("cpu", "gpu", "tape")},
+        alternatives={job.id: job.alternatives for job in jobs if job.alternatives} or None,
         log={"status": [STATUS[job.ends] for job in jobs]},
     )
     pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))

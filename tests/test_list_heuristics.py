@@ -174,6 +174,7 @@ def assert_same(scenario: strategies.Scenario, heuristic: str) -> None:
         same_time=chosen.same_time,
         saturation=chosen.saturation,
         kill_at_estimate=chosen.kill_at_estimate,
+        alternatives=chosen.alternatives,
     )
     expected = naive_schedule(scenario, heuristic)
     np.testing.assert_array_equal(schedule.start, expected.start)

@@ -108,7 +108,9 @@ def test_random_losses_are_accepted_and_without_them_refused() -> None:
             placement=chosen.placement,
             backfill_order=chosen.backfill_order,
         )
-        words = {name: getattr(chosen, name) for name in ("same_time", "saturation", "kill_at_estimate")}
+        words = {
+            name: getattr(chosen, name) for name in ("same_time", "saturation", "kill_at_estimate", "alternatives")
+        }
         schedule = fs.simulate(workload, federation, rules, caps=caps, **words)
         schedule.verify(caps=caps, claimed=schedule.metrics())
         if schedule.lost.runs:

@@ -602,8 +602,8 @@ def test_doubled_speeds_halve_a_pure_compute_schedule(scenario: Scenario) -> Non
 @given(scenarios(dispatch="strict", order="fcfs"))
 @repeatable
 def test_strict_starts_in_queue_order(scenario: Scenario) -> None:
-    """Tests that nobody starts before an earlier job under FIFO."""
-    result = scenario.without_conditions().simulate()
+    """Tests that nobody starts before an earlier job under FIFO, where no limit passes that one over."""
+    result = scenario.without_conditions().without_limits().simulate()
     line = sorted(range(len(result.jobs)), key=lambda j: (result.jobs[j].submit, result.jobs[j].id))
     starts = [result.start[j] for j in line]
     assert starts == sorted(starts)
@@ -633,6 +633,7 @@ def test_resuming_from_running_jobs_changes_nothing(scenario: Scenario, instant:
         placement=scenario.settings.placement,
         saturation=scenario.settings.saturation,
         kill_at_estimate=scenario.settings.kill_at_estimate,
+        alternatives=scenario.settings.alternatives,
         t0=now,
         running=[replace(record, job=left.index(record.job)) for record in running],
     )

@@ -28,6 +28,7 @@ def run(scenario: strategies.Scenario, **changes: object) -> fs.Schedule:
         same_time=chosen.same_time,
         saturation=chosen.saturation,
         kill_at_estimate=chosen.kill_at_estimate,
+        alternatives=chosen.alternatives,
         **changes,
     )
 

@@ -255,5 +255,6 @@ def test_the_engine_passes(part: int) -> None:
             same_time=chosen.same_time,
             saturation=chosen.saturation,
             kill_at_estimate=chosen.kill_at_estimate,
+            alternatives=chosen.alternatives,
         )
         schedule.verify(caps=caps, claimed=schedule.metrics())

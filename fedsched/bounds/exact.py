@@ -18,6 +18,7 @@ from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import hidden_by_clock, relax
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
+from fedsched.model.alternatives import shaped
 from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.dependencies import Dependencies, settled
 from fedsched.model.feedback import refuse_feedback
@@ -125,6 +126,7 @@ def exact(
     reading: Reading = CLAIRVOYANT,
     knowledge: str | None = None,
     kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
     caps: NDArray[np.int64] | None = None,
 ) -> ExactAnswer:
     """Return the best schedule of a small problem, or the best found in the time, with a proven bound.
@@ -144,7 +146,7 @@ def exact(
     workers, seed
         Threads of the solver, and what its choices are drawn by. The proven optimum does not depend on them; which of
         several best schedules is returned may.
-    t0, reading, knowledge, kill_at_estimate, caps
+    t0, reading, knowledge, kill_at_estimate, alternatives, caps
         As in `lower_bounds`.
     """
     if objective not in OBJECTIVES:
@@ -154,7 +156,9 @@ def exact(
     chosen = {"makespan": (1.0, 0.0), "energy": (0.0, 1.0)}.get(objective) or weights or (1.0, 0.0)
     if min(chosen) < 0 or not np.isfinite(chosen).all() or max(chosen) == 0:
         raise ValueError(f"exact: weights={chosen}; both must be finite and at least 0, and one of them above 0.")
-    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate).settled("exact")
+    reading = reading.but(
+        knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+    ).settled("exact")
     task = _task(workload, federation, t0, reading, caps, seconds, workers, seed)
     bounds = lower_bounds(workload, federation, t0=t0, reading=reading, caps=caps, method="lp")
     best = min(heuristic_starts(task.workload, federation, task.relaxation, caps), key=lambda s: task.cost(s, chosen))
@@ -187,6 +191,7 @@ def exact_front(
     reading: Reading = CLAIRVOYANT,
     knowledge: str | None = None,
     kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
     caps: NDArray[np.int64] | None = None,
 ) -> ExactFront:
     """Return the whole Pareto front of makespan and energy of a tiny problem, without contention.
@@ -202,11 +207,13 @@ def exact_front(
         Stop after so many points of the front.
     seconds
         For each run of the solver; a point costs two.
-    workers, seed, t0, reading, knowledge, kill_at_estimate, caps
+    workers, seed, t0, reading, knowledge, kill_at_estimate, alternatives, caps
         As in `exact`.
     """
     whole("exact_front", "points", points, least=1)
-    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate).settled("exact_front")
+    reading = reading.but(
+        knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+    ).settled("exact_front")
     task = _task(workload, federation, t0, reading, caps, seconds, workers, seed)
     some = heuristic_starts(task.workload, federation, task.relaxation, caps)
     scale = max(schedule.makespan for schedule in some)
@@ -265,6 +272,12 @@ def _task(
     whole("exact", "seed", seed, least=0, most=LARGEST_SEED)
     if not is_number(seconds) or not seconds > 0:
         raise ValueError(f"exact: seconds={seconds!r} must be finite and above 0.")
+    if reading.is_free(workload):
+        raise InfeasibleError(
+            "exact: alternatives='free' leaves the jobs' shapes open, which the exact model does not know; choose them "
+            "by a rule: alternatives='fixed' or 'smallest_area'."
+        )
+    workload = shaped(workload, reading)
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)
@@ -287,7 +300,7 @@ def _task(
             "leave them out (Workload.filter)."
         )
     relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True)
-    own = replace(workload, runtime=runtime, after=_after_ends(workload))
+    own = replace(workload, runtime=runtime, after=_after_ends(workload), alternatives=None)
     return _Task(own, federation, relaxation, rules_of(problem, relaxation))
 
 

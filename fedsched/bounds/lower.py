@@ -12,9 +12,11 @@ from fedsched.bounds.charges import CHARGES
 from fedsched.bounds.dual import cheapest_modes
 from fedsched.bounds.prover import Prover
 from fedsched.bounds.relaxation import Relaxation, relax, rounded_down
+from fedsched.bounds.shapes import UNPROVEN, LeastShapes
 from fedsched.bounds.trivial import is_telling
 from fedsched.engine.pack import caps_table, pack
 from fedsched.errors import TraceError, unknown_name
+from fedsched.model.alternatives import shaped
 from fedsched.model.assumed import WATTS_MARK
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.text import counted
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.bounds.relaxation import Floats
+    from fedsched.bounds.shapes import Areas
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 
@@ -43,6 +46,7 @@ def lower_bounds(
     reading: Reading = CLAIRVOYANT,
     knowledge: str | None = None,
     kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
     caps: NDArray[np.int64] | None = None,
     method: str = "auto",
     seconds: float | None = None,
@@ -62,6 +66,9 @@ def lower_bounds(
         every job took its estimate.
     kill_at_estimate
         A job runs min(runtime, estimate).
+    alternatives
+        Of jobs that may have several shapes: "fixed", unless the reading says otherwise, bounds the recorded ones,
+        "smallest_area" those of the least tasks × planned time; "free": whichever each has.
     caps
         Jobs × groups: how many nodes of each group a job may use.
     method
@@ -72,17 +79,26 @@ def lower_bounds(
         That solvers may take in all, those for a front's points and for metrics asked for later included: where they
         are used up, closed forms must do. By default they take what they need.
     """
-    reading = reading.but(knowledge=knowledge, kill_at_estimate=kill_at_estimate).settled("lower_bounds")
+    reading = reading.but(
+        knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+    ).settled("lower_bounds")
     if method not in METHODS:
         raise unknown_name("method of bounds", method, METHODS)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
+    if reading.is_free(workload):
+        shapes = LeastShapes(workload, federation, reading, caps)
+        workload, reading = shapes.least, reading.but(alternatives="fixed")
+    else:
+        shapes, workload = None, shaped(workload, reading)
     problem = pack(workload, federation, reading=reading, t0=t0)
     planned = np.minimum(workload.estimate, reading.runtime(workload))  # by whatever schedules may be planned
     limits = caps_table(workload, federation, caps)
     relaxation = relax(problem, limits, workload.id, runtime=reading.planned(workload), planned=planned)
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
+    if shapes is not None:
+        found = found.with_areas(shapes.areas(relaxation, np.sort(problem.arrival)))
     return replace(found, watts_assumed=federation.watts_assumed)
 
 
@@ -112,6 +128,7 @@ class LowerBounds:
     method: str
     _prover: Prover = field(repr=False)
     watts_assumed: bool = False
+    free: bool = False  # whether they hold whichever of its alternatives each job has
 
     def of(self, metric: str) -> float:
         """Return the bound on a column of the metric row; NaN where none is known."""
@@ -119,7 +136,7 @@ class LowerBounds:
 
         if metric not in NAMES:
             raise unknown_name("metric", metric, NAMES)
-        if metric in self.unproven:
+        if metric in self.unproven or (self.free and metric in UNPROVEN):
             return math.nan
         if metric in CHARGES:
             return self._prover.of_starts(metric)
@@ -157,12 +174,29 @@ class LowerBounds:
     @property
     def weighted_response(self) -> float:
         """Return the bound on the response weighted by tasks."""
-        return math.nan if "weighted_response" in self.unproven else self._prover.of_starts("weighted_response")
+        unproven = self.free or "weighted_response" in self.unproven
+        return math.nan if unproven else self._prover.of_starts("weighted_response")
 
     @property
     def cut(self) -> bool:
         """Return whether the time that solvers had was too short for all that they were asked."""
         return self._prover.cut
+
+    def with_areas(self, areas: Areas) -> LowerBounds:
+        """Return the bounds with what areas say of jobs that may have several shapes: these are of the least ones."""
+        relaxation = self._prover.relaxation
+        area = areas.area()
+        makespan = max(self.makespan, area)
+        return replace(
+            self,
+            makespan=makespan,
+            area=max(self.area, area),
+            energy=max(
+                self.energy, rounded_down(makespan * relaxation.idle_total) + areas.energy(relaxation.extra_watts)
+            ),
+            busy_energy=max(self.busy_energy, areas.energy(relaxation.busy_watts)),
+            free=True,
+        )
 
     def gap(self, metric: str, value: float) -> float:
         """Return value/bound − 1: by how much the value may at most be improved; NaN where no bound says anything."""
@@ -217,9 +251,12 @@ class LowerBounds:
             ("flow", self.flow, "s", mean),
         ]
         lines = [f"  {name:<9} >= {value:,.6g} {unit}  ({note})" for name, value, unit, note in rows]
+        if self.free:
+            lines.append(f"  {FREE_UNPROVEN}")
         return "\n".join([f"Lower bounds for {counted(self.jobs, 'job')}, by {METHOD_NAMES[self.method]}:", *lines])
 
 
+FREE_UNPROVEN = "slowdowns and the weighted response are not proven with alternatives"
 METHOD_NAMES = {"lp": "linear program", "lagrangian": "Lagrangian over node classes", "closed": "closed forms"}
 
 

@@ -53,14 +53,9 @@ class Prover:
 
     def fixed_prices(self) -> list[Multipliers]:
         """Return class prices that need no solver: all nodes alike, and each by its speed."""
-        relaxation, shape = self.relaxation, (self.problem.levels.size, self.relaxation.nodes.size)
-        made = []
-        for weight in (np.ones(shape[1]), 1.0 / relaxation.slowdown[relaxation.class_slowdown]):
-            for level in range(shape[0]):
-                prices = np.zeros(shape)
-                prices[level] = weight / float(weight @ relaxation.nodes)
-                made.append(Multipliers(prices, np.zeros(len(self.problem.wide)), np.zeros(relaxation.tasks.size)))
-        return made
+        jobs, wide = self.relaxation.tasks.size, len(self.problem.wide)
+        prices = class_prices(self.relaxation, self.problem.levels.size)
+        return [Multipliers(price, np.zeros(wide), np.zeros(jobs)) for price in prices]
 
     @cached_property
     def longest_wait(self) -> float:
@@ -191,6 +186,17 @@ class Prover:
             if time.perf_counter() >= until:
                 return 0.0
             return proven(scarce, charge, found_prices(scarce, charge, until))
+
+
+def class_prices(relaxation: Relaxation, levels: int) -> list[Floats]:
+    """Return prices of a node-second, level × class, that add up to 1: all nodes alike, and each by its speed."""
+    made = []
+    for weight in (np.ones(relaxation.nodes.size), 1.0 / relaxation.slowdown[relaxation.class_slowdown]):
+        for level in range(levels):
+            prices = np.zeros((levels, relaxation.nodes.size))
+            prices[level] = weight / float(weight @ relaxation.nodes)
+            made.append(prices)
+    return made
 
 
 def _work(prover: Prover, price: Floats) -> Floats:

@@ -129,7 +129,8 @@ def heuristic_starts(
     from fedsched.policies import Rules
     from fedsched.simulate import simulate
 
-    waiting = replace(workload, submit=np.maximum(workload.submit, relaxation.t0), estimate=workload.runtime)
+    submit = np.maximum(workload.submit, relaxation.t0)
+    waiting = replace(workload, submit=submit, estimate=workload.runtime, alternatives=None)
     made = []
     for order in ("fcfs", "ljf", "laf", "largest", "sjf"):
         for placement in ("fastest", "efficient", "powerful"):

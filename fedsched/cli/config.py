@@ -35,7 +35,7 @@ INSTEAD = {
 OF_SCENARIOS = (
     "from", "sites", "unit", "over-request", "on-error", "head", "sample", "communication", "federation", "nodes",
     "uplink", "pool", "policy", "order", "dispatch", "backfill-order", "placement", "knowledge", "saturation",
-    "kill-at-estimate", "same-time", "seed",
+    "kill-at-estimate", "alternatives", "same-time", "seed",
 )  # fmt: skip
 
 

@@ -146,10 +146,11 @@ class Machines(OneMachine):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known(Group):
-    """What plans know of run times, and whether estimates end jobs."""
+    """What plans know of run times, whether estimates end jobs, and which shapes jobs have."""
 
     knowledge: options.Knowledge = None
     kill_at_estimate: options.KillAtEstimate = None
+    alternatives: options.Alternatives = None
 
     def over(self, before: Words) -> Words:
         """Return a reading, with what was given in place of its own."""

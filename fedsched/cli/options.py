@@ -143,6 +143,13 @@ Saturation = Annotated[
     reading.Saturation | None,
     Parameter(help="Whether rates follow the uplinks' load (when not given) or stay as at the start."),
 ]
+Alternatives = Annotated[
+    reading.Choice | None,
+    Parameter(
+        help="Which shape jobs have that may have several: the recorded one (fixed, when not given), that of the least "
+        "tasks × planned time (smallest_area), or whichever a plan chooses (free)."
+    ),
+]
 KillAtEstimate = Annotated[bool | None, Parameter(help="Jobs end at their estimate.")]
 
 # How long, and by which random numbers.

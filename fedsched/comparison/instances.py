@@ -66,6 +66,8 @@ class Instance(Read):
         `simulate`.
     saturation, kill_at_estimate
         As in `simulate`.
+    alternatives
+        As in `optimize`; where it is "free", policies keep the shapes that jobs have.
     """
 
     name: str
@@ -89,13 +91,16 @@ class Instance(Read):
         knowledge: str | None = None,
         saturation: str | None = None,
         kill_at_estimate: bool | None = None,
+        alternatives: str | None = None,
     ) -> None:
         named = not isinstance(objectives, str) and all(isinstance(name, str) for name in objectives)
         if not named or not objectives:
             raise ValueError(f"Instance {name!r}: objectives={objectives!r} must be a tuple of names.")
         if submits not in SUBMITS:
             raise unknown_name("submits", submits, SUBMITS)
-        words = reading.but(knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate)
+        words = reading.but(
+            knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+        )
         words = words.settled(f"Instance {name!r}", whole_instants=True)
         given = (name, workload, federation, tuple(objectives), optimum, submits, words)
         for field, value in zip(Instance.__slots__, given, strict=True):

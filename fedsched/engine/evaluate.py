@@ -1,7 +1,7 @@
 """The evaluation of plans, one after the other: what users, searches, benchmarks and tests run.
 
-A plan is one row of whole numbers, `order (n) | caps (n × groups) | dispatch | placement`: selecting or copying a plan
-is copying a row.
+A plan is one row of whole numbers, `order (n) | caps (n × groups) | dispatch | placement`, and, where plans choose the
+jobs' shapes, `| choices (n)`: selecting or copying a plan is copying a row.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from fedsched.engine.codes import Status
 from fedsched.engine.loop import begin, run
 from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
+from fedsched.engine.shapes import RULES, Shapes, jobs_of, shape_all
 from fedsched.model.metrics import Measured, fill_row
 
 if TYPE_CHECKING:
@@ -24,19 +25,21 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Floats, Ints, Problem, State
 
-RULES = 2  # numbers at the end of a row: dispatch, placement
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where the parts of a row lie."""
 
     jobs: int
     groups: int
+    shaped: bool = False  # whether rows choose the jobs' shapes, too
 
     @property
     def length(self) -> int:
         """Return how many numbers a row has."""
+        return self._unshaped + self.jobs * self.shaped
+
+    @property
+    def _unshaped(self) -> int:
         return self.jobs * (1 + self.groups) + RULES
 
     @property
@@ -54,11 +57,18 @@ class Layout:
 
     def rules(self, rows: Ints) -> Ints:
         """Return dispatch and placement of some rows, as a view."""
-        return rows[:, -RULES:]
+        return rows[:, self._unshaped - RULES : self._unshaped]
 
-    def pack(self, orders: Ints, caps: Ints, rules: Ints) -> Ints:
-        """Return rows made of their parts."""
-        return np.concatenate([orders, caps.reshape(len(orders), -1), rules], axis=1, dtype=np.int64)
+    def choices(self, rows: Ints) -> Ints:
+        """Return which shape the jobs of some rows have, as a view; 0 = their present one."""
+        return rows[:, self._unshaped :]
+
+    def pack(self, orders: Ints, caps: Ints, rules: Ints, choices: Ints | None = None) -> Ints:
+        """Return rows made of their parts; jobs keep their present shapes unless `choices` says otherwise."""
+        parts = [orders, caps.reshape(len(orders), -1), rules]
+        if self.shaped:
+            parts.append(np.zeros_like(orders) if choices is None else choices)
+        return np.concatenate(parts, axis=1, dtype=np.int64)
 
 
 def unpacked(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int, int]:
@@ -76,6 +86,7 @@ class Common(NamedTuple):
     measured: Measured
     missing: Floats  # by how much a job without an end makes each metric worse; of no size where all have one
     missed: int  # so many have none anyway
+    shapes: Shapes | None = None  # where rows choose them
 
 
 NO_JOB_IS_MISSING = np.zeros(0)
@@ -156,7 +167,9 @@ def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user
     if problem.running.size > 0:
         _restore(problem, common.running, state)
     groups = problem.groups.nodes.size
-    plan = plan_of(common.shared, (row.size - RULES) // (1 + groups), groups, row)
+    jobs = jobs_of(common.shapes, row.size, groups)
+    shape_all(common.shapes, groups, row)
+    plan = plan_of(common.shared, jobs, groups, row)
     begin(problem, plan, state)
     status = run(problem, plan, state, np.iinfo(np.int64).max, np.inf)
     fill_row(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from fedsched.generate.alternatives import alternatives
 from fedsched.generate.communication import communication
 from fedsched.generate.estimates import estimates, tsafrir_estimates
 from fedsched.generate.feedback import Sessions, feedback
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Sessions",
+    "alternatives",
     "calibrate_bandwidth",
     "communication",
     "estimates",

@@ -49,6 +49,11 @@ def estimates(
     seed
         The seed of the only random generator.
     """
+    if workload.alternatives is not None:
+        raise ValueError(
+            "estimates: jobs have alternatives, whose requested times would be others; draw these first, then "
+            "alternatives, or leave them out: dataclasses.replace(workload, alternatives=None)."
+        )
     runtime, seed = workload.runtime, seed_of("estimates", seed)
     said = f"estimates: {model}"
     if model == "exact":

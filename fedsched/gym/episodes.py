@@ -19,6 +19,7 @@ from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Runs, Seen, Told, side_by_side, view_of
+from fedsched.model.alternatives import shaped
 from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.feedback import refuse_feedback
 from fedsched.model.integrals import Integrals
@@ -69,6 +70,7 @@ class Episodes:
         running_places: int = 64,
     ) -> None:
         noun = "environment"
+        workload = shaped(workload, reading)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
         others = whole(noun, "running_places", running_places, least=0)

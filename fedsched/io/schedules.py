@@ -102,6 +102,7 @@ def read_csv(
     knowledge: str | None = None,
     saturation: str | None = None,
     kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
 ) -> Schedule:
     """Return the schedule in a CSV file with the columns id, start, finish and `nodes:…` of every group.
 
@@ -146,14 +147,18 @@ def read_csv(
             start[job], finish[job], counts[job] = *values[1:3], nodes
     found = LostRuns.of(lost) if lost else None
     return Schedule(
-        workload=_as_submitted(workload, start, finish, found),
+        workload=_as_submitted(_as_it_ran(workload, header, body, path), start, finish, found),
         federation=federation,
         start=start,
         finish=finish,
         counts=counts,
         t0=float(workload.submit.min()) if t0 is None else t0,
         reading=reading.but(
-            same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate
+            same_time=same_time,
+            knowledge=knowledge,
+            saturation=saturation,
+            kill_at_estimate=kill_at_estimate,
+            alternatives=alternatives,
         ),
         policy=f"read from {path}",
         lost=found,
@@ -174,6 +179,21 @@ def _as_submitted(
     if workload.cancel_at is not None:
         over[gone] = workload.cancel_at.times[gone]
     return replace(workload, submit=submits_after(workload, over, gone), after=settled(workload))
+
+
+def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], path: str | PathLike[str]) -> Workload:
+    """Return the jobs in the shapes that a schedule's file says, where they have several to choose from [49]."""
+    if workload.alternatives is None or not {"tasks", "runtime", "estimate"} <= set(header):
+        return workload
+    columns = {name: getattr(workload, name).copy() for name in ("tasks", "runtime", "estimate")}
+    place = {int(job): row for row, job in enumerate(workload.id)}
+    try:
+        for row in body:
+            for name, column in columns.items():
+                column[place[int(float(row[header.index("id")]))]] = float(row[header.index(name)])
+        return replace(workload, **columns)
+    except (ValueError, OverflowError) as error:
+        raise ScheduleError(f"{path}: {shortened(str(error), 300)}") from None
 
 
 def write_swf_of(schedule: Schedule, path: str | PathLike[str]) -> None:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fedsched.model.notes import assumed_of
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +57,16 @@ def assumptions(federation: Federation, workload: Workload | None = None) -> tup
     workload
         The jobs that are to run on it, where there are some.
     """
-    return _of_the_machine(federation, workload) + assumed_of(federation.calendar)
+    shapes = () if workload is None else _of_shapes(workload)
+    return _of_the_machine(federation, workload) + shapes + assumed_of(federation.calendar)
+
+
+def _of_shapes(workload: Workload) -> tuple[str, ...]:
+    among = workload.alternatives
+    if among is None or not among.jobs or not among.are_recorded(workload):
+        return ()
+    who = counted(among.jobs, "job")
+    return (f"recorded shapes for {who} with alternatives, where no rule or plan chooses others (--alternatives)",)
 
 
 def _of_the_machine(federation: Federation, workload: Workload | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fedsched.model.alternatives import Alternatives
 from fedsched.model.cancellations import Cancellations
 from fedsched.model.dependencies import Dependencies
 from fedsched.model.earliest import EarliestStarts
@@ -24,7 +25,7 @@ UNKNOWN_USER = -1
 # What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
 EXTRAS: dict[str, type[JobColumns]] = {
     "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "cancel_at": Cancellations,
-    "feedback": Feedback, "labels": Labels, "demand": NodeDemands,
+    "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "alternatives": Alternatives,
 }  # fmt: skip
 OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
@@ -50,3 +51,4 @@ class Job:
     feedback: Mapping[str, float] | None = None
     labels: Mapping[str, str] | None = None
     demand: Mapping[str, int] | None = None
+    alternatives: str | None = None

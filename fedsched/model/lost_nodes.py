@@ -87,6 +87,7 @@ def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
         begin=None,
         cancel_at=None,
         feedback=None,
+        alternatives=None,
         labels=Labels({JOB: workload.id[rows].astype(np.str_)}),
         demand=None,
         log=None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from fedsched.errors import unknown_name
 
@@ -17,11 +17,27 @@ SameTime = Literal["batch", "sequential"]
 Knowledge = Literal["estimate", "runtime"]
 Saturation = Literal["dynamic", "static"]
 Submits = Literal["now", "keep"]
+Choice = Literal["fixed", "smallest_area", "free"]
 
 SAME_TIME: tuple[str, ...] = get_args(SameTime)
 KNOWLEDGE: tuple[str, ...] = get_args(Knowledge)
 SATURATION: tuple[str, ...] = get_args(Saturation)
 SUBMITS: tuple[str, ...] = get_args(Submits)
+CHOICES: tuple[str, ...] = get_args(Choice)
+
+
+class Timed(Protocol):
+    """Whatever has a run time and a request: jobs, or the shapes that they may have."""
+
+    @property
+    def runtime(self) -> NDArray[np.float64]:
+        """Return the seconds on reference nodes."""
+        ...
+
+    @property
+    def estimate(self) -> NDArray[np.float64]:
+        """Return the requested seconds."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +56,16 @@ class Reading:
         "dynamic": rates follow the load of the uplinks. "static": a job's rate is fixed at its start.
     kill_at_estimate
         A job runs min(runtime, estimate).
+    alternatives
+        Which shape a job has that may have several. "fixed": the recorded one. "smallest_area": that of the least
+        tasks × planned time. "free": the plans of a search choose. None: not recorded.
     """
 
     same_time: str | None = "batch"
     knowledge: str | None = "estimate"
     saturation: str = "dynamic"
     kill_at_estimate: bool = False
+    alternatives: str | None = "fixed"
 
     def __post_init__(self) -> None:
         if self.same_time is not None and self.same_time not in SAME_TIME:
@@ -54,6 +74,8 @@ class Reading:
             raise unknown_name("knowledge", self.knowledge, KNOWLEDGE)
         if self.saturation not in SATURATION:
             raise unknown_name("saturation", self.saturation, SATURATION)
+        if self.alternatives is not None and self.alternatives not in CHOICES:
+            raise unknown_name("alternatives", self.alternatives, CHOICES)
         if self.kill_at_estimate not in (True, False):
             raise TypeError(f"kill_at_estimate={self.kill_at_estimate!r} must be True or False.")
         object.__setattr__(self, "kill_at_estimate", bool(self.kill_at_estimate))
@@ -65,19 +87,21 @@ class Reading:
         knowledge: str | None = None,
         saturation: str | None = None,
         kill_at_estimate: bool | None = None,
+        alternatives: str | None = None,
     ) -> Reading:
         """Return the reading with the words that are given in place of its own; None leaves one as it is."""
-        if same_time is None and knowledge is None and saturation is None and kill_at_estimate is None:
-            return self
-        return Reading(
-            same_time=self.same_time if same_time is None else same_time,
-            knowledge=self.knowledge if knowledge is None else knowledge,
-            saturation=self.saturation if saturation is None else saturation,
-            kill_at_estimate=self.kill_at_estimate if kill_at_estimate is None else kill_at_estimate,
-        )
+        given = {
+            "same_time": same_time, "knowledge": knowledge, "saturation": saturation,
+            "kill_at_estimate": kill_at_estimate, "alternatives": alternatives,
+        }  # fmt: skip
+        words: dict[str, Any] = {name: word for name, word in given.items() if word is not None}
+        return replace(self, **words) if words else self
 
     def settled(self, noun: str, *, whole_instants: bool = False) -> Reading:
-        """Return itself, where a run can be made under it; else raise what is missing, or does not go with the noun."""
+        """Return itself, where a run can be made under it; else raise what is missing, or does not go with the noun.
+
+        Where it is not recorded which shapes jobs had, they run in the recorded ones.
+        """
         for name, known in (("same_time", SAME_TIME), ("knowledge", KNOWLEDGE)):
             if getattr(self, name) is None:
                 choices = " or ".join(f"{name}={one!r}" for one in known)
@@ -86,28 +110,34 @@ class Reading:
             raise ValueError(
                 f"{noun}: same_time={self.same_time!r} is for simulate() alone; plans take instants whole: 'batch'."
             )
-        return self
+        return self if self.alternatives is not None else replace(self, alternatives="fixed")
 
     def beside(self, usual: Reading) -> dict[str, str | bool]:
         """Return the words in which it differs from another reading, without those that are not recorded."""
         words = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: word for name, word in words.items() if word is not None and word != getattr(usual, name)}
 
-    def runtime(self, workload: Workload) -> NDArray[np.float64]:
+    def runtime(self, jobs: Timed) -> NDArray[np.float64]:
         """Return how long the jobs run on reference nodes."""
         if not self.kill_at_estimate:
-            return workload.runtime
+            return jobs.runtime
         import numpy as np
 
-        return np.minimum(workload.runtime, workload.estimate)
+        return np.minimum(jobs.runtime, jobs.estimate)
 
-    def planned(self, workload: Workload) -> NDArray[np.float64]:
+    def planned(self, jobs: Timed) -> NDArray[np.float64]:
         """Return how long plans take the jobs to run."""
-        return self.runtime(workload) if self.knowledge == "runtime" else workload.estimate
+        return self.runtime(jobs) if self.knowledge == "runtime" else jobs.estimate
 
     def seen(self, workload: Workload) -> Workload:
         """Return the jobs as policies see them, which look at estimates."""
-        return workload if self.knowledge != "runtime" else replace(workload, estimate=self.runtime(workload))
+        if self.knowledge != "runtime":
+            return workload
+        return replace(workload, estimate=self.runtime(workload), alternatives=None)
+
+    def is_free(self, workload: Workload) -> bool:
+        """Return whether plans choose the shapes of some of these jobs."""
+        return self.alternatives == "free" and workload.alternatives is not None and workload.alternatives.jobs > 0
 
     def __str__(self) -> str:
         known = {
@@ -119,12 +149,14 @@ class Reading:
         said += ["events of one instant come one after the other"] if self.same_time == "sequential" else []
         said += ["a job's rate stays as at its start"] if self.saturation == "static" else []
         said += ["jobs end at their estimate"] if self.kill_at_estimate else []
+        said += [SHAPES[self.alternatives]] if self.alternatives in SHAPES else []
         return "; ".join(said)
 
 
+SHAPES = {"smallest_area": "jobs have the shapes of least area", "free": "plans choose the jobs' shapes"}
 USUAL = Reading()  # of simulate()
 CLAIRVOYANT = Reading(knowledge="runtime")  # of searches and of what is compared with them, unless told otherwise
-UNRECORDED = Reading(same_time=None, knowledge=None)
+UNRECORDED = Reading(same_time=None, knowledge=None, alternatives=None)
 
 
 class Read:
@@ -152,6 +184,11 @@ class Read:
     def kill_at_estimate(self) -> bool:
         """Return whether jobs end at their estimate."""
         return self.reading.kill_at_estimate
+
+    @property
+    def alternatives(self) -> str | None:
+        """Return which of several shapes jobs have; None where that is not recorded."""
+        return self.reading.alternatives
 
 
 def in_words(submits: str, reading: Reading, planners: str = "") -> str:

@@ -71,10 +71,12 @@ class Schedule(Read):
         knowledge: str | None = None,
         saturation: str | None = None,
         kill_at_estimate: bool | None = None,
+        alternatives: str | None = None,
     ) -> None:
         reading = reading.but(
-            same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate
-        )
+            same_time=same_time, knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate,
+            alternatives=alternatives,
+        )  # fmt: skip
         alone = {"loss_of_capacity": loss_of_capacity, "saturated_seconds": saturated_seconds}
         integrals = integrals._replace(**{name: value for name, value in alone.items() if value is not None})
         lost = no_runs(len(federation.groups)) if lost is None else lost.frozen()

@@ -13,6 +13,7 @@ import numpy as np
 
 from fedsched.model.calendar import RESERVATION
 from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
+from fedsched.model.chosen_shapes import broken_shapes
 from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures, broken_reservations
 from fedsched.model.dependencies import Condition, Kind, conditions_of
@@ -51,7 +52,7 @@ def violations(
     found = [*_jobs(schedule, away, gone), *broken_cancellations(schedule, gone), *_nodes_per_job(schedule)]
     found += [*broken_places(schedule, caps), *_times(schedule), *broken_submits(schedule, gone)]
     found += _conditions(schedule)
-    found += broken_losses(schedule)
+    found += [*broken_losses(schedule), *broken_shapes(schedule)]
     if found:
         return found  # the rest would only echo these
     away |= gone

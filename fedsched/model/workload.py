@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from fedsched.model.alternatives import check_shapes
 from fedsched.model.job import EXTRAS, NO_SITE, OPTIONAL, UNKNOWN_USER, Job
 from fedsched.model.validation import check_jobs, check_sites, site_table, table_column
 from fedsched.text import counted
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
+    from fedsched.model.alternatives import Alternatives
     from fedsched.model.cancellations import Cancellations
     from fedsched.model.dependencies import Dependencies
     from fedsched.model.earliest import EarliestStarts
@@ -72,6 +74,9 @@ class Workload:
         Texts of each job by name; a singleton goes by its "name": {"name": ["fit", "fit", "plot"]}.
     demand
         How much of each resource every node of a job must have, by name: {"memory": [0, 250_000], "gpu": [2, 0]}.
+    alternatives
+        Shapes of which each job may have one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
+        runtime and estimate, or a text a job: "4x3600/7200|8x2000". None (default) = nobody has a choice.
     log, name, nodes, header, cleaning, history
         Of a log: its other columns, its name, its machine's nodes (0 = unknown), its header, what reading left out or
         altered, and what made this workload.
@@ -95,6 +100,7 @@ class Workload:
     feedback: Feedback | None
     labels: Labels | None
     demand: NodeDemands | None
+    alternatives: Alternatives | None
     log: LogColumns | None
     name: str
     nodes: int
@@ -123,6 +129,7 @@ class Workload:
         feedback: Feedback | Mapping[str, ArrayLike] | None = None,
         labels: Labels | Mapping[str, ArrayLike] | None = None,
         demand: NodeDemands | Mapping[str, ArrayLike] | None = None,
+        alternatives: Alternatives | Mapping[int, Any] | Sequence[Any] | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         nodes: int = 0,
@@ -134,20 +141,14 @@ class Workload:
         ids = table_column("id", np.arange(1, jobs + 1) if id is None else id, jobs, np.int64)
         sites = check_sites(sites)
 
-        def column(field: str, values: ArrayLike, kind: type[np.generic] = np.float64) -> None:
+        estimate = runtime if estimate is None else estimate
+        plain = {"submit": submit, "tasks": tasks, "runtime": runtime, "estimate": estimate, "id": ids}
+        plain |= {"compute_fraction": compute_fraction, "task_bandwidth": task_bandwidth}
+        for field, values in (plain | {"origin": origin, "user": user}).items():
+            kind = np.int64 if field in ("tasks", "id", "origin", "user") else np.float64
             object.__setattr__(self, field, table_column(field, values, jobs, kind, ids))
-
-        object.__setattr__(self, "id", ids)
-        column("submit", submit)
-        column("tasks", tasks, np.int64)
-        column("runtime", runtime)
-        column("estimate", runtime if estimate is None else estimate)
-        column("compute_fraction", compute_fraction)
-        column("task_bandwidth", task_bandwidth)
-        column("origin", origin, np.int64)
-        column("user", user, np.int64)
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
-        optional = (pools, after, begin, cancel_at, feedback, labels, demand, log)
+        optional = (pools, after, begin, cancel_at, feedback, labels, demand, alternatives, log)
         for field, given in zip(OPTIONAL, optional, strict=True):
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (
@@ -160,6 +161,7 @@ class Workload:
         ):
             object.__setattr__(self, field, value)
         check_jobs(self)
+        check_shapes(self)
 
     # ---- one row, many rows -----------------------------------------------------------------------------------
     def __len__(self) -> int:

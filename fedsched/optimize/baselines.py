@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.lower import bounds_of_relaxation
+from fedsched.bounds.lower import bounds_of_relaxation, lower_bounds
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.pack import caps_table
 from fedsched.errors import InfeasibleError
+from fedsched.model.alternatives import chosen
 from fedsched.model.calendar import kills
 from fedsched.model.metrics import NAMES, Column
 from fedsched.model.schedule import Schedule
@@ -139,6 +140,14 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
     """
     if problem.space.common.missed or kills(problem.federation, problem.problem.t0):
         return None
+    if problem.shapes is not None:
+        really = problem.reading.but(knowledge="runtime")  # by how long the jobs run, whatever plans know
+        found = lower_bounds(
+            problem.workload, problem.federation, t0=problem.problem.t0, reading=really, seconds=seconds
+        )
+        for objective in problem.objectives.names:
+            bound_on(found, objective)
+        return found
     packed, limits = problem.problem, caps_table(problem.workload, problem.federation)
     # By how long the jobs really run, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate
@@ -229,11 +238,12 @@ def _rows_of(problem: SearchProblem, plan: object) -> Iterator[Ints]:
         if plan.schedule is not None:
             yield from _rows_of(problem, plan.schedule)
         elif plan.order is not None:  # else a policy: the baselines hold it already
-            yield problem.row(plan.order, plan.caps, plan.rules)
+            yield problem.row(plan.order, plan.caps, plan.rules, problem.choices_of(plan.alternatives))
     elif isinstance(plan, Schedule):
         if len(plan) != problem.layout.jobs or not plan.complete:
             raise ValueError(f"initial: the schedule must start all of the {problem.layout.jobs} jobs.")
-        yield problem.row(np.argsort(plan.start, kind="stable"), plan.counts)
+        choices = problem.choices_of(chosen(plan.workload))
+        yield problem.row(np.argsort(plan.start, kind="stable"), plan.counts, choices=choices)
     elif isinstance(plan, tuple) and len(plan) == 2:
         yield problem.row(plan[0], plan[1])
     else:

@@ -70,6 +70,7 @@ def _plan(problem: SearchProblem, entry: Entry) -> PlannedQueue:
     return PlannedQueue(
         order=order,
         caps=caps,
+        alternatives=problem.alternatives_of(entry.row),
         dispatch=Dispatch(dispatch).name.lower(),
         placement=Placement(placement).name.lower(),
     )

@@ -14,7 +14,7 @@ from fedsched.optimize.searching import Search, problem_of, result_of, search_on
 from fedsched.result import Settings
 from fedsched.search.checkpoint import Checkpoint
 from fedsched.search.clock import Clock
-from fedsched.search.methods import method_named
+from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
 from fedsched.values import seed_of, whole
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
     from fedsched.result import Result
+    from fedsched.search.methods import MethodInfo
     from fedsched.search.objectives import Cost
     from fedsched.search.run import Run
     from fedsched.simulate import RunningJobs
@@ -62,6 +63,7 @@ def optimize(
     knowledge: str | None = None,
     saturation: str | None = None,
     kill_at_estimate: bool | None = None,
+    alternatives: str | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
     baselines: Sequence[str] | None = None,
@@ -121,6 +123,10 @@ def optimize(
     knowledge
         "runtime" unless the reading says otherwise: plans see true run times, as do the baselines. "estimate": what
         users asked for.
+    alternatives
+        Which shape a job has that may have several. "fixed" unless the reading says otherwise: the recorded one.
+        "smallest_area": that of the least tasks × planned time. "free": each plan chooses, and baselines keep the
+        shapes that the workload has; not with `package`, `running`, or methods whose plans are keys or assignments.
     saturation, kill_at_estimate, t0, running
         As in `simulate`; running jobs go with submits="keep".
     baselines
@@ -168,7 +174,9 @@ def optimize(
         )
     settings = Settings(
         submits=submits,
-        reading=reading.but(knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate),
+        reading=reading.but(
+            knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+        ),
         t0=t0,
         seconds=seconds,
         evaluations=evaluations,
@@ -179,6 +187,8 @@ def optimize(
         own_rules=stop != (),
         encoding=info.encoding,
     )
+    if settings.reading.is_free(workload):
+        _refuse_to_choose(info, package)
     search = Search(
         info=info,
         objectives=aims,
@@ -207,6 +217,18 @@ def optimize(
             found = search_once(search, problem, saved, clock, initial=initial)
             return undisturbed(lambda: result_of(found, search, clock))
         return optimize_in_packages(search, problem, package, saved, clock)
+
+
+def _refuse_to_choose(info: MethodInfo, package: int | None) -> None:
+    cure = "choose the shapes by a rule, alternatives='fixed' or 'smallest_area'"
+    if package is not None:
+        raise ValueError(f"package={package}: plans of packages cannot choose shapes (alternatives='free'); {cure}.")
+    if not info.takes_shapes:
+        able = ", ".join(one.name for one in METHODS.values() if one.takes_shapes)
+        raise ValueError(
+            f"Plans of method {info.title} say no shapes, which alternatives='free' leaves to them; {cure}, or take "
+            f"one of {able}."
+        )
 
 
 def _rules(

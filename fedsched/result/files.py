@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fedsched.simulate import RunningJobs
 
 FORMAT = "fedsched result 2"
-WORDS = ("knowledge", "saturation", "kill_at_estimate")  # of the reading; a search's instants are whole
+WORDS = ("knowledge", "saturation", "kill_at_estimate", "alternatives")  # of the reading; a search's instants are whole
 WITHOUT_RUNNING = "fedsched result 1"
 COLUMNS = (
     "submit", "tasks", "runtime", "estimate", "id", "compute_fraction", "task_bandwidth", "origin", "user",
@@ -235,7 +235,10 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
     if plan.order is None:
         return {"policy": plan.policy}
     caps = None if plan.caps is None else plan.caps.tolist()
-    return {"order": plan.order.tolist(), "caps": caps, "dispatch": plan.dispatch, "placement": plan.placement}
+    shapes = {} if plan.alternatives is None else {"alternatives": plan.alternatives.tolist()}
+    return {
+        "order": plan.order.tolist(), "caps": caps, "dispatch": plan.dispatch, "placement": plan.placement, **shapes,
+    }  # fmt: skip
 
 
 def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -> PlannedQueue:
@@ -258,7 +261,9 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
         return PlannedQueue(policy=data["policy"])
     caps = None if data["caps"] is None else np.array(data["caps"], dtype=np.int64)
     order = np.array(data["order"], dtype=np.int64)
-    return PlannedQueue(order=order, caps=caps, dispatch=data["dispatch"], placement=data["placement"])
+    shapes = np.array(data["alternatives"], dtype=np.int64) if "alternatives" in data else None
+    rules = {"dispatch": data["dispatch"], "placement": data["placement"]}
+    return PlannedQueue(order=order, caps=caps, alternatives=shapes, **rules)
 
 
 def _or_none(value: float) -> float | None:

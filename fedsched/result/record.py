@@ -40,6 +40,7 @@ class PlannedQueue:
 
     order: NDArray[np.int64] | None = None
     caps: NDArray[np.int64] | None = None
+    alternatives: NDArray[np.int64] | None = None  # which of its own each job has, where plans choose
     dispatch: str = "greedy"
     placement: str = "fastest"
     policy: str = ""
@@ -164,7 +165,7 @@ class Result:
             return plan.schedule
         if plan.order is None:
             return self.problem.truth.simulated(plan.policy)
-        row = self.problem.row(plan.order, plan.caps, plan.rules)
+        row = self.problem.row(plan.order, plan.caps, plan.rules, self.problem.choices_of(plan.alternatives))
         return self.problem.truth.schedule(row, policy=self.method)
 
     @property

@@ -129,7 +129,8 @@ def _row_of(plan: PlannedQueue, problem: SearchProblem, place: int) -> Ints:
     caps = limits if plan.caps is None else plan.caps
     if plan.order is None or plan.order.shape != (layout.jobs,) or caps.shape != limits.shape:
         raise DeniedError(f"{_named(place)} is none of these jobs on these nodes")
-    row = layout.pack(plan.order[None], caps[None], rules)
+    choices = problem.choices_of(plan.alternatives)
+    row = layout.pack(plan.order[None], caps[None], rules, None if choices is None else choices[None])
     if not problem.holds(row):
         raise DeniedError(f"{_named(place)} is none: its order, caps or rules are not those of these jobs")
     return row[0]

@@ -39,6 +39,7 @@ def can_walk_apart(problem: PackedProblem) -> bool:
     return (
         packed.groups.uplink.size > 1
         and packed.extras is None
+        and problem.shapes is None
         and packed.running.size == 0
         and bool((packed.submit <= packed.t0).all())
         and not problem.objectives.functions
@@ -193,6 +194,7 @@ def can_rebuild(problem: PackedProblem) -> bool:
         problem.layout.jobs <= FEW_JOBS
         and problem.objectives.names == ("makespan",)
         and packed.extras is None
+        and problem.shapes is None
         and packed.running.size == 0
         and bool((packed.submit <= packed.t0).all())
     )

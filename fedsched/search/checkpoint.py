@@ -149,4 +149,4 @@ def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
 
 def _key(problem: SearchProblem, method: str, seed: int) -> str:
     words = f"{method} {seed} {problem.objectives.names} {problem.objectives.weights}"
-    return key_of(words, (*parts_of(problem.problem), problem.space.limits))
+    return key_of(words, (*parts_of(problem.problem), problem.space.limits, *(problem.shapes or ())))

@@ -10,6 +10,7 @@ from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.codes import Placement
 from fedsched.engine.evaluate import Common, plan_of
 from fedsched.engine.placement import place
+from fedsched.engine.shapes import shape_job, tasks_in
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
@@ -31,6 +32,7 @@ class Space(NamedTuple):
 
 @part
 def _fits_empty(problem: Problem, space: Space, row: Ints, j: int, state: State) -> bool:
+    shape_job(space.common.shapes, space.limits.shape[1], row, j)
     plan = plan_of(space.common.shared, space.limits.shape[0], space.limits.shape[1], row)
     return place(problem, plan, j, space.nodes, space.no_load, state)
 
@@ -46,7 +48,7 @@ def keep_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
     """Do as `make_placeable` for caps within their limits: most need no more than this look at their sums."""
     jobs, groups = space.limits.shape
     base = jobs + j * groups
-    tasks = problem.tasks[j]
+    tasks = tasks_in(space.common.shapes, problem, groups, row, j)
     placement = row[jobs * (1 + groups) + 1]
     begin = problem.groups.cluster_begin
     allowed = 0
@@ -70,9 +72,10 @@ def make_placeable(problem: Problem, space: Space, row: Ints, j: int, state: Sta
     for g in range(groups):
         row[base + g] = min(max(row[base + g], 0), space.limits[j, g])
         allowed += row[base + g]
+    tasks = tasks_in(space.common.shapes, problem, groups, row, j)
     anywhere = takes_any_nodes(row[jobs * (1 + groups) + 1])
     while True:
-        if allowed >= problem.tasks[j] and (anywhere or _fits_empty(problem, space, row, j, state)):
+        if allowed >= tasks and (anywhere or _fits_empty(problem, space, row, j, state)):
             return
         chosen = -1
         least = 2.0

@@ -17,6 +17,7 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.engine.loop import begin, run
 from fedsched.engine.meters import integrals
 from fedsched.engine.plans import plan_in_order
+from fedsched.engine.shapes import write_shapes
 from fedsched.engine.simulation import set_running
 from fedsched.model.integrals import NOTHING_WASTED, Wasted
 from fedsched.model.metrics import metrics_of
@@ -40,6 +41,8 @@ def metrics_unless(
     plan = plan_in_order(order, caps, dispatch=dispatch, placement=placement)
     if common.running.rows.size:
         set_running(state, common.running.rows, common.running)
+    if common.shapes is not None:
+        write_shapes(common.shapes, layout.choices(row[None])[0])
     begin(problem, plan, state)
     instants, status = FIRST_INSTANTS, int(Status.MORE)
     while status == Status.MORE:

@@ -53,6 +53,7 @@ class MethodInfo:
     maker: str  # "module:callable": called with the run, and the encoding if it has a choice; returns the Method
     encodings: tuple[str, ...] = ()  # what its plans may be written in, the usual one first; none: it has one way
     encoding: str = ""  # the one chosen, where that is not the usual one
+    rows: bool = True  # whether its plans are rows from first to last, which may choose shapes; else keys
 
     def make(self, run: Run) -> Method:
         """Return the method, ready for its first step."""
@@ -64,6 +65,11 @@ class MethodInfo:
     def title(self) -> str:
         """Return the name, with the encoding where it is not the usual one."""
         return f"{self.name} ({self.encoding})" if self.encoding else self.name
+
+    @property
+    def takes_shapes(self) -> bool:
+        """Return whether its plans can choose the jobs' shapes."""
+        return self.rows and not self.encoding
 
     def encoded(self, encoding: str | None) -> MethodInfo:
         """Return the method with its plans written in this encoding; None: in the usual one."""
@@ -93,10 +99,11 @@ METHODS: Mapping[str, MethodInfo] = MappingProxyType(
             MethodInfo("ga-slowdown", "genetic algorithm that favours groups of little predicted slowdown (ICTCC 2014)",
                        ("makespan",), "genetic:ga_slowdown"),
             MethodInfo("ga-ea", "genetic algorithm on energy (CMMSE 2016)", ("energy",), "genetic:ga_ea"),
-            MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), "swarm:ParticleSwarm"),
+            MethodInfo("pso-ea", "particle swarm on energy (FiCloudW 2016)", ("energy",), "swarm:ParticleSwarm",
+                       rows=False),
             MethodInfo("moga", "NSGA-II (J. Supercomputing 2017)", ("makespan", "energy"), "moga:Moga"),
             MethodInfo("mpso-fga", "swarm and genetic algorithm joined by a fuzzy controller (FUZZ-IEEE 2017)",
-                       ("makespan", "energy"), "mpso_fga:SwarmFuzzyGenetic"),
+                       ("makespan", "energy"), "mpso_fga:SwarmFuzzyGenetic", rows=False),
             MethodInfo("sa", "simulated annealing", ("makespan",), "local:annealing"),
             MethodInfo("hc", "hill climbing", ("makespan",), "local:hill_climbing"),
             MethodInfo("random", "random plans", ("makespan",), "local:RandomPlans"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import flag, inlined, kernel, part
+from fedsched.engine.shapes import choices_begin, inherit_shape, tasks_in
 from fedsched.random_numbers import begin_stream, below, uniform
 from fedsched.search.genome import keep_placeable, make_placeable, takes_any_nodes
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.engine.shapes import Shapes
     from fedsched.random_numbers import Stream
     from fedsched.search.genome import Space
 
@@ -18,6 +20,7 @@ CAP_SHARE = 0.2  # of the moves; none where there is one group
 JOB_SHARE = 0.3
 RULE_SHARE = 0.03
 SWAP_SHARE = 0.25  # of the moves of order; the rest inserts
+SHAPE_SHARE = 0.2  # of the moves, where plans choose shapes
 NEAR_SHARE = 0.5  # of the insertions that stay near
 LATE_SHARE = 0.5  # of the moves whose job is the latest to end among some drawn at random
 LATE_AMONG = 6
@@ -53,16 +56,18 @@ def _cross(space: Space, first: Ints, second: Ints, child: Ints, taken: Ints, st
         from_first = uniform(stream) < 0.5
         for g in range(groups):
             child[base + g] = first[base + g] if from_first else second[base + g]
+        inherit_shape(space.common.shapes, groups, first if from_first else second, child, j)
     from_first = uniform(stream) < 0.5
-    for i in range(jobs * (1 + groups), child.size):
+    for i in range(jobs * (1 + groups), choices_begin(jobs, groups)):
         child[i] = first[i] if from_first else second[i]
 
 
 @part
 def _repair_for_rule(problem: Problem, space: Space, row: Ints, state: State) -> None:
     # Caps that were feasible under one rule may not be under the one that the row has now.
-    if not takes_any_nodes(row[row.size - 1]):
-        for j in range(space.limits.shape[0]):
+    jobs, groups = space.limits.shape
+    if not takes_any_nodes(row[jobs * (1 + groups) + 1]):
+        for j in range(jobs):
             keep_placeable(problem, space, row, j, state)
 
 
@@ -80,11 +85,13 @@ def cross_rows(
     state: State,
 ) -> None:
     """Fill a child of each pair of parents (pairs × 2 row numbers); each pair draws from a stream of its own."""
+    jobs, groups = space.limits.shape
+    placement = jobs * (1 + groups) + 1
     for c in range(pairs.shape[0]):
         begin_stream(stream, seed, generation, c)
         first, second = parents[pairs[c, 0]], parents[pairs[c, 1]]
         _cross(space, first, second, children[c], taken, stream)
-        if first[first.size - 1] != second[second.size - 1]:  # else each job's caps are known to do under the rule
+        if first[placement] != second[placement]:  # else each job's caps are known to do under the rule
             _repair_for_rule(problem, space, children[c], state)
 
 
@@ -176,10 +183,11 @@ def _move_caps(problem: Problem, space: Space, row: Ints, ends: Floats, stream: 
         make_placeable(problem, space, row, a, state)
         make_placeable(problem, space, row, b, state)
     elif kind < 0.9:  # a cluster, all jobs up to a size, or from it on
-        size = problem.tasks[below(stream, jobs)]
+        size = tasks_in(space.common.shapes, problem, groups, row, below(stream, jobs))
         small = uniform(stream) < 0.5
         for j in range(jobs):
-            if (small and problem.tasks[j] <= size) or (not small and problem.tasks[j] >= size):
+            tasks = tasks_in(space.common.shapes, problem, groups, row, j)
+            if (small and tasks <= size) or (not small and tasks >= size):
                 _set_cluster(problem, space, row, j, cluster, open_it, state)
     elif kind < 0.95:  # nothing forbidden to one job
         j = below(stream, jobs)
@@ -228,10 +236,35 @@ def _move_rules(problem: Problem, space: Space, row: Ints, stream: Stream, state
         row[end] = space.dispatches[below(stream, space.dispatches.size)]
 
 
+@inlined
+def _move_shape(
+    shapes: Shapes | None, problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State
+) -> bool:
+    # One job gets another shape; False where that is not this move's turn, or no plan chooses shapes.
+    if shapes is None:
+        return False
+    if uniform(stream) >= SHAPE_SHARE:
+        return False
+    jobs, groups = space.limits.shape
+    j = shapes.choosers[below(stream, shapes.choosers.size)]
+    if uniform(stream) < LATE_SHARE:
+        for _ in range(LATE_AMONG - 1):
+            other = shapes.choosers[below(stream, shapes.choosers.size)]
+            if ends[other] > ends[j]:
+                j = other
+    at = choices_begin(jobs, groups) + j
+    choice = below(stream, shapes.first[j + 1] - shapes.first[j] - 1)
+    row[at] = choice + 1 if choice >= row[at] else choice
+    keep_placeable(problem, space, row, j, state)
+    return True
+
+
 @part
 def move(problem: Problem, space: Space, row: Ints, ends: Floats, stream: Stream, state: State) -> None:
     """Change a plan in place by one random move; it stays feasible. `ends`: when its jobs end, as far as known."""
     jobs, groups = space.limits.shape
+    if _move_shape(space.common.shapes, problem, space, row, ends, stream, state):
+        return
     kind = uniform(stream)
     if kind < RULE_SHARE:
         _move_rules(problem, space, row, stream, state)

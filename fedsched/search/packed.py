@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.pack import frozen, measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs, needs_of
+from fedsched.engine.shapes import Shapes, opened
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
 
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
 FAR = 2.0**30  # times what a plan has: how far behind one lies in which another job has no end
+
+
+class Seat(NamedTuple):
+    """What one thread works on."""
+
+    problem: Problem
+    space: Space
+    state: State
 
 
 class PackedProblem:
@@ -56,6 +65,8 @@ class PackedProblem:
         How many threads evaluate; results do not depend on it.
     states
         Their workspaces, where the caller has some.
+    shapes
+        Those that plans choose for the jobs; None: jobs are as they are.
     """
 
     def __init__(
@@ -70,11 +81,13 @@ class PackedProblem:
         running: RunningJobs | None,
         threads: int = 1,
         states: Sequence[State] = (),
+        shapes: Shapes | None = None,
     ) -> None:
         self.problem = problem
+        self.shapes = shapes
         self.objectives = objectives
         self.ids = ids
-        self.layout = Layout(*limits.shape)
+        self.layout = Layout(len(limits), limits.shape[1], shapes is not None)
         self.space = Space(
             common=Common(
                 shared=plan_in_order(np.arange(len(limits)), limits, dispatch=dispatches[0]),
@@ -91,12 +104,14 @@ class PackedProblem:
         )
         self.threads = threads
         self._states = list(states)
+        self._seats: list[Seat] = []
         self.no_users = np.zeros((0, 2))
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
         """Let a plan lie far behind first come, first served for each job more that has no end in it [48]."""
         common = self.space.common._replace(missing=NO_JOB_IS_MISSING, missed=0)
+        self._seats = []
         if may_miss(self.problem):
             self.space = self.space._replace(common=common._replace(missing=np.zeros(len(Column))))
             first_come = np.argsort(self.problem.arrival_rank[: self.layout.jobs], kind="stable")
@@ -105,6 +120,7 @@ class PackedProblem:
                 missing=signs_of(NAMES) * FAR * np.maximum(1.0, np.abs(row)), missed=self.missed(self.states[0].finish)
             )
         self.space = self.space._replace(common=common)
+        self._seats = []
 
     @property
     def may_miss(self) -> bool:
@@ -131,6 +147,19 @@ class PackedProblem:
             self._states = [new_state(self.problem, needs=needs, separate_backfill=False) for _ in range(self.threads)]
         return self._states
 
+    def seat(self, thread: int = 0) -> Seat:
+        """Return what a thread works on: where plans write the jobs' shapes, columns of its own to write them in."""
+        if not self._seats:
+            self._seats = [self._seat(state) for state in self.states]
+        return self._seats[thread]
+
+    def _seat(self, state: State) -> Seat:
+        if self.shapes is None:
+            return Seat(self.problem, self.space, state)
+        problem, shapes = opened(self.problem, self.shapes)
+        common = self.space.common._replace(measured=measured_of(problem), shapes=shapes)
+        return Seat(problem, self.space._replace(common=common), state)
+
     def anew(self, threads: int = 1) -> Self:
         """Return the same problem with workspaces of its own, for another thread or process."""
         other = copy(self)
@@ -138,7 +167,7 @@ class PackedProblem:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_states": []}  # workspaces do not travel
+        return {**self.__dict__, "_states": [], "_seats": []}  # workspaces do not travel
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -146,6 +175,8 @@ class PackedProblem:
         self.problem = frozen(self.problem)
         common = self.space.common._replace(measured=measured_of(self.problem))
         self.space = self.space._replace(common=common)
+        if self.shapes is not None:
+            self.shapes = Shapes(*map(_frozen, self.shapes))
 
     # ---- evaluation ---------------------------------------------------------------------------------------------
 
@@ -153,11 +184,11 @@ class PackedProblem:
         """Return the metric rows of feasible plans, evaluated on all threads."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         metrics = np.full((len(rows), len(Column)), np.nan)
-        states = self.states
+        self.seat()
 
         def work(thread: int, first: int, last: int) -> None:
-            state, common = states[thread], self.space.common
-            failed = evaluate_rows(self.problem, common, rows, state, self.no_users, metrics, first, last)
+            problem, space, state = self.seat(thread)
+            failed = evaluate_rows(problem, space.common, rows, state, self.no_users, metrics, first, last)
             if failed >= 0:
                 raise self._stuck(failed, state)
 
@@ -176,13 +207,14 @@ class PackedProblem:
     def values_unless(self, rows: Ints, over: Callable[[], bool]) -> tuple[Floats, Ints]:
         """Return the values of the rows that ended before `over` said so, which is asked within each too, and which."""
         metrics = np.full((len(rows), len(Column)), np.nan)
+        self.seat()
 
         def work(thread: int, first: int, last: int) -> None:
             for k in range(first, last):
                 if over():
                     return
-                state = self.states[thread]
-                status = metrics_unless(self.problem, self.space.common, self.layout, rows[k], state, metrics[k], over)
+                problem, space, state = self.seat(thread)
+                status = metrics_unless(problem, space.common, self.layout, rows[k], state, metrics[k], over)
                 if status == Status.STUCK:
                     raise self._stuck(k, state)
                 if status == Status.DONE:
@@ -198,15 +230,19 @@ class PackedProblem:
 
     def repaired(self, rows: Ints) -> Ints:
         """Return the rows, made feasible in place: caps within limits, every job placeable on the empty federation."""
-        repair(self.problem, self.space, rows, self.states[0])
+        problem, space, state = self.seat()
+        repair(problem, space, rows, state)
         return rows
 
     def holds(self, rows: Ints) -> bool:
         """Return whether the rows are plans that `repaired` would leave as they are."""
         layout, space = self.layout, self.space
-        caps, rules = layout.caps(rows), layout.rules(rows)
+        caps, rules, choices = layout.caps(rows), layout.rules(rows), layout.choices(rows)
+        many = np.ones(0) if self.shapes is None else np.diff(self.shapes.first)
         return bool(
             (np.sort(layout.orders(rows), axis=1) == np.arange(layout.jobs)).all()
+            and (choices >= 0).all()
+            and (choices < many).all()
             and (caps >= 0).all()
             and (caps <= space.limits).all()
             and np.isin(rules[:, 0], space.dispatches).all()
@@ -222,9 +258,10 @@ class PackedProblem:
         jobs = self.layout.jobs
         rows = np.zeros((len(keys), self.layout.length), dtype=np.int64)
         rows[:, :jobs] = np.argsort(keys[:, :jobs], axis=1, kind="stable")
-        rows[:, -2:] = self.default_rules()
+        self.layout.rules(rows)[:] = self.default_rules()
         weights = np.ascontiguousarray(keys[:, jobs:])
-        decode_weights(self.problem, self.space, weights, rows, self.states[0])
+        problem, space, state = self.seat()
+        decode_weights(problem, space, weights, rows, state)
         keys[:, jobs:] = weights
         return rows
 
@@ -243,8 +280,17 @@ class PackedProblem:
         fastest = int(Placement.FASTEST)
         return int(Dispatch.GREEDY), fastest if fastest in placements else placements[0]
 
-    def row(self, order: Sequence[int] | Ints, caps: Ints | None = None, rules: tuple[int, int] | None = None) -> Ints:
-        """Return one feasible plan of its parts; by default nothing is forbidden and the rules are the default ones."""
+    def row(
+        self,
+        order: Sequence[int] | Ints,
+        caps: Ints | None = None,
+        rules: tuple[int, int] | None = None,
+        choices: Ints | None = None,
+    ) -> Ints:
+        """Return one feasible plan of its parts; by default nothing is forbidden and the rules are the default ones.
+
+        Jobs keep their present shapes unless `choices` says which of those that they may have.
+        """
         jobs = self.layout.jobs
         permutation = np.asarray(order, dtype=np.int64)
         if permutation.shape != (jobs,) or not np.array_equal(np.sort(permutation), np.arange(jobs)):
@@ -256,7 +302,8 @@ class PackedProblem:
         if chosen[0] not in PLAN_DISPATCH:  # the workspaces have no room for what other rules keep
             known = ", ".join(rule.name.lower() for rule in PLAN_DISPATCH)
             raise ValueError(f"rules: a plan's dispatch must be {known}, not {Dispatch(chosen[0]).name.lower()}.")
-        return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None]))[0]
+        shapes = None if choices is None else choices[None]
+        return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None], shapes))[0]
 
     def random_rows(self, count: int, rng: np.random.Generator) -> Ints:
         """Return random plans: any order, and whole groups forbidden at random to about half of the jobs."""
@@ -265,7 +312,11 @@ class PackedProblem:
         forbidden = (rng.random((count, jobs, 1)) < 0.5) & (rng.random((count, jobs, groups)) < 0.5)
         caps = np.where(forbidden, 0, self.space.limits)
         rules = np.tile(np.array(self.default_rules(), dtype=np.int64), (count, 1))
-        return self.repaired(self.layout.pack(orders, caps, rules))
+        choices = None
+        if self.shapes is not None:
+            drawn = rng.integers(0, np.diff(self.shapes.first), size=orders.shape)
+            choices = np.where(rng.random(orders.shape) < 0.5, drawn, 0)
+        return self.repaired(self.layout.pack(orders, caps, rules, choices))
 
 
 def usable_placements(problem: Problem, plan: Plan) -> Ints:
@@ -274,6 +325,11 @@ def usable_placements(problem: Problem, plan: Plan) -> Ints:
     rules = [int(rule) for rule in Placement]
     fits = [rule for rule in rules if first_unplaceable(problem, plan._replace(placement=rule), state) < 0]
     return np.array(fits, dtype=np.int64)
+
+
+def _frozen(array: Any) -> Any:
+    array.setflags(write=False)
+    return array
 
 
 def _running_rows(running: RunningJobs | None, groups: int) -> RunningJobs:

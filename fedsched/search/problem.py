@@ -15,6 +15,7 @@ from fedsched.engine.pack import caps_table, pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
+from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.dependencies import settled
 from fedsched.model.feedback import refuse_feedback
@@ -22,6 +23,7 @@ from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.reservations import refuse_members
 from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
+from fedsched.search.shapes import choices_on, refuse_entangled
 from fedsched.simulate import begun, prepare, to_the_end
 from fedsched.values import whole
 
@@ -50,7 +52,7 @@ class SearchProblem(PackedProblem, Read):
         What is minimised.
     submits
         "now": all jobs wait already, as a package. "keep": their submit times stay, and the plan knows them.
-    reading, knowledge, saturation, kill_at_estimate
+    reading, knowledge, saturation, kill_at_estimate, alternatives
         As in `simulate`; but plans see true run times unless they are told not to, and take instants whole.
     t0
         The time's origin; the earliest submit when not given.
@@ -71,13 +73,16 @@ class SearchProblem(PackedProblem, Read):
         knowledge: str | None = None,
         saturation: str | None = None,
         kill_at_estimate: bool | None = None,
+        alternatives: str | None = None,
         t0: float | None = None,
         running: RunningJobs | None = None,
         threads: int = 1,
     ) -> None:
         if submits not in SUBMITS:
             raise unknown_name("submits", submits, SUBMITS)
-        words = reading.but(knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate)
+        words = reading.but(
+            knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+        )
         self.reading = words.settled("optimize", whole_instants=True)
         if len(workload) == 0:
             raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
@@ -90,17 +95,26 @@ class SearchProblem(PackedProblem, Read):
             workload = replace(workload, submit=np.full(len(workload), now), after=settled(workload))
         refuse_cancellations("optimize", workload)
         refuse_feedback("optimize", workload)
-        self.workload = workload
         self.federation = federation
         self.submits = submits
         self.running = running
+        free = self.reading.is_free(workload)
+        if free:
+            refuse_entangled(workload, federation, self.reading, running)
+        workload = shaped(workload, self.reading)
         rows = () if running is None else tuple(running.rows.tolist())
+        self.workload = workload
         true = pack(workload, federation, reading=self.reading, t0=t0, running=rows)
         problem = foreseen(true, true.t0)
         refuse_members("optimize", workload, federation)
         table, row_of = caps_table(workload, federation)
-        limits = np.ascontiguousarray(np.minimum(table[row_of], problem.tasks[:, None]))
+        choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
+        self._which = None if choice is None else choice.which
+        widest = problem.tasks if choice is None else choice.widest
+        limits = np.ascontiguousarray(np.minimum(table[row_of], widest[:, None]))
         placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))
+        if choice is not None:
+            placements = np.intersect1d(placements, choice.placements)
         if not placements.size:
             # No rule will do: let the simulation name the job and the reason.
             prepare(workload, federation, Rules(dispatch="greedy"), t0=problem.t0, running=running)
@@ -114,6 +128,7 @@ class SearchProblem(PackedProblem, Read):
             ids=workload.id,
             running=running,
             threads=threads,
+            shapes=None if choice is None else choice.shapes,
         )
         self._truth = None if problem is true else self._of(true)
 
@@ -136,6 +151,25 @@ class SearchProblem(PackedProblem, Read):
         """Return whether what plans are chosen by may be other figures than what comes of them has."""
         return self._truth is not None or self.may_miss
 
+    def alternatives_of(self, row: Ints) -> Ints | None:
+        """Return which of its workload's alternatives each job has in a plan; None where plans do not choose."""
+        if self.shapes is None or self._which is None:
+            return None
+        return np.asarray(self._which[self.shapes.first[:-1] + self.layout.choices(row[None])[0]])
+
+    def choices_of(self, alternatives: Ints | None) -> Ints | None:
+        """Return how a plan says that jobs have these of their alternatives; the other way round."""
+        if self.shapes is None or self._which is None or alternatives is None:
+            return None
+        first = self.shapes.first
+        found = np.zeros(first.size - 1, dtype=np.int64)
+        for job, one in enumerate(np.asarray(alternatives).tolist()):
+            at = np.flatnonzero(self._which[first[job] : first[job + 1]] == one)
+            if not at.size:
+                raise ValueError(f"Job {self.ids[job]}: it cannot have alternative {one} here.")
+            found[job] = at[0]
+        return found
+
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
         """Return the schedule of a plan, with its full trace."""
         return to_the_end(self.started(row, policy=policy))
@@ -143,10 +177,15 @@ class SearchProblem(PackedProblem, Read):
     def started(self, row: Ints, *, policy: str = "plan") -> Simulation:
         """Return the run of a plan, not yet begun."""
         order, caps, dispatch, placement = unpacked(self.layout, row)
+        workload, problem = self.workload, self.problem
+        if (alternatives := self.alternatives_of(row)) is not None:
+            workload = with_shapes(workload, alternatives)
+            own = pack(workload, self.federation, reading=self.reading, t0=problem.t0)
+            problem = own if self._truth is None else foreseen(own, own.t0)
         return Simulation(
-            self.workload,
+            workload,
             self.federation,
-            self.problem,
+            problem,
             plan_in_order(order, caps, dispatch=dispatch, placement=placement),
             reading=self.reading,
             description=f"{policy} on {Placement(placement).name.lower()}",

@@ -29,7 +29,7 @@ def structured_seeds(problem: PackedProblem, *, limit: int, clock: Clock | None 
     """
     seen: set[bytes] = set()
     rows: list[Ints] = []
-    for row in _candidates(problem):
+    for row in _shaped(problem, _candidates(problem)):
         problem.repaired(row[None])
         key = row.tobytes()
         if key not in seen:
@@ -38,6 +38,24 @@ def structured_seeds(problem: PackedProblem, *, limit: int, clock: Clock | None 
         if len(rows) == limit or (clock is not None and clock.left(UNTIL) <= 0.0):
             break
     return np.array(rows, dtype=np.int64).reshape(len(rows), problem.layout.length)
+
+
+def _shaped(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
+    # Where plans choose the jobs' shapes, each also with all of them as small and as short as they may be.
+    if problem.shapes is None:
+        yield from rows
+        return
+    shapes = problem.shapes
+    owner = np.repeat(np.arange(shapes.first.size - 1), np.diff(shapes.first))
+    others = []
+    for cost in (shapes.tasks * shapes.estimate, shapes.estimate):
+        best = np.lexsort((shapes.tasks, cost, owner))[shapes.first[:-1]]
+        others.append(best - shapes.first[:-1])
+    for row in rows:
+        yield row.copy()
+        for choices in others:
+            problem.layout.choices(row[None])[:] = choices
+            yield row.copy()
 
 
 def _candidates(problem: PackedProblem) -> Iterator[Ints]:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, generation: int) -> Ints:
     """Return one child a pair of row numbers: order crossover, and each job's caps from either parent."""
     children = np.empty((len(pairs), problem.layout.length), dtype=np.int64)
+    packed, space, state = problem.seat()
     cross_rows(
-        problem.problem,
-        problem.space,
+        packed,
+        space,
         parents,
         np.ascontiguousarray(pairs, dtype=np.int64),
         children,
@@ -26,23 +27,24 @@ def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, ge
         np.zeros(1, dtype=np.uint64),
         seed,
         generation,
-        problem.states[0],
+        state,
     )
     return children
 
 
 def mutated(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, generation: int) -> Ints:
     """Return the rows, each changed in place by so many random moves."""
+    packed, space, state = problem.seat()
     mutate_rows(
-        problem.problem,
-        problem.space,
+        packed,
+        space,
         rows,
         np.ascontiguousarray(moves, dtype=np.int64),
         np.zeros(problem.layout.jobs),
         np.zeros(1, dtype=np.uint64),
         seed,
         generation,
-        problem.states[0],
+        state,
     )
     return rows
 

@@ -167,15 +167,16 @@ class Walkers:
         """Let one walker make so many trials, in the workspace of one thread; return how many there was time for."""
         problem, metrics = run.problem, np.zeros(len(Column))
         goal, walker = self.goal(k), self.walkers[k]
+        packed, space, state = problem.seat(thread)
         done = 0
         while step := run.trials(trials - done):
             began = run.seconds
             status = descend(
-                problem.problem,
-                problem.space,
+                packed,
+                space,
                 goal,
                 walker,
-                problem.states[thread],
+                state,
                 problem.no_users,
                 metrics,
                 step,

@@ -132,8 +132,8 @@ def test_a_proof_that_gets_nowhere_is_given_up(monkeypatch: pytest.MonkeyPatch) 
         return status
 
     monkeypatch.setattr(cp_model.CpSolver, "solve", counted)
-    scenario = strategies.random_scenario(37, max_jobs=3).without_conditions().without_partitions().without_wishes()
-    scenario = scenario.without_limits()
+    scenario = strategies.random_scenario(37, max_jobs=3).as_chosen().without_conditions()
+    scenario = scenario.without_partitions().without_wishes().without_limits()
     workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)
     assert 380 < lower_bounds(workload, federation).makespan < 388
     assert lower_bounds(workload, federation, method="lp").makespan < 346

@@ -184,7 +184,7 @@ def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.Monk
         chosen = scenario.settings
         rules = fs.Rules(chosen.order, chosen.dispatch, chosen.placement, chosen.backfill_order)
         run = prepare(workload, federation, rules, caps=caps, same_time=chosen.same_time, saturation=chosen.saturation,
-                      kill_at_estimate=chosen.kill_at_estimate)  # fmt: skip
+                      kill_at_estimate=chosen.kill_at_estimate, alternatives=chosen.alternatives)  # fmt: skip
         plain_loop.begin(run.problem, run.plan, run.state)
         status = Status.STUCK if missed(scenario, expected) else Status.DONE  # some missed a reservation
         assert plain_loop.run(run.problem, run.plan, run.state, 10**6, np.inf) == status

@@ -78,6 +78,7 @@ def test_schedules_are_true(seed: int) -> None:
         caps=caps,
         saturation=scenario.settings.saturation,
         kill_at_estimate=scenario.settings.kill_at_estimate,
+        alternatives=scenario.settings.alternatives,
     )
     schedule.verify()
     assert schedule.complete

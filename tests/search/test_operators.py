@@ -291,6 +291,9 @@ def test_caps_are_mended_for_a_rule_that_asks_for_more(draw) -> None:
     assert caps_of(problem, row)[0] == [2, 1]
 
 
+AS_THEY_ARE = SimpleNamespace(shapes=None)  # what plans have in common where they choose no shapes
+
+
 @pytest.mark.parametrize(
     ("kind", "more", "groups", "expected"),
     [
@@ -312,7 +315,7 @@ def test_which_move(draw, monkeypatch: pytest.MonkeyPatch, kind: float, more, gr
     for name in ("_move_rules", "_move_caps", "_move_jobs", "_swap", "_insert"):
         monkeypatch.setattr(operators, name, lambda *_, name=name: called.append(name))
     script = draw(kind, *more)
-    space = SimpleNamespace(limits=np.zeros((4, groups), dtype=np.int64))
+    space = SimpleNamespace(limits=np.zeros((4, groups), dtype=np.int64), common=AS_THEY_ARE)
     operators.move(None, space, np.zeros(4), NO_ENDS, None, None)
     assert called == [expected]
     assert script.all_used()
@@ -323,7 +326,7 @@ def test_one_job_has_no_order(draw, monkeypatch: pytest.MonkeyPatch) -> None:
     called = list[str]()
     monkeypatch.setattr(operators, "_move_caps", lambda *_: called.append("caps"))
     draw(0.99)
-    operators.move(None, SimpleNamespace(limits=np.zeros((1, 1))), np.zeros(4), NO_ENDS, None, None)
+    operators.move(None, SimpleNamespace(limits=np.zeros((1, 1)), common=AS_THEY_ARE), np.zeros(4), NO_ENDS, None, None)
     assert called == ["caps"]
 
 
@@ -346,6 +349,7 @@ def test_children_of_one_placement_need_no_repair(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(operators, "_cross", lambda space, first, second, child, *_: child.__setitem__(0, first[0]))
     parents = np.array([[1, 0], [2, 0], [3, 5]])
     children = np.zeros((3, 2), dtype=np.int64)
-    operators.cross_rows(None, None, parents, np.array([[0, 1], [1, 2], [2, 2]]), children, None, None, 0, 0, None)
+    space = SimpleNamespace(limits=np.zeros((0, 1)))
+    operators.cross_rows(None, space, parents, np.array([[0, 1], [1, 2], [2, 2]]), children, None, None, 0, 0, None)
     assert children[:, 0].tolist() == [1, 2, 3]
     assert repaired == [2]

@@ -122,7 +122,7 @@ def test_a_stretch_goes_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """A walker's trials are made in slices that let the clock be looked at; it says how many there was time for."""
     run = a_run(1)
     run.problem.problem = run.problem.space = run.problem.no_users = None
-    run.problem.states = [None]
+    run.problem.seat = lambda thread: (None, None, None)
     asked = list[int]()
 
     def descend(*given: object) -> int:

@@ -1,0 +1,101 @@
+"""What no schedule can beat whose plan gives each job the shape that suits it.
+
+Take any schedule, and let each job keep its start and as many of its nodes as the narrowest of its shapes has, for the
+time of the shortest: nothing begins later, nothing gets longer. What bounds these least jobs bounds all. Where narrow
+shapes are long, areas say more: a job takes at least the least of what its shapes take.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.bounds.dual import BoundProblem, cheapest_modes
+from fedsched.bounds.prover import class_prices
+from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down, suffix_bounds
+from fedsched.engine.choices import possible_shapes
+from fedsched.engine.pack import pack
+from fedsched.errors import InfeasibleError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.relaxation import Floats, Ints
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+
+# With longer runs slowdowns fall, and weights by tasks are those of the shapes: of these nothing is proven.
+UNPROVEN = frozenset(("mean_slowdown", "bounded_slowdown", "weighted_slowdown", "weighted_response"))
+
+
+class LeastShapes:
+    """Jobs of which each may have one of several shapes, as bounds see them."""
+
+    def __init__(
+        self, workload: Workload, federation: Federation, reading: Reading, caps: NDArray[np.int64] | None = None
+    ) -> None:
+        if reading.kill_at_estimate and workload.after is not None:
+            raise InfeasibleError(
+                "Bounds: jobs wait for others, which are killed or not by the shapes that plans choose: nothing is "
+                "proven; choose the shapes by a rule: alternatives='fixed' or 'smallest_area'."
+            )
+        self._possible = possible = possible_shapes(workload, federation, caps)
+        each, begin = possible.each, possible.first[:-1]
+        self.least = replace(  # no kill makes it shorter than the least of what kills leave
+            workload,
+            tasks=np.minimum.reduceat(each.tasks, begin),
+            runtime=np.minimum.reduceat(reading.runtime(each), begin),
+            estimate=np.minimum.reduceat(each.estimate, begin),
+            alternatives=None,
+        )
+        self._federation, self._reading = federation, reading
+
+    def areas(self, least: Relaxation, started: Ints) -> Areas:
+        """Return what areas say beside the relaxation of the least jobs, which are those of these rows."""
+        each, owner, _, table, row_of = self._possible
+        problem = pack(each, self._federation, reading=self._reading, t0=least.t0)
+        planned = np.minimum(each.estimate, self._reading.runtime(each))
+        runtime = self._reading.planned(each)
+        relaxation = relax(problem, (table, row_of), each.id, runtime=runtime, planned=planned).clocked()
+        place = np.searchsorted(started, owner)  # of each shape's job in the relaxation of the least
+        rows = np.flatnonzero(np.isin(owner, started))
+        of_those, place = relaxation.take(rows), place[rows]
+        begin = np.flatnonzero(np.diff(place, prepend=-1))
+        return Areas(replace(of_those, release=least.release[place]), least, begin)
+
+
+class Areas:
+    """What jobs take at least of nodes' time, whichever of their shapes each has."""
+
+    def __init__(self, relaxation: Relaxation, least: Relaxation, begin: Ints) -> None:
+        self._relaxation, self._least, self._begin = relaxation, least, begin
+
+    def _taken(self, problem: BoundProblem, price: Floats) -> float:
+        nothing = np.zeros(self._relaxation.tasks.size)
+        cost = cheapest_modes(problem, price, nothing)[0]
+        return float(np.minimum.reduceat(cost, self._begin).sum())
+
+    def _problem(self) -> BoundProblem:
+        relaxation = self._relaxation
+        nothing = np.zeros((0, relaxation.tasks.size))
+        return BoundProblem(relaxation, release_levels(relaxation), nothing, 1.0, np.zeros(relaxation.nodes.size))
+
+    def area(self) -> float:
+        """Return the bound on the makespan by areas: all nodes alike, or each by its speed."""
+        relaxation, problem = self._relaxation, self._problem()
+        capacity = relaxation.nodes.astype(np.float64)
+        best = 0.0
+        for prices in class_prices(relaxation, problem.levels.size):
+            constant = self._taken(problem, prices.cumsum(axis=0)) + float((prices @ capacity) @ problem.levels)
+            best = max(best, constant)
+        shortest = np.minimum.reduceat(relaxation.tasks * relaxation.shortest, self._begin)
+        plain = suffix_bounds(self._least.release, shortest, relaxation.total_nodes)[1].max()
+        return rounded_down(max(best, float(plain)), relaxation.t0)
+
+    def energy(self, watts: Floats) -> float:
+        """Return what the jobs take at least where each class of nodes takes so many watts."""
+        problem = self._problem()
+        return rounded_down(self._taken(problem, np.tile(watts, (problem.levels.size, 1))))

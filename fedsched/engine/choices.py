@@ -1,0 +1,46 @@
+"""Which of their alternatives jobs can have on a federation [49]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.engine.pack import caps_table
+from fedsched.model.admission import refusals
+from fedsched.model.alternatives import every_shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays import Ints
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+
+
+class Possible(NamedTuple):
+    """A job for every shape that some job can have, each job's present one first."""
+
+    each: Workload
+    owner: Ints  # the row of the job whose shape it is
+    which: Ints  # its place among that job's alternatives; 0 where it has none
+    caps: Ints  # distinct rows of caps, and
+    row_of: Ints  # the one of each shape
+
+    @property
+    def first(self) -> Ints:
+        """Return where each job's shapes begin, and the last one's end."""
+        return np.searchsorted(self.owner, np.arange(self.owner[-1] + 2))
+
+
+def possible_shapes(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> Possible:
+    """Return the shapes that the federation can hold; jobs that it refuses as they are, are errors."""
+    table, row_of_job = caps_table(workload, federation, caps)
+    each, owner, which = every_shape(workload)
+    row_of = row_of_job[owner]
+    fits = table[row_of].sum(axis=1) >= each.tasks
+    if federation.binds_by_labels:
+        fits[list(refusals(each, federation))] = False
+    fits[np.flatnonzero(np.diff(owner, prepend=-1))] = True  # one too wide is for whoever packs it to refuse
+    kept = np.flatnonzero(fits)
+    return Possible(each.take(kept), owner[kept], which[kept], table, row_of[kept])

@@ -1,0 +1,104 @@
+"""Shapes: the tasks, run times and requests of which a plan gives each job one [49].
+
+The columns of a problem whose plans choose are views of arrays that are written before a plan runs. Every function
+takes the shapes first. Where a problem has none it is compiled to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.compiled import inlined
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from fedsched.engine.arrays import Floats, Ints, Problem
+
+RULES = 2  # numbers behind order and caps in a row: dispatch, placement
+
+
+class Shapes(NamedTuple):
+    """The shapes of every job, its present one first, and the columns of the job as a plan chooses."""
+
+    first: Ints  # where each job's begin, and the last one's end
+    tasks: Ints
+    runtime: Floats
+    estimate: Floats
+    choosers: Ints  # the jobs that have several
+    own_tasks: Ints
+    own_runtime: Floats
+    own_estimate: Floats
+
+
+def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
+    """Return a problem with columns of its own that plans may write, and the shapes that write them."""
+    tasks, runtime, estimate = problem.tasks.copy(), problem.runtime.copy(), problem.estimate.copy()
+    own = shapes._replace(own_tasks=tasks, own_runtime=runtime, own_estimate=estimate)
+    return problem._replace(tasks=_seen(tasks), runtime=_seen(runtime), estimate=_seen(estimate)), own
+
+
+def write_shapes(shapes: Shapes, choices: Ints) -> None:
+    """Give every job the shape that these choices say: as `shape_all`, from outside."""
+    at = shapes.first[:-1] + choices
+    for name in ("tasks", "runtime", "estimate"):
+        getattr(shapes, f"own_{name}")[: at.size] = getattr(shapes, name)[at]
+
+
+def _seen(column: NDArray[Any]) -> NDArray[Any]:
+    view = column.view()
+    view.setflags(write=False)
+    return view
+
+
+@inlined
+def jobs_of(shapes: Shapes | None, length: int, groups: int) -> int:
+    """Return how many jobs a row of this length has."""
+    if shapes is None:
+        return (length - RULES) // (1 + groups)
+    return (length - RULES) // (2 + groups)
+
+
+@inlined
+def choices_begin(jobs: int, groups: int) -> int:
+    """Return where in a row the choices stand: behind order, caps and rules."""
+    return jobs * (1 + groups) + RULES
+
+
+@inlined
+def tasks_in(shapes: Shapes | None, problem: Problem, groups: int, row: Ints, j: int) -> int:
+    """Return how many tasks a plan gives a job."""
+    if shapes is None:
+        return problem.tasks[j]
+    return shapes.tasks[shapes.first[j] + row[choices_begin(shapes.first.size - 1, groups) + j]]
+
+
+@inlined
+def shape_job(shapes: Shapes | None, groups: int, row: Ints, j: int) -> None:
+    """Give one job the shape that a plan chooses."""
+    if shapes is None:
+        return
+    at = shapes.first[j] + row[choices_begin(shapes.first.size - 1, groups) + j]
+    shapes.own_tasks[j] = shapes.tasks[at]
+    shapes.own_runtime[j] = shapes.runtime[at]
+    shapes.own_estimate[j] = shapes.estimate[at]
+
+
+@inlined
+def shape_all(shapes: Shapes | None, groups: int, row: Ints) -> None:
+    """Give every job the shape that a plan chooses."""
+    if shapes is None:
+        return
+    for j in range(shapes.first.size - 1):
+        shape_job(shapes, groups, row, j)
+
+
+@inlined
+def inherit_shape(shapes: Shapes | None, groups: int, parent: Ints, child: Ints, j: int) -> None:
+    """Give one job of a plan the shape that it has in another."""
+    if shapes is None:
+        return
+    at = choices_begin(shapes.first.size - 1, groups) + j
+    child[at] = parent[at]

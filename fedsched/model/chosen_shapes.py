@@ -1,0 +1,37 @@
+"""Whether jobs have the shapes that the reading lets them choose, written out once more for `verify()` [49]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.model.lost_nodes import whose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.model.alternatives import Shape
+    from fedsched.model.reading import Reading
+    from fedsched.model.schedule import Schedule
+
+
+def broken_shapes(schedule: Schedule) -> Iterator[str]:
+    """Return who has a shape that is none of its own, or not the one that the rule chooses, a line each."""
+    workload, reading = schedule.workload, schedule.reading
+    if workload.alternatives is None:
+        return
+    for row in range(len(workload)):
+        listed = workload.alternatives.shapes(row)
+        now = (int(workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]))
+        if listed and now not in listed:
+            yield f"{whose(schedule, row)}: its shape is none of its {len(listed)} alternatives."
+        elif listed and reading.alternatives == "fixed" and now != listed[0]:
+            yield f"{whose(schedule, row)}: its shape is not the recorded one, {listed[0]}."
+        elif listed and reading.alternatives == "smallest_area":
+            best = min(listed, key=lambda shape: (shape.tasks * _planned(shape, reading), shape.tasks))
+            if now != best:
+                yield f"{whose(schedule, row)}: its shape is not the one of least area, {best}."
+
+
+def _planned(shape: Shape, reading: Reading) -> float:
+    run = min(shape.runtime, shape.estimate) if reading.kill_at_estimate else shape.runtime
+    return run if reading.knowledge == "runtime" else shape.estimate

@@ -1,0 +1,73 @@
+"""Which shapes plans may choose for jobs on this federation, and what else then depends on them [49]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.engine.choices import possible_shapes
+from fedsched.engine.pack import pack
+from fedsched.engine.plans import plan_in_order
+from fedsched.engine.shapes import Shapes
+from fedsched.errors import InfeasibleError
+from fedsched.search.packed import usable_placements
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Ints, RunningJobs
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+
+CURE = "choose the shapes by a rule: alternatives='fixed' or 'smallest_area'"
+
+
+class Choices(NamedTuple):
+    """What plans may choose from."""
+
+    shapes: Shapes
+    which: Ints  # the place of each of these shapes among its job's alternatives
+    widest: Ints  # the most tasks that each job may have
+    placements: Ints  # rules under which every job fits in each of its shapes
+
+
+def choices_on(workload: Workload, federation: Federation, reading: Reading, t0: float) -> Choices:
+    """Return the shapes that the federation can hold; what it cannot is none of a plan's choices."""
+    each, _, which, table, row_of = possible = possible_shapes(workload, federation)
+    problem = pack(each, federation, reading=reading, t0=t0)
+    limits = np.minimum(table[row_of], each.tasks[:, None])
+    first = possible.first
+    shapes = Shapes(
+        first=first,
+        tasks=problem.tasks,
+        runtime=problem.runtime,
+        estimate=problem.estimate,
+        choosers=np.flatnonzero(np.diff(first) > 1),
+        own_tasks=problem.tasks,  # each thread gets its own
+        own_runtime=problem.runtime,
+        own_estimate=problem.estimate,
+    )
+    for array in shapes:
+        array.setflags(write=False)
+    if not shapes.choosers.size:
+        raise InfeasibleError(f"optimize: no job has an alternative that {federation.name} can hold; {CURE}.")
+    return Choices(
+        shapes=shapes,
+        which=which,
+        widest=np.maximum.reduceat(each.tasks, first[:-1]),
+        placements=usable_placements(problem, plan_in_order(np.arange(len(each)), limits)),
+    )
+
+
+def refuse_entangled(
+    workload: Workload, federation: Federation, reading: Reading, running: RunningJobs | None
+) -> None:
+    """Refuse what depends on the jobs' shapes beside their nodes and times, and is settled before a plan is made."""
+    if running is not None:
+        raise InfeasibleError(f"optimize: jobs run already, whose shapes plans cannot choose; {CURE}.")
+    if any(limit.nodes is not None for limit in federation.limits):
+        raise InfeasibleError(f"optimize: limits of nodes depend on the shapes that plans choose; {CURE}.")
+    if reading.kill_at_estimate and workload.after is not None:
+        raise InfeasibleError(
+            f"optimize: jobs wait for others, which are killed or not by the shapes that plans choose; {CURE}."
+        )

@@ -1,0 +1,252 @@
+"""Plans that choose the jobs' shapes: rows, evaluation, moves, bounds and what comes of it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import strategies
+from interpreted import tries
+
+import fedsched as fs
+from fedsched.bounds import exact, lower_bounds
+from fedsched.errors import InfeasibleError, TraceError
+from fedsched.model.alternatives import chosen, with_shapes
+from fedsched.model.metrics import NAMES, Column
+from fedsched.optimize import optimize
+from fedsched.result import Result
+from fedsched.search.checkpoint import Checkpoint
+from fedsched.search.methods import METHODS
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
+from fedsched.search.variation import crossed, mutated
+from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOTH = Objectives.of(("makespan", "energy"))
+ABLE = [name for name, info in METHODS.items() if info.takes_shapes]
+FOUR = fs.Federation.homogeneous(4)
+# Alone in their recorded shapes the first two take 20 s one after the other; two nodes each, and both end at 12 s.
+PAIR = fs.Workload(
+    submit=[0.0, 0.0, 0.0],
+    tasks=[4, 4, 1],
+    runtime=[10.0, 10.0, 1.0],
+    alternatives={1: "4x10|2x12", 2: "4x10|2x11|1x30"},
+)
+
+
+def random_problem(seed: int, *, max_jobs: int = 8, placement: str = "fastest") -> SearchProblem | None:
+    """Return a random small problem whose plans choose shapes; None where no job has several."""
+    scenario = strategies.random_scenario(seed, placement=placement, max_jobs=max_jobs, kill_at_estimate=False)
+    scenario = scenario.foreseen().without_limits()
+    jobs = strategies.with_alternatives(scenario.machine, scenario.jobs, placement, random.Random(seed).choice)
+    workload, federation, _ = strategies.to_package(jobs, scenario.machine)
+    if workload.alternatives is None:
+        return None
+    return SearchProblem(
+        workload, federation, BOTH, saturation=scenario.settings.saturation, alternatives="free", threads=2
+    )
+
+
+def some_rows(problem: SearchProblem, count: int, seed: int) -> np.ndarray:
+    """Return random feasible rows with random caps, rules and shapes."""
+    rng = np.random.default_rng(seed)
+    rows = problem.random_rows(count, rng)
+    limits, layout = problem.space.limits, problem.layout
+    layout.caps(rows)[:] = rng.integers(0, limits + 1, size=(count, *limits.shape))
+    layout.rules(rows)[:, 0] = rng.choice(problem.space.dispatches, count)
+    layout.rules(rows)[:, 1] = rng.choice(problem.space.placements, count)
+    layout.choices(rows)[:] = rng.integers(0, np.diff(problem.shapes.first), size=(count, layout.jobs))
+    return problem.repaired(rows)
+
+
+def test_a_row_is_evaluated_as_it_is_simulated() -> None:
+    """The batch's metric rows are those of schedules of the chosen shapes, packed anew, on any number of threads."""
+    others = 0
+    for seed in range(tries(60)):
+        if (problem := random_problem(seed)) is None:
+            continue
+        rows = some_rows(problem, 4, seed)
+        assert problem.holds(rows)
+        metrics = problem.metrics(rows)
+        for row, found in zip(rows, metrics, strict=True):
+            schedule = problem.schedule(row)
+            schedule.verify(claimed=schedule.metrics())
+            assert schedule.reading.alternatives == "free"
+            assert np.array_equal(chosen(schedule.workload), problem.alternatives_of(row))
+            expected = np.array([getattr(schedule.metrics(users=False), name) for name in NAMES])
+            np.testing.assert_array_equal(found, expected)
+            others += int((chosen(schedule.workload) != 0).any())
+        values, ended = problem.values_unless(rows, lambda: False)
+        assert ended.tolist() == [0, 1, 2, 3]
+        np.testing.assert_allclose(values, metrics[:, [Column.MAKESPAN, Column.ENERGY]], rtol=1e-12)
+    assert others > 20
+
+
+def test_children_and_moves_stay_plans() -> None:
+    """Crossover inherits shapes with caps; moves choose others; all stay feasible, whatever ran before."""
+    moved = 0
+    for seed in range(tries(40)):
+        if (problem := random_problem(seed)) is None:
+            continue
+        parents = some_rows(problem, 4, seed)
+        pairs = np.array([[0, 1], [2, 3], [1, 2]])
+        children = crossed(problem, parents, pairs, seed=seed, generation=1)
+        assert problem.holds(children)
+        of = problem.layout.choices
+        for child, (a, b) in zip(children, pairs, strict=True):
+            own = of(child[None])[0]
+            assert ((own == of(parents[a : a + 1])[0]) | (own == of(parents[b : b + 1])[0])).all()
+        before = children.copy()
+        after = mutated(problem, children, np.full(3, 8), seed=seed, generation=2)
+        assert problem.holds(after)
+        moved += int((of(after) != of(before)).any())
+        problem.metrics(parents)  # whose shapes the workspace then holds
+        again = mutated(problem, before.copy(), np.full(3, 8), seed=seed, generation=2)
+        assert np.array_equal(after, again)
+    assert moved > tries(40) // 4
+
+
+@pytest.mark.parametrize("method", ABLE)
+def test_searches_find_the_shapes_that_pay(method: str) -> None:
+    """Every method that chooses shapes finds the best ones of a case worked by hand; its bound is not above them."""
+    result = optimize(PAIR, FOUR, method=method, objectives="makespan", evaluations=600, alternatives="free")
+    best = result.best()
+    best.verify(claimed=best.metrics())
+    assert (result.value(), best.workload.tasks.tolist()) == (12.0, [2, 2, 1])
+    assert result.bound() <= 12.0
+    fixed = optimize(PAIR, FOUR, method=method, objectives="makespan", evaluations=300)
+    assert fixed.value() == 21.0
+    assert fixed.best().workload.tasks.tolist() == [4, 4, 1]
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "pso-ea"}, {"method": "mpso-fga"}, {"method": "ga", "encoding": "assignment"}]
+)
+def test_methods_whose_plans_say_no_shapes_refuse(options: dict[str, str]) -> None:
+    """Plans of keys and assignments refuse by name, with the cure."""
+    with pytest.raises(ValueError, match=r"say no shapes.*alternatives='fixed'.*memetic"):
+        optimize(PAIR, FOUR, evaluations=50, alternatives="free", **options)
+    assert optimize(PAIR, FOUR, evaluations=50, alternatives="smallest_area", **options).evaluations == 50
+
+
+def test_what_is_settled_before_a_plan_is_refused_by_name() -> None:
+    """Packages, running jobs, limits of nodes, and jobs behind others that may be killed."""
+    with pytest.raises(ValueError, match="package=2"):
+        optimize(PAIR, FOUR, objectives="makespan", evaluations=50, alternatives="free", package=2)
+    few = replace(FOUR, limits=(fs.Limit("user", nodes=4),))
+    with pytest.raises(InfeasibleError, match="limits of nodes"):
+        optimize(PAIR, few, evaluations=50, alternatives="free")
+    waiting = replace(PAIR, after={3: "afterok:1"})
+    with pytest.raises(InfeasibleError, match="killed or not"):
+        optimize(waiting, FOUR, evaluations=50, alternatives="free", kill_at_estimate=True)
+    running = prepare(PAIR, FOUR, "fcfs").advance(until=5.0).running()
+    with pytest.raises(InfeasibleError, match="run already"):
+        optimize(PAIR, FOUR, evaluations=50, alternatives="free", running=running, submits="keep")
+
+
+def test_a_result_is_saved_with_its_shapes(tmp_path: Path) -> None:
+    """What is saved is read back, its plans run again in their shapes; a shape that a job has not is found out."""
+    result = optimize(PAIR, FOUR, method="moga", evaluations=400, alternatives="free")
+    path = tmp_path / "result.json"
+    result.save(path)
+    back = Result.load(path)
+    assert back.settings.reading.alternatives == "free"
+    assert back.best("makespan") == result.best("makespan")
+    options = {"method": "hc", "objectives": "makespan", "evaluations": 60, "alternatives": "free"}
+    again = optimize(PAIR, FOUR, initial=[back], **options)
+    assert again.value() <= result.value("makespan")
+    path.write_text(path.read_text().replace('"alternatives": [1, 1, 0]', '"alternatives": [1, 9, 0]'))
+    with pytest.raises(TraceError, match="Job 2: it cannot have alternative 9"):
+        Result.load(path)
+
+
+def test_a_checkpoint_knows_the_shapes(tmp_path: Path) -> None:
+    """Other shapes are another search."""
+    problem = SearchProblem(PAIR, FOUR, BOTH, alternatives="free")
+    longer = replace(PAIR, alternatives={1: "4x10|2x13", 2: "4x10|2x11|1x30"})
+    other = SearchProblem(longer, FOUR, BOTH, alternatives="free")
+    keys = {Checkpoint(tmp_path / "c", one, "hc", 0)._key for one in (problem, other)}
+    assert len(keys) == 2
+
+
+def test_what_the_machine_cannot_hold_is_no_choice() -> None:
+    """A shape wider than the machine, or over its partition's longest, is none of a plan's choices."""
+    wide = replace(PAIR, alternatives={1: "4x10|8x2|2x12", 2: "4x10|2x11/900"})
+    parts = replace(FOUR, partitions=(fs.Partition("all", {FOUR.clusters[0].name: "all"}, max_time=600, default=True),))
+    problem = SearchProblem(wide, parts, BOTH, alternatives="free")
+    assert np.diff(problem.shapes.first).tolist() == [2, 1, 1]
+    assert problem.alternatives_of(problem.row([0, 1, 2], choices=np.array([1, 0, 0]))).tolist() == [2, 0, 0]
+
+
+def combinations(workload: fs.Workload) -> list[fs.Workload]:
+    """Return the jobs in all combinations of their shapes."""
+    many = [max(len(workload.alternatives.shapes(row)), 1) for row in range(len(workload))]
+    return [with_shapes(workload, np.array(which)) for which in itertools.product(*map(range, many))]
+
+
+def test_no_schedule_of_any_shapes_is_below_the_bounds() -> None:
+    """On random problems, with communication, downtimes, pools and conditions: of all shapes under several rules."""
+    looked = telling = 0
+    for seed in range(tries(60)):
+        if (problem := random_problem(seed, max_jobs=4)) is None:
+            continue
+        workload, federation = problem.workload, problem.federation
+        bounds = lower_bounds(workload, federation, alternatives="free", method="closed" if seed % 2 else "auto")
+        for one in combinations(workload)[:60]:
+            for dispatch in ("greedy", "conservative"):
+                try:
+                    rules = fs.Rules(dispatch=dispatch)
+                    schedule = fs.simulate(one, federation, rules, knowledge="runtime", alternatives="free")
+                except InfeasibleError:
+                    continue
+                looked += 1
+                for name, value in schedule.metrics(users=False).as_dict().items():
+                    bound = bounds.of(name)
+                    assert np.isnan(bound) or bound <= value * (1 + 1e-12), (seed, name)
+        telling += bounds.makespan > 0
+        assert np.isnan(bounds.of("mean_slowdown"))
+        assert np.isnan(bounds.weighted_response)
+    assert looked > 100
+    assert telling > 10
+
+
+def test_bound_search_and_exact_optimum_are_in_order() -> None:
+    """The bound is not above the best of the exact optima of all shapes, and the search finds that one."""
+    rng = np.random.default_rng(5)
+    federation = fs.Federation((fs.Cluster("a", (fs.NodeGroup(2, 1.0, 200.0, 100.0),)),
+                                fs.Cluster("b", (fs.NodeGroup(2, 2.0, 300.0, 100.0),))))  # fmt: skip
+    for _ in range(4):
+        tasks, runtime = rng.integers(1, 5, 4), rng.integers(2, 9, 4).astype(float)
+        shapes = [
+            [(t, r), (max(t // 2, 1), 2 * r - 1), (min(t + 2, 4), r - 1)]
+            for t, r in zip(tasks.tolist(), runtime.tolist(), strict=True)
+        ]
+        shapes = [list(dict.fromkeys(of_job)) for of_job in shapes]
+        workload = fs.Workload(submit=np.zeros(4), tasks=tasks, runtime=runtime, alternatives=shapes)
+        for objective in ("makespan", "energy"):
+            answers = [
+                exact(replace(one, alternatives=None), federation, objective=objective, seconds=30, workers=1)
+                for one in combinations(workload)
+            ]
+            assert all(answer.status == "optimal" for answer in answers)
+            best = min(answer.value for answer in answers)
+            bound = lower_bounds(workload, federation, alternatives="free").of(objective)
+            assert bound <= best * (1 + 1e-9)
+            found = optimize(workload, federation, objectives=objective, evaluations=6000, alternatives="free")
+            assert found.value() == pytest.approx(best, rel=1e-4)
+            assert bound <= found.bound() <= best * (1 + 1e-9)
+
+
+def test_the_exact_model_refuses_open_shapes() -> None:
+    """It says by which rule they may be chosen, and takes those."""
+    with pytest.raises(InfeasibleError, match="alternatives='free'"):
+        exact(PAIR, FOUR, alternatives="free")
+    assert exact(PAIR, FOUR, seconds=5).value == 21.0
+    assert exact(PAIR, FOUR, alternatives="smallest_area", seconds=5).value == 12.0
