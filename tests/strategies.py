@@ -110,13 +110,16 @@ class Scenario:
         """Return the scenario with jobs that all count, whatever a schedule makes of them."""
         return self.as_chosen().without_kills().without_reservations()
 
+    def without_victims(self) -> Scenario:
+        """Return the scenario with closures that wait for the jobs on their nodes."""
+        closures = tuple(replace(one, on_running="wait", victims="latest") for one in self.machine.closures)
+        return replace(self, machine=replace(self.machine, closures=closures))
+
     def for_environments(self) -> Scenario:
         """Return the scenario without what environments do not know."""
-        closures = tuple(
-            replace(one, on_running="wait", victims="latest") for one in self.machine.closures if one.end < math.inf
-        )
-        machine = replace(self.machine, closures=closures)
-        return replace(self, machine=machine).as_chosen().without_conditions().without_limits()
+        closures = tuple(one for one in self.machine.closures if one.end < math.inf)
+        known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
+        return known.as_chosen().without_reservations().without_conditions().without_limits()
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
@@ -127,7 +130,7 @@ class Scenario:
         known = self.foreseen().machine.closures
         closures = tuple(one for one in known if one.end < math.inf)
         machine = replace(self.machine, closures=closures)
-        scenario = replace(self, machine=machine).as_chosen().without_limits().without_pools()
+        scenario = replace(self, machine=machine).as_chosen().without_reservations().without_limits().without_pools()
         hopeless = naive.never_start(self.jobs, True) | naive.never_start(self.jobs, False)
         freed = [replace(job, after=()) if j in hopeless else job for j, job in enumerate(scenario.jobs)]
         return replace(scenario, jobs=freed)

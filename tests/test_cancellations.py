@@ -171,7 +171,7 @@ def test_no_schedule_is_below_the_bounds() -> None:
     """On random systems with cancellations the bounds hold for whatever rule made the schedule."""
     checked = 0
     for seed in range(400):
-        scenario = strategies.random_scenario(seed, max_jobs=8, restless=True).without_kills()
+        scenario = strategies.random_scenario(seed, max_jobs=8, restless=True).without_kills().as_chosen()
         if all(job.cancel_at == np.inf for job in scenario.jobs):
             continue
         workload, federation, _ = strategies.to_package(scenario.jobs, scenario.machine)

@@ -204,7 +204,7 @@ def test_no_schedule_is_below_the_bounds() -> None:
     """On random systems in which jobs follow others the bounds hold for whatever rule made the schedule."""
     checked = 0
     for seed in range(300):
-        scenario = strategies.random_scenario(seed, max_jobs=8, restless=True).without_kills()
+        scenario = strategies.random_scenario(seed, max_jobs=8, restless=True).without_kills().as_chosen()
         result = scenario.simulate()
         if all(job.follows is None for job in scenario.jobs) or not result.ran:
             continue

@@ -129,6 +129,12 @@ def relax(
             "Bounds: downtimes kill jobs, and which jobs then count is open: nothing is proven; give those downtimes "
             "on_running='requeue' or 'wait'."
         )
+    taking = calendar is not None and ((calendar.on_running != OnRunning.WAIT) & (calendar.begin > problem.t0)).any()
+    if running is not None and running.rows.size and taking:
+        raise InfeasibleError(
+            "Bounds: downtimes take nodes from jobs, and those that run already may begin anew elsewhere: nothing is "
+            "proven; give those downtimes on_running='wait'."
+        )
     if problem.extras is not None and problem.extras.reserved.of_job.size:
         raise InfeasibleError(
             "Bounds: jobs are in reservations, and which of them find room there is open: nothing is proven; leave "

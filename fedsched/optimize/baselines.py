@@ -16,7 +16,7 @@ from fedsched.bounds.relaxation import relax
 from fedsched.engine.pack import caps_table
 from fedsched.errors import InfeasibleError
 from fedsched.model.alternatives import chosen
-from fedsched.model.calendar import kills
+from fedsched.model.calendar import kills, takes_nodes
 from fedsched.model.metrics import NAMES, Column
 from fedsched.model.schedule import Schedule
 from fedsched.policies.list_heuristics import HEURISTICS
@@ -136,9 +136,12 @@ def baseline_schedules(
 def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds | None:
     """Return what no schedule of the problem can be below; solvers may take so many seconds.
 
-    None where jobs have no end, or may have none for they are killed: which jobs count is then open.
+    None where jobs have no end, or may have none for they are killed: which jobs count is then open. Nor is anything
+    proven where jobs that run already may lose their nodes.
     """
     if problem.space.common.missed or kills(problem.federation, problem.problem.t0):
+        return None
+    if problem.running is not None and takes_nodes(problem.federation):
         return None
     if problem.shapes is not None:
         really = problem.reading.but(knowledge="runtime")  # by how long the jobs run, whatever plans know
