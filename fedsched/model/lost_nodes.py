@@ -136,6 +136,6 @@ def broken_losses(schedule: Schedule) -> Iterator[str]:
         here = (closures.group == g) & (closures.begin <= begin) & (begin < closures.end)
         here &= (closures.reservation < 0) | (np.arange(here.size) == c)
         at_random = (closures.victims[here & (closures.begin == begin)] == VICTIMS.index("random")).any()
-        others = ((closures.on_running != 0) & (closures.begin == begin) & (closures.group != g)).any()
+        others = ((closures.on_running != 0) & (closures.begin == begin) & ~here).any()
         if used > kept and used + closures.nodes[here].sum() <= size and not at_random and not others:
             yield f"Downtime at {begin:g}: jobs lose {used - kept} nodes of group {g}, where enough are free."
