@@ -109,7 +109,7 @@ def _show(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan,
     apart.classes[ClassNumber.CLASSES], apart.classes[ClassNumber.PATIENCE] = 0, ENDLESS
     for i in range(first, first + apart.number[r]):
         j = apart.waits[i]
-        if end_after(now + view.shortest[j], now) <= extras.reserved.end[r]:
+        if np.isnan(view.start[j]) and end_after(now + view.shortest[j], now) <= extras.reserved.end[r]:
             _set_leaves(plan, view, j, shown_tasks(view.extras, problem.tasks[j], j), view.shortest[j])
 
 

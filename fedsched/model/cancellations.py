@@ -89,7 +89,9 @@ def cancelled_in(schedule: Schedule) -> NDArray[np.bool_]:
         return np.zeros(len(schedule), dtype=np.bool_)
     gone = np.isnan(schedule.start) & (schedule.workload.cancel_at.times <= schedule.until)
     gone &= np.isfinite(schedule.workload.cancel_at.times)
-    gone[schedule.lost.killed] = False
+    lost, times = schedule.lost, schedule.workload.cancel_at.times[schedule.lost.job]
+    gone[lost.job[(lost.start < times) & (times <= lost.end)]] = False  # who ran then stays
+    gone[lost.killed] = False
     return gone
 
 

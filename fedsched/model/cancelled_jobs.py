@@ -20,12 +20,24 @@ if TYPE_CHECKING:
 
 
 def unstarted(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return who did not run to its end and was not killed, and had a time at which to leave the queue."""
+    """Return who did not run to its end and was not killed, and had a time at which to leave the queue.
+
+    Whoever ran at that time and lost its nodes later stays in the queue; if it names a reservation, it may miss that.
+    """
     gone = np.zeros(len(schedule), dtype=np.bool_)
     if schedule.workload.cancel_at is not None:
         gone = np.isnan(schedule.start) & (schedule.workload.cancel_at.cancel_at >= 0.0)
         gone[schedule.lost.killed] = False
+        gone &= ~(_spared(schedule) & (schedule.workload.label("reservation") != ""))
     return gone
+
+
+def _spared(schedule: Schedule) -> NDArray[np.bool_]:
+    # Who ran when it was to be cancelled, in a run that came to nothing.
+    lost, at = schedule.lost, schedule.workload.cancel_at.cancel_at[schedule.lost.job]  # type: ignore[union-attr]
+    spared = np.zeros(len(schedule), dtype=np.bool_)
+    spared[lost.job[(lost.start < at) & (at <= lost.end)]] = True
+    return spared
 
 
 def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterator[str]:
@@ -33,9 +45,7 @@ def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterato
     if schedule.workload.cancel_at is None:
         return
     lost, times = schedule.lost, schedule.workload.cancel_at.cancel_at
-    at = times[lost.job]
-    spared = np.zeros(len(schedule), dtype=np.bool_)
-    spared[lost.job[(lost.start < at) & (at <= lost.end)]] = True
+    at, spared = times[lost.job], _spared(schedule)
     for row in np.flatnonzero((times >= 0.0) & (schedule.start >= times) & ~spared):
         yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was cancelled at {times[row]:g}."
     for run in np.flatnonzero((at >= 0.0) & (lost.start >= at) & ~spared[lost.job]):

@@ -198,7 +198,7 @@ def test_formats_can_be_named(dump: Path, tmp_path: Path, capsys: pytest.Capture
     for arguments, message in (
         ((plain, tmp_path / "o.csv"), "its name does not tell its format; give --from one of"),
         ((plain, tmp_path / "o.txt", "--from", "sacct"), ".txt is no format to write; it is .swf, .csv, .json, .toml"),
-        ((plain, tmp_path / "o.csv", "--from", "slurm"), "Unknown format 'slurm'"),
+        ((plain, tmp_path / "o.csv", "--from", "sge"), "Unknown format 'sge'"),
         ((plain, tmp_path / "o.csv", "--from", "sacct", "--to", "sacct"), "Unknown format to write 'sacct'"),
         ((plain, tmp_path / "o.csv", "--from", "toml"), "toml holds a federation, not jobs"),
         ((tmp_path / "no.swf", tmp_path / "o.csv"), "there is no such file"),
