@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -576,8 +577,13 @@ def end_of(job: Job, kill_at_estimate: bool) -> str:
     return "badly" if job.ends == "well" and killed else job.ends
 
 
-def never_start(jobs: Sequence[Job], kill_at_estimate: bool, deadly: bool = False) -> set[int]:
-    """Return the jobs that have a condition which cannot hold (reading 35); where closures kill, any may end badly."""
+def never_start(
+    jobs: Sequence[Job], kill_at_estimate: bool, deadly: bool = False, missed: AbstractSet[int] = frozenset()
+) -> set[int]:
+    """Return the jobs that have a condition which cannot hold (reading 35); where closures kill, any may end badly.
+
+    Those who `missed` their reservation never end (reading 46).
+    """
 
     def ends(job: Job) -> str:
         return end_of(job, kill_at_estimate)
@@ -589,7 +595,7 @@ def never_start(jobs: Sequence[Job], kill_at_estimate: bool, deadly: bool = Fals
             for j in range(len(jobs))
             if jobs[j].cancel_at == math.inf  # else it comes to an end in any case (reading 44)
             for kind, on, _ in conditions(jobs, j)
-            if on in hopeless
+            if on in hopeless | missed
             or (kind == "afterok" and ends(jobs[on]) != "well")
             or (kind == "afternotok" and ends(jobs[on]) != "badly" and not deadly)
         }

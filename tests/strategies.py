@@ -95,8 +95,10 @@ class Scenario:
         return replace(self, machine=replace(self.machine, closures=known)).for_bounds()
 
     def without_reservations(self) -> Scenario:
-        """Return the scenario with jobs that name no reservation; what these keep is closed to all."""
-        return replace(self, jobs=[replace(job, reservation=None) for job in self.jobs])
+        """Return the scenario with jobs that name no reservation; what these kept is closed to all."""
+        closures = tuple(replace(one, reservation=None) for one in self.machine.closures)
+        jobs = [replace(job, reservation=None) for job in self.jobs]
+        return replace(self, jobs=jobs, machine=replace(self.machine, closures=closures))
 
     def without_kills(self) -> Scenario:
         """Return the scenario with jobs that are queued again where they would be killed."""

@@ -156,6 +156,7 @@ def naive_schedule(scenario: strategies.Scenario, heuristic: str) -> naive.Resul
 
 def assert_same(scenario: strategies.Scenario, heuristic: str) -> None:
     """Fail unless package and reference predict the same, and run to the same schedule."""
+    scenario = scenario.as_chosen()
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     found, turns = naive_lists.assign(scenario.jobs, scenario.machine, heuristic)
     bound, order = naive_lists.bound_jobs(scenario.jobs, scenario.machine, found, turns)
@@ -239,6 +240,7 @@ def test_local_is_strict_where_all_share_a_cluster() -> None:
 @QUICK
 def test_run_times_are_not_looked_at(scenario: strategies.Scenario) -> None:
     """Other run times change no prediction; with knowledge="runtime" they take the place of the estimates."""
+    scenario = scenario.as_chosen()
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     other = replace(workload, runtime=workload.runtime[::-1])
     for heuristic in HEURISTICS:

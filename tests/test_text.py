@@ -119,6 +119,8 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Condition": None,
     "EarliestStarts": None,
     "JobAmounts": None,
+    "Alternatives": None,
+    "Shape": None,
     "Cancellations": None,
     "Feedback": None,
     "Sessions": None,

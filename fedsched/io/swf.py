@@ -146,7 +146,7 @@ def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
         plain["task_bandwidth"] = 0.0
     if w.allowed is not None:
         plain["allowed"] = None
-    plain |= dict.fromkeys(w.extras.keys() - {"feedback"})
+    plain |= dict.fromkeys(field for field in w.extras if field != "feedback")
     if w.labels is not None and queues_of(w) is not None:  # they have a place, other labels do not
         plain["labels"] = {"partition": w.labels.texts["partition"]}
         if len(w.labels.texts) == 1:

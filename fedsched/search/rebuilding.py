@@ -34,6 +34,7 @@ ALIKE_AMONG = 4
 NEAR = 2  # places of a queue to both sides
 STUCK = 10_000  # ruins without a better plan after which all jobs leave
 ENDS_ALONE = flag(True)
+NOWHERE, FIRST, ONE, NOT_YET = constant(-1), constant(0), constant(1), flag(False)
 BY_CHANCE, WIDEST_FIRST, ORDERS = 0, 1, constant(3)  # in which they come back; the third is the largest first
 
 
@@ -105,7 +106,7 @@ def _choose(units: Units, parts: Parts, ruin: Ruin, stream: Stream) -> int:
     wanted = min(LEAST + below(stream, MOST - LEAST + 1), jobs)
     first = _first_to_leave(parts, stream)
     ruin.left[0] = first
-    count = 1
+    count = ONE
     kind = uniform(stream)
     for _ in range(4 * wanted):
         if count == wanted:
@@ -291,9 +292,9 @@ def rebuild(
         for u in range(parts.end.size):
             parts.end[u] = np.nan
     left, back, tried = 0, 0, 0  # jobs that left, how many of them are back, and the places that the next one has tried
-    ruined, anew, latest = False, False, np.inf
-    home, place, u = 0, 0, 0
-    best_home, best_place, best_end, least = -1, 0, 0.0, np.inf
+    ruined, anew, latest = False, NOT_YET, np.inf
+    home, place, u = FIRST, FIRST, 0
+    best_home, best_place, best_end, least = NOWHERE, FIRST, 0.0, np.inf
     going = True
     while going:
         u = _not_known(parts)
@@ -313,7 +314,7 @@ def rebuild(
             settle(units, parts, ruin.left[back], best_home)
             _put_in(parts, u, best_place, ruin.left[back])
             parts.end[u] = best_end
-            back, tried, best_home, least = back + 1, 0, -1, np.inf
+            back, tried, best_home, least = back + 1, 0, NOWHERE, np.inf
             continue
         elif u < 0 and back < left and anew:  # some home has room for it, but was not drawn
             tried = 0
@@ -330,7 +331,7 @@ def rebuild(
                 anew = walker.steps[0] - walker.steps[1] > STUCK
                 left = _ruin_anew(problem, units, parts, ruin, anew, stream)
                 latest = np.inf if anew else latest_end(problem, goal, _limit(walker))
-                ruined, back, tried, best_home, least = True, 0, 0, -1, np.inf
+                ruined, back, tried, best_home, least = True, 0, 0, NOWHERE, np.inf
             continue
         trying = not np.isnan(before)
         allowed = latest if trying else np.inf

@@ -176,7 +176,7 @@ def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.Monk
     was_grouped = with_pools = 0
     for seed in range(150):
         draw = random.Random(seed)
-        scenario = bound(strategies.random_scenario(seed), draw)
+        scenario = bound(strategies.random_scenario(seed).as_chosen(), draw)
         expected = scenario.simulate()
         monkeypatch.setattr(classes, "PATIENCE", draw.choice((-1, 0)))
         monkeypatch.setattr(classes, "MOST_SETS", draw.choice((1, 2, 16)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import naive
 
 from fedsched.engine.codes import LOOKAHEAD, Dispatch, Placement, QueueKey
-from fedsched.engine.orders import CHANGING
+from fedsched.engine.orders import BY_SUBMIT, CHANGING
 from fedsched.policies.named import DISPATCH, ORDERS, PLACEMENTS
 
 
@@ -14,5 +14,6 @@ def test_names_and_numbers_agree() -> None:
     assert {rule.name.lower() for rule in Dispatch} == set(naive.DISPATCH) == set(DISPATCH)
     assert {rule.name.lower() for rule in Placement} == set(naive.PLACEMENT) == set(PLACEMENTS)
     assert set(naive.ORDERS) == set(ORDERS)
-    assert {key for key in QueueKey if key} == set(CHANGING.values()), "codes.QueueKey, orders.CHANGING"
+    keys = {*CHANGING.values(), *BY_SUBMIT.values()}
+    assert {key for key in QueueKey if key} == keys, "codes.QueueKey, orders.CHANGING, orders.BY_SUBMIT"
     assert LOOKAHEAD == naive.LOOKAHEAD

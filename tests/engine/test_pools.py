@@ -21,6 +21,7 @@ from fedsched.engine.arrays import (
     Precedence,
     Waiting,
 )
+from fedsched.engine.cancellations import Cancellations, Cancelled
 from fedsched.engine.reserved import Apart, Reserved
 
 pools = plain("fedsched.engine.pools")
@@ -29,10 +30,10 @@ BREAKPOINTS = 4
 
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
-    unused = (nothing_of(Precedence), NO_CALENDAR, nothing_of(Limits), nothing_of(Reserved))
+    unused = (nothing_of(Precedence), NO_CALENDAR, nothing_of(Limits), nothing_of(Reserved), nothing_of(Cancellations))
     extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *unused)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
-    others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart))
+    others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled))
     state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others)
     pools.open_all(extras, state)
     return extras, state

@@ -26,13 +26,14 @@ SWF = (
     b"; MaxProcs: 4\n1 0 -1 10 1 -1 -1 1 20 -1 1 7 -1 -1 -1 -1 -1 -1\n2 5 -1 10 2 -1 -1 2 20 -1 1 7 -1 -1 -1 -1 -1 -1\n"
 )
 SACCT = b"JobIDRaw|Submit|Start|ElapsedRaw|AllocCPUS\n1|0|5|10|1\n2|3|9|10|2\n"
+CONF = b"ClusterName=c\nNodeName=n[1-4] CPUs=2\n"
 XML = b'<?xml version="1.0"?><platform version="4.1"><zone id="z"><host id="h" speed="1Gf"/></zone></platform>'
 
 
 def content_of(kind: str, folder: Path) -> bytes:
     """Return a small file of a format."""
-    if kind in ("swf", "sacct", "simgrid"):
-        return {"swf": SWF, "sacct": SACCT, "simgrid": XML}[kind]
+    if kind in (known := {"swf": SWF, "sacct": SACCT, "simgrid": XML, "slurm": CONF}):
+        return known[kind]
     path = folder / f"made.{ {'csv': 'csv', 'batsim': 'json', 'toml': 'toml'}[kind] }"
     if kind == "toml":
         write_federation(fs.Federation.of(2, 3), path)
@@ -60,7 +61,7 @@ def test_every_format_is_read_from_the_standard_input(
         piped(monkeypatch, pack(content))
         found = read_federation("-", kind)
         assert found.nodes
-        assert kind == "toml" or found.name == "stdin"
+        assert kind in ("toml", "slurm") or found.name == "stdin"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
