@@ -371,8 +371,8 @@ class ClassNumber(IntEnum):
     CLASSES = 0  # 0: it is not grouped
     PATIENCE = 1  # jobs that may still be placed in vain before it is grouped
     SEEN = 2  # of the jobs that have joined the queue, those that have joined their classes
-    SETS = 3  # of groups that the classes may use
-    ROOM_AT = 4  # free nodes when the rooms were measured
+    ROOM_AT = 3  # free nodes when the rooms were measured
+    SCANNED = 4  # class of the job that was handed out last
 
 
 class Awaits(IntEnum):

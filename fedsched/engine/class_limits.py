@@ -67,10 +67,8 @@ def measure(problem: Problem, plan: Plan, state: State, tables: Tables, window: 
         if s != measured:
             _measure_room(problem, plan, state, tables, s)
             measured, i, found = s, START, START
-            tables.sets[s, SetColumn.FIRST_CLASS] = tables.sets[s, SetColumn.PAST_SMALL] = k
         brief, limit = np.inf, NOBODYS
         if tasks <= tables.sets[s, SetColumn.ROOM]:
-            tables.sets[s, SetColumn.PAST_SMALL] = k + 1
             if plan.dispatch == Dispatch.GREEDY:
                 limit = 1.0 * tables.sets[s, SetColumn.ROOM]
             else:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_CLASSES = 64
 MOST_SETS = 16
 CELLS = 512  # of about as many nodes: eight for each power of two
-BLOCK = constant(32)  # positions that the tree knows as one
+BLOCK = constant(16)  # members of a class that its tree knows as one
 NUMBERS = constant(len(ClassNumber))
 
 
@@ -23,6 +23,12 @@ class ClassColumn(IntEnum):
 
     SET = 0
     TASKS = 1  # the least of its jobs'
+    FIRST = 2  # place of its first member
+    MEMBERS = 3
+    TREE = 4  # where it begins
+    LEAVES = 5
+    CANDIDATE = 6  # place of the member that may start next
+    AT = 7  # its position in the queue; ABSENT where there is none
 
 
 class SetColumn(IntEnum):
@@ -30,9 +36,7 @@ class SetColumn(IntEnum):
 
     ROOM = 0  # nodes of the largest job that may be placed
     BESIDE = 1  # and beside the reservation
-    FIRST_CLASS = 2
-    PAST_SMALL = 3  # the first of its classes whose jobs all are too large for the room
-    USABLE = 4  # of the first group
+    USABLE = 2  # of the first group
 
 
 class ClassRow(IntEnum):
@@ -48,7 +52,7 @@ COLUMNS, ROWS = constant(len(ClassColumn)), constant(len(ClassRow))
 
 
 class Tables(NamedTuple):
-    """What is known of the classes, of the sets of groups, and of the positions of the queue.
+    """What is known of the classes, of the sets of groups, and of the jobs, which have places class by class.
 
     A job's key is its estimate or, where no reservation counts, its tasks: of two jobs of a class that need as many
     nodes the one with the lesser key may start wherever the other may.
@@ -58,17 +62,19 @@ class Tables(NamedTuple):
     table: Ints  # class x ClassColumn
     sets: Ints  # set of groups x SetColumn, then 1 for each group in it
     cell: Ints  # scratch
-    class_at: Ints  # position -> class
+    class_at: Ints  # position in the queue -> class
+    place_at: Ints  # position -> place: in the queue's order within each class
+    position_of: Ints  # place -> position
     limits: Floats  # ClassRow x class
-    key_at: Floats  # position -> key; infinite where nobody waits
-    least: Floats  # node of a binary tree over blocks of positions x class: the least key
+    key: Floats  # place -> key; infinite where nobody waits
+    least: Floats  # the classes' binary trees over blocks of places: the least key
 
 
 def room_for(jobs: int, groups: int) -> tuple[int, int]:
     """Return how many whole numbers and how many others a queue that may be grouped has room for."""
     of_classes, of_sets = MOST_CLASSES * COLUMNS, MOST_SETS * (SetColumn.USABLE + groups)
-    leaves = 1 << (max(0, jobs - 1) // int(BLOCK)).bit_length()
-    return NUMBERS + of_classes + of_sets + CELLS + jobs, MOST_CLASSES * (ROWS + 2 * leaves) + jobs
+    nodes = 4 * (jobs // int(BLOCK) + MOST_CLASSES)  # a tree has less than four for each block
+    return NUMBERS + of_classes + of_sets + CELLS + 3 * jobs, MOST_CLASSES * ROWS + jobs + nodes
 
 
 @inlined
@@ -79,15 +85,19 @@ def tables_of(state: State) -> Tables:
     sets = NUMBERS + MOST_CLASSES * COLUMNS
     cell = sets + MOST_SETS * columns
     class_at = cell + CELLS
-    key_at = ROWS * MOST_CLASSES
-    least = key_at + jobs
+    place_at = class_at + jobs
+    position_of = place_at + jobs
+    key = ROWS * MOST_CLASSES
+    least = key + jobs
     return Tables(
         whole,
         whole[NUMBERS:sets].reshape((MOST_CLASSES, COLUMNS)),
         whole[sets:cell].reshape((MOST_SETS, columns)),
         whole[cell:class_at],
-        whole[class_at:],
-        other[:key_at].reshape((ROWS, MOST_CLASSES)),
-        other[key_at:least],
-        other[least:].reshape(((other.size - least) // MOST_CLASSES, MOST_CLASSES)),
+        whole[class_at:place_at],
+        whole[place_at:position_of],
+        whole[position_of:],
+        other[:key].reshape((ROWS, MOST_CLASSES)),
+        other[key:least],
+        other[least:],
     )

@@ -1,4 +1,4 @@
-"""A tree over blocks of a grouped queue's positions: the least key of each class in every stretch."""
+"""The trees of a grouped queue, one for each class: the least key of every stretch of its members."""
 
 from __future__ import annotations
 
@@ -6,95 +6,103 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import ClassNumber
+from fedsched.compiled import inlined, part
 from fedsched.engine.class_tables import BLOCK, ClassColumn, ClassRow, SetColumn
+from fedsched.engine.queue import ABSENT
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.engine.class_tables import Tables
 
-NOBODY = np.inf  # key of a position where nobody waits
-NOWHERE = constant(-1)
+NOBODY = np.inf  # key of a place where nobody waits
 
 
 @inlined
-def fill(tables: Tables, positions: int, classes: int) -> None:
-    """Build the tree from the keys of the positions."""
-    least, leaves = tables.least, tables.least.shape[0] >> 1
-    least[leaves:, :classes] = NOBODY
-    for p in range(positions):
-        k, block = tables.class_at[p], leaves + p // BLOCK
-        least[block, k] = min(least[block, k], tables.key_at[p])
-    for node in range(leaves - 1, 0, -1):
-        for k in range(classes):
-            least[node, k] = min(least[2 * node, k], least[2 * node + 1, k])
+def _least_of_block(tables: Tables, k: int, block: int) -> float:
+    first, least = tables.table[k, ClassColumn.FIRST], NOBODY
+    end = first + min((block + 1) * BLOCK, tables.table[k, ClassColumn.MEMBERS])
+    for place in range(first + block * BLOCK, end):
+        least = min(least, tables.key[place])
+    return least
 
 
 @inlined
-def set_key(tables: Tables, position: int, key: float) -> None:
-    """Give a position another key, and mend the path above it."""
-    least, leaves = tables.least, tables.least.shape[0] >> 1
-    k, block = tables.class_at[position], position // BLOCK
-    tables.key_at[position] = key
-    soonest = NOBODY
-    for p in range(block * BLOCK, min((block + 1) * BLOCK, tables.key_at.size)):
-        if tables.class_at[p] == k:
-            soonest = min(soonest, tables.key_at[p])
-    node = leaves + block
-    while node > 0 and least[node, k] != soonest:
-        least[node, k] = soonest
-        soonest = min(soonest, least[node ^ 1, k])
+def fill(tables: Tables, classes: int) -> None:
+    """Build the trees from the keys of the members."""
+    for k in range(classes):
+        least, leaves = tables.least[tables.table[k, ClassColumn.TREE] :], tables.table[k, ClassColumn.LEAVES]
+        for block in range(leaves):
+            least[leaves + block] = _least_of_block(tables, k, block)
+        for node in range(leaves - 1, 0, -1):
+            least[node] = min(least[2 * node], least[2 * node + 1])
+
+
+@inlined
+def set_key(tables: Tables, k: int, place: int, key: float) -> None:
+    """Give a member of a class another key, and mend the path above it."""
+    least, leaves = tables.least[tables.table[k, ClassColumn.TREE] :], tables.table[k, ClassColumn.LEAVES]
+    block = (place - tables.table[k, ClassColumn.FIRST]) // BLOCK
+    tables.key[place] = key
+    node, soonest = leaves + block, _least_of_block(tables, k, block)
+    while least[node] != soonest:
+        least[node] = soonest
+        if node == 1:
+            return
+        soonest = min(soonest, least[node ^ 1])
         node >>= 1
 
 
 @inlined
-def _any_within(tables: Tables, node: int, sets: int) -> bool:
-    # Whether some job of this stretch has a key within the limit of its class.
-    for s in range(sets):
-        for k in range(tables.sets[s, SetColumn.FIRST_CLASS], tables.sets[s, SetColumn.PAST_SMALL]):
-            if tables.least[node, k] <= tables.limits[ClassRow.LIMIT, k]:
-                return True
-    return False
+def _fits(tables: Tables, k: int, place: int, needed: int) -> bool:
+    s = tables.table[k, ClassColumn.SET]
+    if needed > tables.sets[s, SetColumn.ROOM]:
+        return False
+    return tables.key[place] <= tables.limits[ClassRow.BRIEF, k] or needed <= tables.sets[s, SetColumn.BESIDE]
 
 
 @inlined
-def _in_block(tables: Tables, tasks: Ints, order: Ints, start: Floats, position: int) -> int:
-    # The first position from this one to the end of its block whose job may start, or -1; forgets who has started.
-    end = min((position // BLOCK + 1) * BLOCK, tables.key_at.size)
-    for p in range(position, end):
-        k = tables.class_at[p]
-        if tables.key_at[p] > tables.limits[ClassRow.LIMIT, k]:
+def still_may(tables: Tables, tasks: Ints, k: int) -> bool:
+    """Return whether the candidate of a class may start on what is free by now; `tasks` are by position."""
+    place = tables.table[k, ClassColumn.CANDIDATE]
+    within = tables.key[place] <= tables.limits[ClassRow.LIMIT, k]
+    return within and _fits(tables, k, place, tasks[tables.position_of[place]])
+
+
+@inlined
+def _found_in_block(tables: Tables, tasks: Ints, order: Ints, start: Floats, k: int, place: int) -> bool:
+    # Notes the first member from this place to the end of its block that may start; forgets who has started.
+    first = tables.table[k, ClassColumn.FIRST]
+    end = first + min(((place - first) // BLOCK + 1) * BLOCK, tables.table[k, ClassColumn.MEMBERS])
+    for one in range(place, end):
+        if tables.key[one] > tables.limits[ClassRow.LIMIT, k]:
             continue
-        if not np.isnan(start[order[p]]):
-            set_key(tables, p, NOBODY)
-            continue
-        s = tables.table[k, ClassColumn.SET]
-        if tasks[p] > tables.sets[s, SetColumn.ROOM]:
-            continue
-        if tables.key_at[p] <= tables.limits[ClassRow.BRIEF, k] or tasks[p] <= tables.sets[s, SetColumn.BESIDE]:
-            return p
-    return NOWHERE
+        position = tables.position_of[one]
+        if not np.isnan(start[order[position]]):
+            set_key(tables, k, one, NOBODY)
+        elif _fits(tables, k, one, tasks[position]):
+            tables.table[k, ClassColumn.CANDIDATE], tables.table[k, ClassColumn.AT] = one, position
+            return True
+    return False
 
 
 @part
-def next_within(tables: Tables, tasks: Ints, order: Ints, start: Floats, position: int) -> int:
-    """Return the first position from `position` on whose job may start, or -1; `tasks` are by position."""
-    leaves, sets = tables.least.shape[0] >> 1, tables.number[ClassNumber.SETS]
-    if position >= tables.key_at.size:
-        return NOWHERE
-    node = leaves + position // BLOCK
+def seek(tables: Tables, tasks: Ints, order: Ints, start: Floats, k: int, place: int) -> None:
+    """Note the first member of a class from `place` on that may start, if there is one; `tasks` are by position."""
+    first, leaves = tables.table[k, ClassColumn.FIRST], tables.table[k, ClassColumn.LEAVES]
+    least, limit = tables.least[tables.table[k, ClassColumn.TREE] :], tables.limits[ClassRow.LIMIT, k]
+    tables.table[k, ClassColumn.AT] = ABSENT
+    if least[1] > limit or place - first >= tables.table[k, ClassColumn.MEMBERS]:
+        return
+    node = leaves + (place - first) // BLOCK
     while True:
-        if _any_within(tables, node, sets):
-            if node >= leaves:
-                found = _in_block(tables, tasks, order, start, max(position, (node - leaves) * BLOCK))
-                if found >= 0:
-                    return found
-            else:
+        if least[node] <= limit:
+            if node < leaves:
                 node *= 2
                 continue
+            if _found_in_block(tables, tasks, order, start, k, max(place, first + (node - leaves) * BLOCK)):
+                return
         while node & 1:
             node >>= 1
         if node == 0:
-            return NOWHERE
+            return
         node += 1

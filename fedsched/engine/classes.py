@@ -2,9 +2,9 @@
 
 A tree over the whole queue knows the least tasks and the shortest duration of a stretch, but not that the small jobs
 are not the short ones, nor that all free nodes are forbidden to them or slow: a search may look at many that cannot
-start. Where many were placed in vain the queue is grouped. A tree then knows the least estimate of each class in a
-stretch, and what is free says up to which estimate a job of the class may start: the same jobs start, those in between
-are not looked at.
+start. Where many were placed in vain the queue is grouped. Each class has a tree of its own, which knows the least
+estimate of a stretch; what is free says up to which estimate a job of the class may start, and a scan merges the
+candidates of the classes in queue order: the same jobs start, those in between are not looked at.
 
 The rest of the engine knows nothing of it: a scan first lets join who has arrived since the last one, and whom it meets
 that has started is forgotten.
@@ -20,6 +20,7 @@ from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import ClassNumber, Counter
 from fedsched.engine.class_limits import measure
 from fedsched.engine.class_tables import (
+    BLOCK,
     MOST_CLASSES,
     MOST_SETS,
     NUMBERS,
@@ -28,13 +29,13 @@ from fedsched.engine.class_tables import (
     SetColumn,
     tables_of,
 )
-from fedsched.engine.class_tree import NOBODY, fill, next_within, set_key
+from fedsched.engine.class_tree import NOBODY, fill, seek, set_key, still_may
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
 from fedsched.engine.precedence import joined_as, joined_until
 from fedsched.engine.queue import ABSENT, FIRST
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, Plan, Problem, Queue, State
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State
     from fedsched.engine.class_tables import Tables
 
 LONG_QUEUE = 2048  # jobs; in a shorter queue no look is dear
@@ -79,8 +80,6 @@ def _set_of(problem: Problem, plan: Plan, tables: Tables, j: int, sets: int) -> 
 def _find_sets(problem: Problem, plan: Plan, state: State, tables: Tables, order: Ints) -> int:
     # Notes the set of every position's job as its class; returns how many sets there are.
     sets = START
-    tables.class_at[:] = 0
-    tables.key_at[:] = NOBODY
     for p in range(plan.order.size):
         if np.isnan(state.start[order[p]]):
             s = _set_of(problem, plan, tables, order[p], sets)
@@ -123,9 +122,10 @@ def _begin_classes(tables: Tables, sets: int, buckets: int) -> None:
     for k in range(sets * buckets):
         tables.table[k, ClassColumn.SET] = k // buckets
         tables.table[k, ClassColumn.TASKS] = ABSENT
+        tables.table[k, ClassColumn.MEMBERS] = 0
         tables.limits[ClassRow.LEAST_SIGMA, k] = np.inf
         tables.limits[ClassRow.MOST_SIGMA, k] = -np.inf
-    tables.number[ClassNumber.CLASSES], tables.number[ClassNumber.SETS] = sets * buckets, sets
+    tables.number[ClassNumber.CLASSES] = sets * buckets
     tables.number[ClassNumber.SEEN] = 0
 
 
@@ -133,9 +133,32 @@ def _begin_classes(tables: Tables, sets: int, buckets: int) -> None:
 def _enter(problem: Problem, tables: Tables, k: int, j: int) -> None:
     # Lets a class know of one more job.
     table, limits, sigma = tables.table, tables.limits, problem.sigma[j]
+    table[k, ClassColumn.MEMBERS] += 1
     table[k, ClassColumn.TASKS] = min(table[k, ClassColumn.TASKS], problem.tasks[j])
     limits[ClassRow.LEAST_SIGMA, k] = min(limits[ClassRow.LEAST_SIGMA, k], sigma)
     limits[ClassRow.MOST_SIGMA, k] = max(limits[ClassRow.MOST_SIGMA, k], sigma)
+
+
+@inlined
+def _give_places(plan: Plan, state: State, tables: Tables, order: Ints, count: int) -> None:
+    # Every job that is yet to start gets a place in its class, in queue order; every class a tree with room for all.
+    table = tables.table
+    place = node = 0
+    for k in range(count):
+        leaves = 1
+        while leaves * BLOCK < table[k, ClassColumn.MEMBERS]:
+            leaves *= 2
+        table[k, ClassColumn.FIRST] = place
+        table[k, ClassColumn.TREE], table[k, ClassColumn.LEAVES] = node, leaves
+        place += table[k, ClassColumn.MEMBERS]
+        node += 2 * leaves
+        table[k, ClassColumn.MEMBERS] = 0
+    for p in range(plan.order.size):
+        if np.isnan(state.start[order[p]]):
+            k = tables.class_at[p]
+            place = table[k, ClassColumn.FIRST] + table[k, ClassColumn.MEMBERS]
+            table[k, ClassColumn.MEMBERS] += 1
+            tables.place_at[p], tables.position_of[place], tables.key[place] = place, p, NOBODY
 
 
 @inlined
@@ -156,12 +179,13 @@ def group(problem: Problem, plan: Plan, state: State, queue: Queue) -> None:
         if np.isnan(state.start[j]):
             tables.class_at[p] = tables.class_at[p] * buckets + tables.cell[_cell(problem.tasks[j])]
             _enter(problem, tables, tables.class_at[p], j)
+    _give_places(plan, state, tables, order, sets * buckets)
     joined = joined_until(state.extras, state.counter[Counter.ARRIVED])
     for i in range(joined):
         j = joined_as(state.extras, problem.arrival, i)
         if np.isnan(state.start[j]):
-            tables.key_at[queue.position[j]] = _key(problem, plan, j)
-    fill(tables, plan.order.size, sets * buckets)
+            tables.key[tables.place_at[queue.position[j]]] = _key(problem, plan, j)
+    fill(tables, sets * buckets)
     tables.number[ClassNumber.SEEN] = joined
 
 
@@ -172,8 +196,18 @@ def _let_join(problem: Problem, plan: Plan, state: State, queue: Queue, tables: 
     for i in range(tables.number[ClassNumber.SEEN], joined):
         j = joined_as(state.extras, problem.arrival, i)
         if np.isnan(state.start[j]):
-            set_key(tables, queue.position[j], _key(problem, plan, j))
+            p = queue.position[j]
+            set_key(tables, tables.class_at[p], tables.place_at[p], _key(problem, plan, j))
     tables.number[ClassNumber.SEEN] = joined
+
+
+@inlined
+def _seek_in_all(tables: Tables, tasks: Ints, order: Ints, start: Floats) -> None:
+    # Notes of each class the first member that may start.
+    for k in range(tables.number[ClassNumber.CLASSES]):
+        tables.table[k, ClassColumn.AT] = ABSENT
+        if tables.least[tables.table[k, ClassColumn.TREE] + 1] <= tables.limits[ClassRow.LIMIT, k]:
+            seek(tables, tasks, order, start, k, tables.table[k, ClassColumn.FIRST])
 
 
 @part
@@ -184,8 +218,25 @@ def next_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, po
     reservation the job is done within `window` or small enough to run on; where none counts `window` is infinite.
     """
     tables = tables_of(state)
+    table, number, order = tables.table, tables.number, queue.order
+    tasks = queue.tasks[queue.tasks.size >> 1 :]
     if position == FIRST:
         _let_join(problem, plan, state, queue, tables)
-    if position == FIRST or tables.number[ClassNumber.ROOM_AT] != state.counter[Counter.FREE]:
+    if position == FIRST or number[ClassNumber.ROOM_AT] != state.counter[Counter.FREE]:
         measure(problem, plan, state, tables, window)
-    return next_within(tables, queue.tasks[queue.tasks.size >> 1 :], queue.order, state.start, position)
+    if position == FIRST:
+        _seek_in_all(tables, tasks, order, state.start)
+    else:
+        k = number[ClassNumber.SCANNED]
+        seek(tables, tasks, order, state.start, k, table[k, ClassColumn.CANDIDATE] + 1)
+    while True:
+        k, least = START, ABSENT
+        for other in range(number[ClassNumber.CLASSES]):
+            if table[other, ClassColumn.AT] < least:
+                k, least = other, table[other, ClassColumn.AT]
+        if least == ABSENT:
+            return -1
+        if still_may(tables, tasks, k):
+            number[ClassNumber.SCANNED] = k
+            return least
+        seek(tables, tasks, order, state.start, k, table[k, ClassColumn.CANDIDATE] + 1)

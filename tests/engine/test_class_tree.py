@@ -1,10 +1,10 @@
-"""The tree of least keys: it hands out what a look at every position finds, in their order."""
+"""The trees of least keys: a scan hands out what a look at every position finds, in their order."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from grouped import JOBS, busy, class_tables, scanned
+from grouped import busy, class_tables, scanned
 from plain import plain
 
 from fedsched.engine import states
@@ -34,7 +34,7 @@ def by_hand(problem, state, tables) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_scan_finds_what_a_look_at_every_position_finds(seed: int) -> None:
-    """The tree passes over stretches, not over jobs within the limits; whoever starts meanwhile is not met again."""
+    """The trees pass over stretches, not over jobs within the limits; whoever starts meanwhile is not met again."""
     rng = np.random.default_rng(seed)
     problem, plan, state, tables, window = busy(seed)
     for _ in range(3):
@@ -46,5 +46,6 @@ def test_a_scan_finds_what_a_look_at_every_position_finds(seed: int) -> None:
     gone = {p for p, j in enumerate(state.queue.order) if not np.isnan(state.start[j])}
     assert not gone & set(scanned(problem, plan, state, window))
     count, least = state.classes.number[ClassNumber.CLASSES], tables.least.copy()
-    class_tree.fill(tables, JOBS, count)
-    assert np.array_equal(tables.least[1:, :count], least[1:, :count])
+    class_tree.fill(tables, count)
+    for first, leaves in tables.table[:count, [class_tables.ClassColumn.TREE, class_tables.ClassColumn.LEAVES]]:
+        assert np.array_equal(tables.least[first + 1 : first + 2 * leaves], least[first + 1 : first + 2 * leaves])
