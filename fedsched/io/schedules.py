@@ -187,10 +187,12 @@ def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], pat
         return workload
     columns = {name: getattr(workload, name).copy() for name in ("tasks", "runtime", "estimate")}
     place = {int(job): row for row, job in enumerate(workload.id)}
+    at = {name: header.index(name) for name in ("id", *columns)}
     try:
         for row in body:
+            job = place[int(float(row[at["id"]]))]
             for name, column in columns.items():
-                column[place[int(float(row[header.index("id")]))]] = float(row[header.index(name)])
+                column[job] = float(row[at[name]])
         return replace(workload, **columns)
     except (ValueError, OverflowError) as error:
         raise ScheduleError(f"{path}: {shortened(str(error), 300)}") from None

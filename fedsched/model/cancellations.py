@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.job_columns import JobColumns
-from fedsched.model.validation import table_column
+from fedsched.model.times import JobTimes
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
@@ -21,59 +18,26 @@ if TYPE_CHECKING:
 STAYS = -1.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cancellations(JobColumns):
+class Cancellations(JobTimes):
     """When each job is cancelled that has not started by then, on the clock of the submits; -1 = never."""
 
-    PREFIX = ""
+    __slots__ = ()
     NAMES = ("cancel_at",)
-    CELL = float
     NOTHING = STAYS
+    RULE = "finite and at least 0, or -1 for never"
 
-    cancel_at: NDArray[np.float64]
-
-    @classmethod
-    def of(
-        cls, given: Cancellations | Mapping[str, ArrayLike] | ArrayLike, ids: NDArray[np.int64]
-    ) -> Cancellations | None:
-        """Return when these jobs are cancelled; None where none is."""
-        if isinstance(given, Cancellations):
-            return given
-        values = given["cancel_at"] if isinstance(given, Mapping) else given
-        times = table_column("cancel_at", values, len(ids), np.float64, ids)
-        if (wrong := np.flatnonzero(~((times == STAYS) | ((times >= 0.0) & (times < np.inf))))).size:
-            job = wrong[0]
-            given_as = f"Job {ids[job]}: cancel_at={times[job]:g}"
-            raise ValueError(f"{given_as} must be finite and at least 0, or -1 for never.")
-        return cls(times) if (times != STAYS).any() else None
+    @property
+    def cancel_at(self) -> NDArray[np.float64]:
+        """Return the times, -1 where it is never."""
+        return self.given
 
     @property
     def times(self) -> NDArray[np.float64]:
         """Return the same, infinite where it is never."""
-        return np.where(self.cancel_at == STAYS, np.inf, self.cancel_at)
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the times."""
-        return {"cancel_at": self.cancel_at}
-
-    def of_job(self, row: int) -> float | None:
-        """Return when one job is cancelled."""
-        return None if self.cancel_at[row] == STAYS else float(self.cancel_at[row])
-
-    @classmethod
-    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column of what is said of one job after the other."""
-        known = any(time is not None for time in said)
-        return {"cancel_at": np.array([STAYS if time is None else time for time in said])} if known else {}
-
-    def moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Cancellations:
-        """Return the same times on another clock."""
-        moved = np.where(self.cancel_at == STAYS, STAYS, np.maximum(onto(self.cancel_at), 0.0))
-        moved.setflags(write=False)
-        return Cancellations(moved)
+        return np.where(self.given == STAYS, np.inf, self.given)
 
     def __str__(self) -> str:
-        return f"{counted(int((self.cancel_at != STAYS).sum()), 'job')} cancelled unless started by a time of its own"
+        return f"{counted(self.jobs, 'job')} cancelled unless started by a time of its own"
 
 
 def may_be_cancelled(workload: Workload) -> NDArray[np.bool_]:

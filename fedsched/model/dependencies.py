@@ -280,7 +280,7 @@ def never_start(
     whoever may be cancelled ends in any case [44].
     """
     edges = edges_of(workload) if edges is None else edges
-    hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed
+    hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed.copy()
     if not edges.job.size:
         return hopeless
     ends = ends_of(workload, reading)

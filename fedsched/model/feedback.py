@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,10 @@ NOBODY = -1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feedback(JobColumns):
-    """Each job's preceding job, by id, and the seconds from that one's end to its own submit; -1 = none."""
+    """Each job's preceding job, by id, and the seconds from that one's end to its own submit; -1 = none.
+
+    Thinking takes as long on any clock.
+    """
 
     PREFIX = "feedback."
     NAMES = ("preceding", "think_time")
@@ -59,10 +62,6 @@ class Feedback(JobColumns):
         preceding = np.array([new.get(int(job), NOBODY) for job in self.preceding.tolist()], dtype=np.float64)
         think = np.where(preceding == NOBODY, NOBODY, self.think_time)
         return self.of({"preceding": preceding, "think_time": think}, np.arange(preceding.size))
-
-    def moved(self, onto: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Feedback:
-        """Return the same: thinking takes as long on any clock."""
-        return self
 
     def __str__(self) -> str:
         return f"{counted(int((self.preceding != NOBODY).sum()), 'job')} submitted after another's end"

@@ -9,6 +9,7 @@ import naive
 import numpy as np
 import pytest
 import strategies
+from grouped import scanned
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
@@ -39,15 +40,6 @@ def grouped(tasks: list[int], runtime: list[float], *, dispatch: str = "easy", *
     problem, plan, state = arrived(jobs(tasks, runtime), PAIR, dispatch=dispatch, **options)
     classes.group(problem, plan, state, state.queue)
     return problem, plan, state
-
-
-def scanned(problem, plan, state, window: float) -> list[int]:
-    """Return the positions that a scan hands out while nothing starts."""
-    found, position = [], classes.next_of_classes(problem, plan, state, state.queue, 0, window)
-    while position >= 0:
-        found.append(position)
-        position = classes.next_of_classes(problem, plan, state, state.queue, position + 1, window)
-    return found
 
 
 def test_cells_hold_about_as_many_nodes() -> None:
