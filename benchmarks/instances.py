@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from guillotine import guillotine
 from measuring import ROOT, optional_log
 
 import fedsched as fs
@@ -51,6 +52,19 @@ def planted_instances(sizes: tuple[int, ...], seeds: tuple[int, ...] = (1,)) -> 
             for seed in seeds:
                 workload, best = planted(machine, jobs=jobs, within=within, seed=seed)
                 found.append(Instance(f"planted {jobs} on {name} #{seed}", workload, machine, optimum=best))
+    return found
+
+
+def guillotine_instances(sizes: tuple[int, ...], seeds: tuple[int, ...] = (1,)) -> list[Instance]:
+    """Return problems whose best makespan is known, of jobs that are more alike in size and keep to a cluster."""
+    found = []
+    for name, (machine, within) in machines().items():
+        if within == "cluster":  # the machine of "two equal" once more
+            continue
+        for jobs in sizes:
+            for seed in seeds:
+                workload, best = guillotine(machine, jobs=jobs, seed=seed)
+                found.append(Instance(f"guillotine {jobs} on {name} #{seed}", workload, machine, optimum=best))
     return found
 
 
