@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fedsched.engine.arrays import RunningJobs
-from fedsched.engine.pack import checked_caps, pack
+from fedsched.engine.caps import checked_caps
+from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import TraceError
-from fedsched.model.alternatives import shaped
+from fedsched.model.alternatives import refuse_late_choice, shaped
 from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 
@@ -60,10 +61,10 @@ def prepare(
         kill_at_estimate=kill_at_estimate,
         alternatives=alternatives,
     ).settled("simulate")
-    workload = shaped(workload, reading)
+    rows = () if running is None else tuple(running.rows.tolist())
+    workload = shaped(workload, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
     t0 = start_of("simulate", t0, running, workload, cluster)
-    rows = () if running is None else tuple(running.rows.tolist())
     problem = pack(workload, cluster, reading=reading, t0=t0, running=rows)
     return begun(workload, cluster, chosen, problem, reading, caps, running)
 
@@ -84,6 +85,7 @@ def begun(
     """
     seen = reading.seen(workload)
     if isinstance(policy, ListHeuristic):
+        refuse_late_choice(str(policy), workload, reading, "take another policy")
         if caps is not None:
             caps = checked_caps(caps, len(workload), len(cluster.groups))
         look = None if progress is None else partial(progress, 0, len(workload))
@@ -148,7 +150,8 @@ def simulate(
         A job runs min(runtime, estimate).
     alternatives
         Which shape a job has that may have several. "fixed" unless the reading says otherwise: the recorded one.
-        "smallest_area": that of the least tasks × planned time.
+        "smallest_area": that of the least tasks × planned time. "earliest_finish": that which is planned to end first
+        behind all who wait as the job joins the queue.
     caps
         Jobs × groups: how many nodes of each group a job may use.
     t0

@@ -524,8 +524,11 @@ def feasible(job: Job, machine: Machine, placement: str) -> bool:
 
 
 def shaped(job: Job, rule: str) -> Job:
-    """Return the job in the shape that the rule chooses, by the requested time (reading 49)."""
-    if rule not in ("fixed", "smallest_area"):
+    """Return the job in the shape that the rule chooses, by the requested time (reading 49).
+
+    `earliest_finish` chooses later (reading 52): until then a job is as recorded.
+    """
+    if rule not in ("fixed", "smallest_area", "earliest_finish"):
         raise ValueError(f"alternatives={rule!r}.")
     if not job.alternatives:
         return job
@@ -648,8 +651,11 @@ class Simulation:
         watch: Callable[[Simulation], None] | None,
         decide: Decide | None,
         places: int,
+        shapes_on_the_way: bool,
     ) -> None:
         self.jobs, self.machine = jobs, machine
+        self.asked = list(jobs)  # in the shapes that they had at first, by which orders go (reading 52)
+        self.shapes_on_the_way = shapes_on_the_way
         self.order, self.backfill_order = order, backfill_order
         self.dispatch, self.placement = dispatch, placement
         self.sequential, self.static, self.kill = sequential, static, kill_at_estimate
@@ -741,7 +747,7 @@ class Simulation:
             self.take_nodes()
             self.update_rates()
         while self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
-            self.submit()
+            self.submit_and_join()
         self.let_join(self.due())
         self.dispatch_pass()
         self.update_rates()
@@ -756,13 +762,12 @@ class Simulation:
             self.changes.pop(0)
             self.take_nodes()
         elif self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
-            earlier = self.due()
-            j = self.submit()
-            self.let_join([j] if j in self.due() and j not in earlier else [])
+            self.submit_and_join()
         elif self.due():
             self.let_join(self.due()[:1])
         elif ending := [record for record in self.running if record.finish <= self.now]:
             self.end(ending[0])
+            self.update_rates()
             self.let_join(self.due())
         self.update_rates()
         self.dispatch_pass()
@@ -779,6 +784,12 @@ class Simulation:
         if j not in self.cancelled:
             self.held.append(j)
         return j
+
+    def submit_and_join(self) -> None:
+        """Let the next job be submitted; one that then waits for nothing joins the queue."""
+        earlier = self.due()
+        j = self.submit()
+        self.let_join([j] if j in self.due() and j not in earlier else [])
 
     # ------------------------------------------------------------------------------------- jobs that are cancelled
 
@@ -881,7 +892,27 @@ class Simulation:
         for j in due:
             self.since[j] = self.moment(j) or 0.0
             self.held.remove(j)
+            if self.shapes_on_the_way and self.jobs[j].alternatives:
+                self.jobs[j] = self.in_its_first_to_end(j)
             self.queue.append(j)
+
+    def in_its_first_to_end(self, j: int) -> Job:
+        """Return a job that joins the queue in the shape that is planned to end first behind it (reading 52)."""
+        asked = self.jobs[j]
+        self.turn = asked.reservation
+        plans: list[Reservation] = []
+        for i in self.sorted_by(self.order, self.waiting()):
+            planned = None if self.over_limit(i) else self.plan(i, plans)
+            plans += [] if planned is None else [planned]
+        best, chosen = (math.inf, math.inf), asked
+        for tasks, runtime, estimate in asked.alternatives:
+            self.jobs[j] = replace(asked, tasks=tasks, runtime=runtime, estimate=estimate)
+            if not feasible(self.jobs[j], self.machine, self.placement):
+                continue
+            planned = self.plan(j, plans)
+            if planned is not None and (planned.end, tasks * (planned.end - planned.start)) < best:
+                best, chosen = (planned.end, tasks * (planned.end - planned.start)), self.jobs[j]
+        return chosen
 
     # ------------------------------------------------------------------------------------------------ rates
 
@@ -1032,7 +1063,7 @@ class Simulation:
         if not isinstance(order, str):
             place_in_line = list(order)
             return sorted(waiting, key=place_in_line.index)
-        jobs = self.jobs
+        jobs = self.asked
         return sorted(
             waiting,
             key=lambda j: (
@@ -1347,6 +1378,7 @@ def simulate(
         watch,
         decide,
         places,
+        alternatives == "earliest_finish",
     ).run()
 
 

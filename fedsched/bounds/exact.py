@@ -16,7 +16,8 @@ from fedsched.bounds.lower import lower_bounds
 from fedsched.bounds.model import build
 from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import hidden_by_clock, relax
-from fedsched.engine.pack import caps_table, pack
+from fedsched.engine.caps import caps_table
+from fedsched.engine.pack import pack
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
 from fedsched.model.alternatives import shaped
 from fedsched.model.cancellations import refuse_cancellations
@@ -272,10 +273,10 @@ def _task(
     whole("exact", "seed", seed, least=0, most=LARGEST_SEED)
     if not is_number(seconds) or not seconds > 0:
         raise ValueError(f"exact: seconds={seconds!r} must be finite and above 0.")
-    if reading.is_free(workload):
+    if reading.leaves_open(workload):
         raise InfeasibleError(
-            "exact: alternatives='free' leaves the jobs' shapes open, which the exact model does not know; choose them "
-            "by a rule: alternatives='fixed' or 'smallest_area'."
+            f"exact: alternatives={reading.alternatives!r} leaves the jobs' shapes open, which the exact model does "
+            "not know; choose them by a rule: alternatives='fixed' or 'smallest_area'."
         )
     workload = shaped(workload, reading)
     runtime = reading.planned(workload)

@@ -14,7 +14,8 @@ from fedsched.bounds.prover import Prover
 from fedsched.bounds.relaxation import Relaxation, relax, rounded_down
 from fedsched.bounds.shapes import UNPROVEN, LeastShapes
 from fedsched.bounds.trivial import is_telling
-from fedsched.engine.pack import caps_table, pack
+from fedsched.engine.caps import caps_table
+from fedsched.engine.pack import pack
 from fedsched.errors import TraceError, unknown_name
 from fedsched.model.alternatives import shaped
 from fedsched.model.assumed import WATTS_MARK
@@ -68,7 +69,7 @@ def lower_bounds(
         A job runs min(runtime, estimate).
     alternatives
         Of jobs that may have several shapes: "fixed", unless the reading says otherwise, bounds the recorded ones,
-        "smallest_area" those of the least tasks × planned time; "free": whichever each has.
+        "smallest_area" those of the least tasks × planned time; "free" and "earliest_finish": whichever each has.
     caps
         Jobs × groups: how many nodes of each group a job may use.
     method
@@ -87,7 +88,7 @@ def lower_bounds(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
-    if reading.is_free(workload):
+    if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps)
         workload, reading = shapes.least, reading.but(alternatives="fixed")
     else:

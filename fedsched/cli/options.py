@@ -147,7 +147,8 @@ Alternatives = Annotated[
     reading.Choice | None,
     Parameter(
         help="Which shape jobs have that may have several: the recorded one (fixed, when not given), that of the least "
-        "tasks × planned time (smallest_area), or whichever a plan chooses (free)."
+        "tasks × planned time (smallest_area), that which is planned to end first as a job joins the queue "
+        "(earliest_finish), or whichever a plan chooses (free)."
     ),
 ]
 KillAtEstimate = Annotated[bool | None, Parameter(help="Jobs end at their estimate.")]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.cancellations import Cancellations, Cancelled
+    from fedsched.engine.moldable import Moldable, Molded
     from fedsched.engine.reserved import Apart, Reserved
 
     Floats = NDArray[np.float64]
@@ -99,6 +100,7 @@ class Extras(NamedTuple):
     limits: Limits
     reserved: Reserved
     cancellations: Cancellations
+    moldable: Moldable
 
 
 class Problem(NamedTuple):
@@ -297,6 +299,7 @@ class ExtraState(NamedTuple):
     limited: Limited
     apart: Apart
     cancelled: Cancelled
+    molded: Molded
 
 
 class State(NamedTuple):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.engine.pack import caps_table
+from fedsched.engine.caps import caps_table
+from fedsched.errors import InfeasibleError
 from fedsched.model.admission import refusals
 from fedsched.model.alternatives import every_shape
 
@@ -15,7 +16,22 @@ if TYPE_CHECKING:
 
     from fedsched.engine.arrays import Ints
     from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
+
+CURE = "choose the shapes by a rule: alternatives='fixed' or 'smallest_area'"
+
+
+def refuse_entangled(
+    noun: str, workload: Workload, federation: Federation, reading: Reading, *, who: str = "jobs take"
+) -> None:
+    """Refuse what depends on the jobs' shapes beside their nodes and times, and is settled before they are chosen."""
+    if any(limit.nodes is not None for limit in federation.limits):
+        raise InfeasibleError(f"{noun}: limits of nodes depend on the shapes that {who}; {CURE}.")
+    if reading.kill_at_estimate and workload.after is not None:
+        raise InfeasibleError(
+            f"{noun}: jobs wait for others, which are killed or not by the shapes that {who}; {CURE}."
+        )
 
 
 class Possible(NamedTuple):

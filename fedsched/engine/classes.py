@@ -31,6 +31,7 @@ from fedsched.engine.class_tables import (
 )
 from fedsched.engine.class_tree import NOBODY, fill, seek, set_key, still_may
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
+from fedsched.engine.moldable import choose_shapes
 from fedsched.engine.precedence import joined_as, joined_until
 from fedsched.engine.queue import ABSENT, FIRST
 
@@ -107,13 +108,14 @@ def _find_buckets(problem: Problem, plan: Plan, order: Ints, most: int, bucket: 
 def begin_ungrouped(plan: Plan, state: State) -> None:
     """Let the queue of a run, or of another plan, be one that is not grouped; only a long one of a fixed order may be.
 
-    Whoever scans it takes one off its patience for each job that was placed in vain.
+    Nor may be one of jobs that choose their shapes. Whoever scans it takes one off its patience for each job that was
+    placed in vain.
     """
     number = state.classes.number
     number[ClassNumber.CLASSES] = 0
     number[ClassNumber.PATIENCE] = ENDLESS
     key = plan.order_key if plan.dispatch == Dispatch.GREEDY else plan.backfill_key
-    if number.size > NUMBERS and key == QueueKey.FIXED:
+    if number.size > NUMBERS and key == QueueKey.FIXED and not choose_shapes(state.extras):
         number[ClassNumber.PATIENCE] = PATIENCE * plan.order.size
 
 

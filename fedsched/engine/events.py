@@ -11,6 +11,8 @@ from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime
 from fedsched.engine.conservative import ends_as_planned, joins_plan
 from fedsched.engine.meters import go_on
+from fedsched.engine.moldable import begin_instant, may_choose
+from fedsched.engine.molding import choose_shape
 from fedsched.engine.running import pop_finish, update_rates, vacate
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ def _finish_first(problem: Problem, state: State) -> None:
 
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
+    choose_shape(problem.extras, state.extras, problem, plan, state, j)
     state.counter[Counter.QUEUED] += 1 if limits.joins(problem.extras, state.extras, j) else 0
     reserved.joins(problem.extras, state.extras, j)
     queues.enqueue(problem, plan, state, j, mend)
@@ -85,7 +88,7 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
     last = first
     while last < problem.arrival.size and problem.submit[problem.arrival[last]] <= now:
         last += 1
-    one_by_one = 16 * (last - first) < state.queue.tasks.size
+    one_by_one = 16 * (last - first) < state.queue.tasks.size or may_choose(problem.extras)
     for _ in range(first, last):
         _arrive(problem, plan, state, one_by_one)
     if not one_by_one:
@@ -100,6 +103,7 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
     """Let happen what happens at an instant before its pass."""
     counter = state.counter
     go_on(state, time)
+    begin_instant(state.extras)
     cancelled = cancellations.cancel_all(problem, plan, state)
     if problem.same_time == SameTime.BATCH:
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:

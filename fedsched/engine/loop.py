@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import calendar, cancellations, limits, lost, pools, precedence, reserved
+from fedsched.engine import calendar, cancellations, limits, lost, moldable, pools, precedence, reserved
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.classes import begin_ungrouped
@@ -43,13 +43,15 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     limits.open_all(problem.extras, state.extras)
     reserved.open_all(problem.extras, state.extras)
     cancellations.open_all(problem.extras, state.extras, problem.t0)
+    moldable.open_all(problem.extras, state.extras)
     state.load[:] = 0.0
-    if needs_ends(plan.dispatch) or problem.same_time == SameTime.SEQUENTIAL:
+    looks_ahead = needs_ends(plan.dispatch) or moldable.may_choose(problem.extras)
+    if looks_ahead or problem.same_time == SameTime.SEQUENTIAL:
         counter[Counter.TRACK_ENDS] = 1
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
-    if needs_ends(plan.dispatch) or calendar.any_closes(problem.extras):
+    if looks_ahead or calendar.any_closes(problem.extras):
         for j in problem.arrival:
             state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])
     begin_ungrouped(plan, state)

@@ -17,13 +17,13 @@ from fedsched.engine.arrays import (
     Problem,
 )
 from fedsched.engine.cancellations import Cancellations
+from fedsched.engine.choices import possible_shapes, refuse_entangled
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
+from fedsched.engine.moldable import Moldable
 from fedsched.engine.reserved import Reserved
 from fedsched.errors import InfeasibleError, UnknownNameError
-from fedsched.model.admission import open_groups
 from fedsched.model.calendar import closures_of, kills
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
-from fedsched.model.federation import MOST_NODES
 from fedsched.model.feedback import followers_of
 from fedsched.model.limits import Counters, counters_of
 from fedsched.model.metrics import Measured
@@ -168,7 +168,7 @@ def _extras(
     counters = counters_of(workload, federation)
     bound = need.any() or counters.amount.size
     asked = workload.begin is not None or workload.cancel_at is not None
-    if not bound and not waits and not asked and not federation.calendar:
+    if not bound and not waits and not asked and not federation.calendar and not reading.chooses_late(workload):
         return None
     return Extras(
         _pools(workload, federation, need),
@@ -177,6 +177,7 @@ def _extras(
         _limits(workload, counters),
         _reserved(workload, federation),
         _cancellations(workload, arrival),
+        _moldable(workload, federation, reading),
     )
 
 
@@ -206,6 +207,26 @@ def _cancellations(workload: Workload, arrival: Ints) -> Cancellations:
 
 def _nobody_is_cancelled() -> Cancellations:
     return Cancellations(_floats(np.zeros(0)), _ints(np.zeros(0)), _ints(np.zeros(0)))
+
+
+def _moldable(workload: Workload, federation: Federation, reading: Reading) -> Moldable:
+    if not reading.chooses_late(workload):
+        return _nobody_chooses()
+    refuse_entangled("alternatives='earliest_finish'", workload, federation, reading)
+    possible = possible_shapes(workload, federation)
+    each = possible.each
+    return Moldable(
+        first=_ints(possible.first),
+        which=_ints(possible.which),
+        tasks=_ints(each.tasks),
+        runtime=_floats(reading.runtime(each)),
+        estimate=_floats(reading.planned(each)),
+    )
+
+
+def _nobody_chooses() -> Moldable:
+    nobody, never = _ints(np.zeros(0)), _floats(np.zeros(0))
+    return Moldable(nobody, nobody, nobody, never, never)
 
 
 def _limits(workload: Workload, counters: Counters) -> Limits:
@@ -321,7 +342,9 @@ def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
         reservation=_ints(np.full(calendar.begin.size, -1)),
     )
     needs = pools._replace(need=_ints(pools.need[jobs]))
-    return Extras(needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled())
+    return Extras(
+        needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_chooses()
+    )
 
 
 def measured_of(problem: Problem) -> Measured:
@@ -350,32 +373,3 @@ def frozen(problem: Problem) -> Problem:
         if isinstance(array, np.ndarray):
             array.setflags(write=False)
     return problem
-
-
-def checked_caps(caps: NDArray[np.int64], jobs: int, groups: int) -> Ints:
-    """Return the caps as whole numbers; an error says what is wrong with them."""
-    table = np.asarray(caps)
-    if table.shape != (jobs, groups):
-        raise ValueError(f"caps: shape {table.shape} must be (jobs, groups) = ({jobs}, {groups}).")
-    if not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
-        raise ValueError("caps: every entry must be a whole number of at least 0 (nodes of a group a job may use).")
-    return np.minimum(table, MOST_NODES).astype(np.int64)  # of any type of whole numbers: none wraps around
-
-
-def caps_table(workload: Workload, federation: Federation, caps: NDArray[np.int64] | None = None) -> tuple[Ints, Ints]:
-    """Return the distinct rows of caps and each job's row: the nodes of every group that a job may use.
-
-    Jobs without limits of their own share one row, so that a long log on a wide federation stays small.
-    """
-    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
-    jobs = len(workload)
-    limits = None if caps is None else np.minimum(checked_caps(caps, jobs, nodes.size), nodes)
-    if workload.allowed is not None:
-        allowed = federation.groups_allowed(workload.sites, workload.allowed)
-        limits = np.where(allowed, nodes if limits is None else limits, 0)
-    if federation.binds_by_labels:
-        limits = np.where(open_groups(workload, federation), nodes if limits is None else limits, 0)
-    if limits is None:
-        return nodes.reshape(1, -1).copy(), np.zeros(jobs, dtype=np.int64)
-    rows, row_of = np.unique(limits, axis=0, return_inverse=True)
-    return np.ascontiguousarray(rows, dtype=np.int64), np.ascontiguousarray(row_of.reshape(-1), dtype=np.int64)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays import Plan
+from fedsched.engine.caps import caps_table, checked_caps
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import caps_table, checked_caps
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Problem

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.compiled import constant, flag, inlined, kernel, part, step
 from fedsched.engine.codes import QueueKey
+from fedsched.engine.moldable import asked_estimate, asked_tasks
 from fedsched.engine.precedence import eligible_since, submitted_at
 from fedsched.engine.reserved import waits_for_another_turn
 
@@ -145,12 +146,14 @@ def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
 @inlined
 def key_of(problem: Problem, order_key: int, j: int, wait: float) -> float:
     """Return the job's sort key when it has waited so long; greater comes first."""
+    estimate = asked_estimate(problem.extras, problem.estimate, j)
     if order_key == QueueKey.XFACTOR:
-        return (wait + problem.estimate[j]) / problem.estimate[j]
+        return (wait + estimate) / estimate
+    tasks = asked_tasks(problem.extras, problem.tasks, j)
     if order_key == QueueKey.WFP3:
-        ratio = wait / problem.estimate[j]
-        return ratio * ratio * ratio * problem.tasks[j]
-    return wait / (np.log2(max(problem.tasks[j], 2)) * problem.estimate[j])
+        ratio = wait / estimate
+        return ratio * ratio * ratio * tasks
+    return wait / (np.log2(max(tasks, 2)) * estimate)
 
 
 @kernel
@@ -166,7 +169,8 @@ def _by_submit(problem: Problem, order_key: int, j: int, submit: float) -> float
     if order_key == QueueKey.SUBMITTED:
         return submit
     age = max(submit - problem.t0, 1.0)
-    return np.log10(max(problem.estimate[j], 1.0)) * problem.tasks[j] + 870.0 * np.log10(age)
+    estimate = asked_estimate(problem.extras, problem.estimate, j)
+    return np.log10(max(estimate, 1.0)) * asked_tasks(problem.extras, problem.tasks, j) + 870.0 * np.log10(age)
 
 
 @inlined

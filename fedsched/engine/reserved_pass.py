@@ -48,23 +48,46 @@ def _go_over(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Pl
     apart, started = extra_state.apart, state.counter[Counter.STARTED]
     sorted_already = False
     for r in range(apart.number.size):
-        stands = False
-        for holder in extra_state.closed.holder:
-            stands = stands or holder == r
-        if not stands or apart.number[r] == 0:
+        if apart.number[r] == 0 or not stands(extra_state, r):
             continue
         if not sorted_already:
             sort_queues(problem, plan, state)
             sorted_already = True
-        view = _queued_apart(apart, state)
-        _show(extras, extra_state, problem, plan, view, r)
-        _turn_to(extras, extra_state, problem, state, r)
+        view = turn_to(extras, extra_state, problem, plan, state, r)
         if may_start_some(plan, view):
             pass_over_apart(problem, plan, view)
-        _turn_back(extra_state, problem, state, r)
-        _hide(extras, apart, plan, view, r)
+        turn_back(extras, extra_state, problem, plan, state, view, r)
     if state.counter[Counter.STARTED] > started:
         limits.show_all(extras, extra_state, state)
+
+
+@inlined
+def stands(extra_state: ExtraState, r: int) -> bool:
+    """Return whether a reservation has begun, and not ended."""
+    found = False
+    for holder in extra_state.closed.holder:
+        found = found or holder == r
+    return found
+
+
+@inlined
+def turn_to(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, r: int
+) -> State:
+    """Turn the state into what the jobs of a reservation see, and return it with their queue, which is sorted."""
+    view = _queued_apart(extra_state.apart, state)
+    _show(extras, extra_state, problem, plan, view, r)
+    _turn_to(extras, extra_state, problem, state, r)
+    return view
+
+
+@inlined
+def turn_back(
+    extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, view: State, r: int
+) -> None:
+    """Turn the state back into what everybody sees."""
+    _turn_back(extra_state, problem, state, r)
+    _hide(extras, extra_state.apart, plan, view, r)
 
 
 @inlined

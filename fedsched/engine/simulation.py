@@ -13,11 +13,13 @@ from fedsched.engine.cancellations import GONE
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, run
 from fedsched.engine.meters import integrals
+from fedsched.engine.moldable import as_chosen, moldable_of
 from fedsched.engine.pack import clusters_of_sites
 from fedsched.engine.requeue import requeue
 from fedsched.engine.rules import Needs, needs_of
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError, ScheduleError
+from fedsched.model.alternatives import with_shapes
 from fedsched.model.calendar import takes_nodes
 from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
@@ -111,6 +113,7 @@ class Simulation:
             needs=needs_of(self.plan.dispatch),
             separate_backfill=self.plan.separate_backfill,
         )
+        self.problem = problem = as_chosen(problem, self.state)
         if running is not None:
             set_running(self.state, running.rows, running)
         begin(problem, self.plan, self.state)
@@ -269,9 +272,9 @@ class Simulation:
         )
 
     def _as_submitted(self, lost: LostRuns | None) -> Workload:
-        """Return the jobs with the submits that came out, where they depend on the ends of others."""
+        """Return the jobs in their shapes, with the submits that came out where they depend on the ends of others."""
         if self.workload.feedback is None or self.state.extras is None:
-            return self.workload
+            return self._in_shapes()
         over = np.where(self.state.finish <= self.time, self.state.finish, np.nan)
         if lost is not None:
             over[lost.killed] = lost.end[~lost.requeued]
@@ -280,7 +283,14 @@ class Simulation:
             gone = self.state.extras.cancelled.what == GONE
             over[gone] = self.workload.cancel_at.times[gone]
         submit = submits_after(self.workload, over, gone)
-        return replace(self.workload, submit=submit, after=settled(self.workload))
+        return replace(self._in_shapes(), submit=submit, after=settled(self.workload))
+
+    def _in_shapes(self) -> Workload:
+        """Return the jobs in the shapes that they have taken."""
+        moldable = moldable_of(self.problem)
+        if moldable is None or self.state.extras is None:
+            return self.workload
+        return with_shapes(self.workload, moldable.which[self.state.extras.molded.at])
 
     def _lost(self) -> LostRuns | None:
         """Return the runs that came to nothing until now; None where there were none."""

@@ -34,12 +34,14 @@ from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.class_tables import room_for
 from fedsched.engine.classes import LONG_QUEUE
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Victims
+from fedsched.engine.moldable import Molded, moldable_of
 from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
 from fedsched.engine.rules import Needs
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Calendar, Extras, Floats, Ints, Limits, Problem
+    from fedsched.engine.moldable import Moldable
     from fedsched.engine.reserved import Reserved
 
 
@@ -65,6 +67,8 @@ def _new_classes(jobs: int, groups: int, needs: Needs) -> Classes:
 def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> State:
     """Return the arrays that a run works in, with room for what its dispatch rules need."""
     jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
+    if moldable_of(problem) is not None:
+        needs |= Needs.ENDS | Needs.PROFILE
     planning, with_durations = Needs.PROFILE in needs, Needs.ENDS in needs
     # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
     changes = 0 if problem.extras is None else problem.extras.calendar.change.size
@@ -176,6 +180,20 @@ def _extra_state(
             what=np.zeros(extras.cancellations.place.size, dtype=np.int64),
             busy=np.zeros(2),
         ),
+        molded=_as_they_come(extras.moldable, problem.groups.uplink.size),
+    )
+
+
+def _as_they_come(moldable: Moldable, clusters: int) -> Molded:
+    jobs, numbers, clusters = (moldable.first.size - 1, 2, clusters) if moldable.which.size else (0, 0, 0)
+    return Molded(
+        at=np.zeros(jobs, dtype=np.int64),
+        tasks=np.zeros(jobs, dtype=np.int64),
+        runtime=np.zeros(jobs),
+        estimate=np.zeros(jobs),
+        number=np.zeros(numbers, dtype=np.int64),
+        load=np.zeros(clusters),
+        true_load=np.zeros(clusters),
     )
 
 

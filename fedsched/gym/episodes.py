@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.arrays import Counter
+from fedsched.engine.caps import checked_caps
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.meters import integrals
 from fedsched.engine.orders import queue_order
-from fedsched.engine.pack import checked_caps, frozen
+from fedsched.engine.pack import frozen
 from fedsched.engine.rules import Needs
 from fedsched.engine.simulation import refuse_strangers, running_without_end, set_running, without_end
 from fedsched.engine.states import new_state
@@ -19,7 +20,7 @@ from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Runs, Seen, Told, side_by_side, view_of
-from fedsched.model.alternatives import shaped
+from fedsched.model.alternatives import refuse_late_choice, shaped
 from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.feedback import refuse_feedback
 from fedsched.model.integrals import Integrals
@@ -70,6 +71,7 @@ class Episodes:
         running_places: int = 64,
     ) -> None:
         noun = "environment"
+        refuse_late_choice(noun, workload, reading, "choose them before: alternatives='smallest_area'")
         workload = shaped(workload, reading)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)

@@ -34,6 +34,7 @@ from fedsched.engine.arrays import (
     Waiting,
 )
 from fedsched.engine.cancellations import Cancelled
+from fedsched.engine.moldable import Molded
 from fedsched.engine.reserved import Apart
 from fedsched.model.metrics import Measured
 
@@ -92,7 +93,13 @@ def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
         return extras  # not the literal, with which the engine would be compiled for what may have extras or none
     needs = Pools(extras.pools.amount, extras.pools.need[first:last])
     return Extras(
-        needs, extras.precedence, extras.calendar, extras.limits, extras.reserved, extras.cancellations
+        needs,
+        extras.precedence,
+        extras.calendar,
+        extras.limits,
+        extras.reserved,
+        extras.cancellations,
+        extras.moldable,
     )
 
 
@@ -158,7 +165,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
     if extras is None:
         return one  # for the same reason, and it has the type of what is returned else
     left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
-    limited, apart, gone = extras.limited, extras.apart, extras.cancelled
+    limited, apart, gone, molded = extras.limited, extras.apart, extras.cancelled, extras.molded
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
         Waiting(
@@ -211,6 +218,15 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             apart.owed[b],
         ),
         Cancelled(gone.number[b], gone.what[b], gone.busy[b]),
+        Molded(
+            molded.at[b],
+            molded.tasks[b],
+            molded.runtime[b],
+            molded.estimate[b],
+            molded.number[b],
+            molded.load[b],
+            molded.true_load[b],
+        ),
     )
 
 

@@ -291,10 +291,24 @@ def of_least_area(workload: Workload, reading: Reading) -> NDArray[np.int64]:
     return found
 
 
-def shaped(workload: Workload, reading: Reading) -> Workload:
-    """Return the jobs in the shapes that the reading's rule chooses; where plans choose, as they are."""
+def refuse_late_choice(noun: str, workload: Workload, reading: Reading, cure: str) -> None:
+    """Refuse jobs that take their shapes as they join the queue, where those must be known before."""
+    if reading.chooses_late(workload):
+        raise ValueError(
+            f"{noun}: with alternatives='earliest_finish' jobs take their shapes as they join the queue, of which "
+            f"nothing is known before; {cure}, or keep the recorded ones: alternatives='fixed'."
+        )
+
+
+def shaped(workload: Workload, reading: Reading, *, running: Sequence[int] = ()) -> Workload:
+    """Return the jobs in the shapes that the reading's rule chooses; where plans choose, as they are.
+
+    Where they choose as they join the queue, they come as recorded; those that are running already are as they are.
+    """
     if workload.alternatives is None or reading.alternatives in ("free", None):
         return workload
-    by_rule = reading.alternatives == "smallest_area"
+    by_rule, now = reading.alternatives == "smallest_area", chosen(workload)
     which = of_least_area(workload, reading) if by_rule else np.zeros(len(workload), dtype=np.int64)
-    return workload if np.array_equal(which, chosen(workload)) else with_shapes(workload, which)
+    if reading.alternatives == "earliest_finish":
+        which[list(running)] = now[list(running)]
+    return workload if np.array_equal(which, now) else with_shapes(workload, which)

@@ -17,7 +17,7 @@ SameTime = Literal["batch", "sequential"]
 Knowledge = Literal["estimate", "runtime"]
 Saturation = Literal["dynamic", "static"]
 Submits = Literal["now", "keep"]
-Choice = Literal["fixed", "smallest_area", "free"]
+Choice = Literal["fixed", "smallest_area", "earliest_finish", "free"]
 
 SAME_TIME: tuple[str, ...] = get_args(SameTime)
 KNOWLEDGE: tuple[str, ...] = get_args(Knowledge)
@@ -58,7 +58,8 @@ class Reading:
         A job runs min(runtime, estimate).
     alternatives
         Which shape a job has that may have several. "fixed": the recorded one. "smallest_area": that of the least
-        tasks × planned time. "free": the plans of a search choose. None: not recorded.
+        tasks × planned time. "earliest_finish": that which is planned to end first, as each job joins the queue.
+        "free": the plans of a search choose. None: not recorded.
     """
 
     same_time: str | None = "batch"
@@ -139,6 +140,15 @@ class Reading:
         """Return whether plans choose the shapes of some of these jobs."""
         return self.alternatives == "free" and workload.alternatives is not None and workload.alternatives.jobs > 0
 
+    def chooses_late(self, workload: Workload) -> bool:
+        """Return whether some of these jobs take their shapes as they join the queue [52]."""
+        among = workload.alternatives
+        return self.alternatives == "earliest_finish" and among is not None and among.jobs > 0
+
+    def leaves_open(self, workload: Workload) -> bool:
+        """Return whether the shapes of some of these jobs are not known beforehand."""
+        return self.is_free(workload) or self.chooses_late(workload)
+
     def __str__(self) -> str:
         known = {
             "runtime": "run times are known (clairvoyant)",
@@ -153,7 +163,11 @@ class Reading:
         return "; ".join(said)
 
 
-SHAPES = {"smallest_area": "jobs have the shapes of least area", "free": "plans choose the jobs' shapes"}
+SHAPES = {
+    "smallest_area": "jobs have the shapes of least area",
+    "earliest_finish": "jobs take the shapes that are planned to end first",
+    "free": "plans choose the jobs' shapes",
+}
 USUAL = Reading()  # of simulate()
 CLAIRVOYANT = Reading(knowledge="runtime")  # of searches and of what is compared with them, unless told otherwise
 UNRECORDED = Reading(same_time=None, knowledge=None, alternatives=None)

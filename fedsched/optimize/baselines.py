@@ -13,7 +13,7 @@ import numpy as np
 
 from fedsched.bounds.lower import bounds_of_relaxation, lower_bounds
 from fedsched.bounds.relaxation import relax
-from fedsched.engine.pack import caps_table
+from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
 from fedsched.model.alternatives import chosen
 from fedsched.model.calendar import kills, takes_nodes
@@ -143,7 +143,7 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
         return None
     if problem.running is not None and takes_nodes(problem.federation):
         return None
-    if problem.shapes is not None:
+    if problem.reading.leaves_open(problem.workload):
         really = problem.reading.but(knowledge="runtime")  # by how long the jobs run, whatever plans know
         found = lower_bounds(
             problem.workload, problem.federation, t0=problem.problem.t0, reading=really, seconds=seconds

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fedsched.compilation import compiling
+from fedsched.model.alternatives import refuse_late_choice
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.optimize.baselines import usual_baselines
 from fedsched.optimize.packages import optimize_in_packages
@@ -187,6 +188,7 @@ def optimize(
         own_rules=stop != (),
         encoding=info.encoding,
     )
+    refuse_late_choice("optimize", workload, settings.reading, "let plans choose them: alternatives='free'")
     if settings.reading.is_free(workload):
         _refuse_to_choose(info, package)
     search = Search(

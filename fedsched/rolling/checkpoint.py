@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fedsched.rolling.policy import Rolling
 
 EVERY_SECONDS = 10.0
-MARK = b"fedsched rolling checkpoint 6\n"
+MARK = b"fedsched rolling checkpoint 7\n"
 WORDS = 1 << 20  # bytes that may be more than arrays: names, and the planner's memory
 # No planner's run has another order to backfill by; the others are room.
 SCRATCH = ("backfill", "packing", "scratch", "classes", "draw")
@@ -123,6 +123,12 @@ def _most(name: str, run: Simulation) -> int | Ints:
         return run.state.extras.lost.job.size
     if name == "state.extras.apart.number" and run.problem.extras is not None:
         return np.diff(run.problem.extras.reserved.first)
+    if name == "state.extras.molded.at" and run.problem.extras is not None:
+        return run.problem.extras.moldable.which.size - 1
+    if name == "state.extras.molded.tasks":
+        return nodes
+    if name == "state.extras.molded.number":
+        return jobs
     if name in RESERVATIONS and run.problem.extras is not None:
         return int(run.problem.extras.calendar.reservation.max(initial=-1))
     if name == "state.extras.closed.number" and run.problem.extras is not None:

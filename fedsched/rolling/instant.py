@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.foresight import foreseen
+from fedsched.engine.moldable import in_each_shape
 from fedsched.engine.pack import extras_of, frozen
 from fedsched.engine.rules import needs_of
 from fedsched.engine.states import new_state
@@ -94,14 +95,17 @@ class Instant(PackedProblem):
 
 
 def placements_for_all(run: Simulation) -> Ints:
-    """Return the placement rules under which every job of a run fits somewhere on the empty federation.
+    """Return the placement rules under which every job of a run fits somewhere on the empty federation, in any shape.
 
     So whoever comes while a plan lasts can be placed under it.
     """
     groups = run.problem.groups
     if groups.nodes.size == 1:
         return np.array([Placement.FASTEST], dtype=np.int64)  # all are the same
-    return usable_placements(run.problem, run.unplanned())
+    plan = run.unplanned()
+    most = np.minimum(plan.caps, groups.nodes).sum(axis=1)[plan.cap_row]
+    usable = [usable_placements(problem, plan) for problem in in_each_shape(run.problem, most)]
+    return np.array(sorted(set.intersection(*({*rules.tolist()} for rules in usable))), dtype=np.int64)
 
 
 def _expected_end(now: float, start: Floats, planned_end: Floats) -> Floats:

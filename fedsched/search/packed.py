@@ -13,6 +13,7 @@ from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.evaluate import NO_JOB_IS_MISSING, Common, Layout, evaluate_rows, nothing_runs
 from fedsched.engine.foresight import may_miss
 from fedsched.engine.loop import first_unplaceable
+from fedsched.engine.moldable import as_chosen
 from fedsched.engine.pack import frozen, measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs, needs_of
@@ -155,7 +156,9 @@ class PackedProblem:
 
     def _seat(self, state: State) -> Seat:
         if self.shapes is None:
-            return Seat(self.problem, self.space, state)
+            problem = as_chosen(self.problem, state)
+            common = self.space.common._replace(measured=measured_of(problem))
+            return Seat(problem, self.space._replace(common=common), state)
         problem, shapes = opened(self.problem, self.shapes)
         common = self.space.common._replace(measured=measured_of(problem), shapes=shapes)
         return Seat(problem, self.space._replace(common=common), state)

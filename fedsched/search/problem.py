@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedsched.engine.caps import caps_table
+from fedsched.engine.choices import CURE, refuse_entangled
 from fedsched.engine.codes import Placement
 from fedsched.engine.evaluate import unpacked
 from fedsched.engine.foresight import foreseen
-from fedsched.engine.pack import caps_table, pack
+from fedsched.engine.moldable import widest_of
+from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
@@ -23,7 +26,7 @@ from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.reservations import refuse_members
 from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
-from fedsched.search.shapes import choices_on, refuse_entangled
+from fedsched.search.shapes import choices_on
 from fedsched.simulate import begun, prepare, to_the_end
 from fedsched.values import whole
 
@@ -100,7 +103,9 @@ class SearchProblem(PackedProblem, Read):
         self.running = running
         free = self.reading.is_free(workload)
         if free:
-            refuse_entangled(workload, federation, self.reading, running)
+            refuse_entangled("optimize", workload, federation, self.reading, who="plans choose")
+            if running is not None:
+                raise InfeasibleError(f"optimize: jobs run already, whose shapes plans cannot choose; {CURE}.")
         workload = shaped(workload, self.reading)
         rows = () if running is None else tuple(running.rows.tolist())
         self.workload = workload
@@ -110,7 +115,7 @@ class SearchProblem(PackedProblem, Read):
         table, row_of = caps_table(workload, federation)
         choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
         self._which = None if choice is None else choice.which
-        widest = problem.tasks if choice is None else choice.widest
+        widest = widest_of(problem) if choice is None else choice.widest
         limits = np.ascontiguousarray(np.minimum(table[row_of], widest[:, None]))
         placements = usable_placements(problem, plan_in_order(np.arange(len(limits)), limits))
         if choice is not None:

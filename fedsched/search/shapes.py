@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.engine.choices import possible_shapes
+from fedsched.engine.choices import CURE, possible_shapes
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.shapes import Shapes
@@ -14,12 +14,10 @@ from fedsched.errors import InfeasibleError
 from fedsched.search.packed import usable_placements
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Ints, RunningJobs
+    from fedsched.engine.arrays import Ints
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
-
-CURE = "choose the shapes by a rule: alternatives='fixed' or 'smallest_area'"
 
 
 class Choices(NamedTuple):
@@ -57,17 +55,3 @@ def choices_on(workload: Workload, federation: Federation, reading: Reading, t0:
         widest=np.maximum.reduceat(each.tasks, first[:-1]),
         placements=usable_placements(problem, plan_in_order(np.arange(len(each)), limits)),
     )
-
-
-def refuse_entangled(
-    workload: Workload, federation: Federation, reading: Reading, running: RunningJobs | None
-) -> None:
-    """Refuse what depends on the jobs' shapes beside their nodes and times, and is settled before a plan is made."""
-    if running is not None:
-        raise InfeasibleError(f"optimize: jobs run already, whose shapes plans cannot choose; {CURE}.")
-    if any(limit.nodes is not None for limit in federation.limits):
-        raise InfeasibleError(f"optimize: limits of nodes depend on the shapes that plans choose; {CURE}.")
-    if reading.kill_at_estimate and workload.after is not None:
-        raise InfeasibleError(
-            f"optimize: jobs wait for others, which are killed or not by the shapes that plans choose; {CURE}."
-        )

@@ -18,7 +18,8 @@ from fedsched.bounds.lower import bounds_of_relaxation
 from fedsched.bounds.prices import found_prices
 from fedsched.bounds.relaxation import relax
 from fedsched.bounds.trivial import is_telling
-from fedsched.engine.pack import caps_table, pack
+from fedsched.engine.caps import caps_table
+from fedsched.engine.pack import pack
 from fedsched.generate import lublin
 from fedsched.model.reading import CLAIRVOYANT
 from fedsched.simulate import prepare

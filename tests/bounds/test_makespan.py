@@ -16,7 +16,8 @@ import fedsched as fs
 from fedsched.bounds import lower_bounds, small
 from fedsched.bounds.modes import least_end, without_late_modes
 from fedsched.bounds.relaxation import Relaxation, relax
-from fedsched.engine.pack import caps_table, pack
+from fedsched.engine.caps import caps_table
+from fedsched.engine.pack import pack
 from fedsched.model.reading import CLAIRVOYANT
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from plain import begun, clusters, jobs
 
-from fedsched.engine.pack import caps_table, checked_caps, pack
+from fedsched.engine.caps import caps_table, checked_caps
+from fedsched.engine.pack import pack
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.reading import CLAIRVOYANT, Reading
 

@@ -22,6 +22,7 @@ from fedsched.engine.arrays import (
     Waiting,
 )
 from fedsched.engine.cancellations import Cancellations, Cancelled
+from fedsched.engine.moldable import Moldable, Molded
 from fedsched.engine.reserved import Apart, Reserved
 
 pools = plain("fedsched.engine.pools")
@@ -30,10 +31,10 @@ BREAKPOINTS = 4
 
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
-    unused = (nothing_of(Precedence), NO_CALENDAR, nothing_of(Limits), nothing_of(Reserved), nothing_of(Cancellations))
-    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *unused)
+    before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, Reserved, Cancellations, Moldable)
+    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *before, *map(nothing_of, after))
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
-    others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled))
+    others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled, Molded))
     state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others)
     pools.open_all(extras, state)
     return extras, state
