@@ -12,6 +12,7 @@ from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import TraceError
+from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import refuse_late_choice, shaped
 from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
@@ -62,6 +63,7 @@ def prepare(
         alternatives=alternatives,
     ).settled("simulate")
     rows = () if running is None else tuple(running.rows.tolist())
+    workload = as_asked(workload, cluster)
     workload = shaped(workload, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
     t0 = start_of("simulate", t0, running, workload, cluster)

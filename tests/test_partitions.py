@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.bounds import exact, lower_bounds
 from fedsched.errors import FederationError, InfeasibleError, UnknownNameError
+from fedsched.gym.episodes import Episodes
 from fedsched.io import read_federation
+from fedsched.model.admission import as_asked
+from fedsched.model.assumed import assumptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,3 +175,73 @@ def test_a_file_keeps_partitions(tmp_path: Path) -> None:
     PARTED.write(tmp_path / "two.toml")
     assert read_federation(tmp_path / "two.toml") == PARTED
     assert replace(PARTED, partitions=()).groups == PARTED.groups
+
+
+UNASKED = jobs(log={"requested_time": [-1, 900, -1, -1]}, estimate=[100.0, 900.0, 50.0, 10.0])
+USUAL = replace(
+    PARTED,
+    partitions=tuple(
+        replace(one, default_time=seconds) for one, seconds in zip(PARTED.partitions, (60, 4000, None), strict=True)
+    ),
+)
+
+
+def test_who_asks_for_no_time_has_that_of_its_partition() -> None:
+    """Where the log gives no request, and the partition has a default time; one line says of how many."""
+    said = "the default time of its partition as the request of 1 job"
+    for policy in ("easy", "conservative", "mct"):
+        schedule = fs.simulate(UNASKED, USUAL, policy)
+        schedule.verify()
+        assert schedule.workload.estimate.tolist() == [60.0, 900.0, 50.0, 10.0]
+        assert said in assumptions(USUAL, schedule.workload)
+    assert said in assumptions(USUAL, UNASKED)
+    assert not any("default time" in fact for fact in assumptions(PARTED, UNASKED))
+    assert fs.simulate(UNASKED, PARTED, "easy").workload.estimate.tolist() == [100.0, 900.0, 50.0, 10.0]
+    told = replace(UNASKED, log=None)  # nothing says that these are no requests
+    assert fs.simulate(told, USUAL, "easy").workload.estimate.tolist() == [100.0, 900.0, 50.0, 10.0]
+    own = replace(UNASKED, estimate=[99.0, 900.0, 50.0, 10.0])  # somebody gave it one since
+    assert as_asked(own, USUAL) is own
+
+
+def test_jobs_without_a_request_are_killed_at_the_default_time() -> None:
+    """Everything that runs, bounds or searches takes that for the request."""
+    killed = fs.simulate(UNASKED, USUAL, "easy", kill_at_estimate=True)
+    killed.verify()
+    assert killed.run[0] == 60.0
+    assert fs.simulate(killed.workload, USUAL, "easy", kill_at_estimate=True) == killed
+    alone, words = UNASKED.take(np.array([0])), {"knowledge": "runtime", "kill_at_estimate": True}
+    assert lower_bounds(alone, USUAL, **words).makespan == pytest.approx(60.0)
+    assert exact(alone, USUAL, seconds=5, **words).value == 60.0
+    found = fs.optimize(alone, USUAL, objectives="makespan", evaluations=20, **words).best()
+    assert found.metrics().makespan == 60.0
+    episodes = Episodes(UNASKED.take(np.array([0, 1])), USUAL, runs=1)
+    assert episodes.workload.estimate.tolist() == [60.0, 900.0]
+
+
+def test_a_run_time_over_the_longest_is_no_request() -> None:
+    """A job that ran for longer than a partition lets ask, and asked for nothing, is not refused."""
+    longer = replace(UNASKED, runtime=[150.0, 500.0, 50.0, 10.0], estimate=[150.0, 900.0, 50.0, 10.0])
+    assert PARTED.admits(longer).tolist() == [False, True, True, True]
+    assert USUAL.admits(longer).all()
+    fs.simulate(longer, USUAL, "easy").verify()
+
+
+def test_shapes_say_their_requests_themselves() -> None:
+    """Jobs with alternatives keep what these say."""
+    shaped = replace(UNASKED, alternatives={1: "5x100|2x90"})
+    assert fs.simulate(shaped, USUAL, "easy").workload.estimate[0] == 100.0
+
+
+def test_default_times_are_kept_in_files_and_refused_by_name(tmp_path: Path) -> None:
+    """TOML there and back, slurm.conf, and a schedule that is read back; no time above the longest."""
+    USUAL.write(tmp_path / "two.toml")
+    assert "default_time = 4000.0" in (tmp_path / "two.toml").read_text()
+    assert read_federation(tmp_path / "two.toml") == USUAL
+    schedule = fs.simulate(UNASKED, USUAL, "easy", kill_at_estimate=True)
+    schedule.to_csv(tmp_path / "plan.csv")
+    back = fs.Schedule.read(tmp_path / "plan.csv", UNASKED, USUAL, reading=schedule.reading)
+    back.verify()
+    assert back.workload == schedule.workload
+    for wrong in (0, 101.0, -5, "1"):
+        with pytest.raises(FederationError, match=r"Partition 'short': default_time=.* no longer than its"):
+            replace(PARTED.partitions[0], default_time=wrong)

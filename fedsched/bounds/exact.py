@@ -19,6 +19,7 @@ from fedsched.bounds.relaxation import hidden_by_clock, relax
 from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
+from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import shaped
 from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.dependencies import Dependencies, settled
@@ -278,7 +279,7 @@ def _task(
             f"exact: alternatives={reading.alternatives!r} leaves the jobs' shapes open, which the exact model does "
             "not know; choose them by a rule: alternatives='fixed' or 'smallest_area'."
         )
-    workload = shaped(workload, reading)
+    workload = shaped(as_asked(workload, federation), reading)
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)

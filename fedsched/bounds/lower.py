@@ -17,6 +17,7 @@ from fedsched.bounds.trivial import is_telling
 from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
 from fedsched.errors import TraceError, unknown_name
+from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import shaped
 from fedsched.model.assumed import WATTS_MARK
 from fedsched.model.reading import CLAIRVOYANT, Reading
@@ -88,6 +89,7 @@ def lower_bounds(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
+    workload = as_asked(workload, federation)
     if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps)
         workload, reading = shapes.least, reading.but(alternatives="fixed")

@@ -134,7 +134,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
     if federation.partitions:
         sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
         limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]
-        print_table("partitions", ("name", "nodes", "longest s", "fewest", "most", "accounts"), limits, align="l")
+        print_table("partitions", ("name", "nodes", "longest s", "usual s", "fewest", "most", "accounts"), limits, align="l")
     for limit in federation.limits:
         say(f"limit: {limit}")
     if federation.calendar:
@@ -156,7 +156,7 @@ def _having(group: NodeGroup) -> list[str]:
 
 def _limits(partition: Partition, nodes: int) -> list[str]:
     """Return a partition's line: what it has, and what it asks of a job."""
-    limits = (partition.max_time, partition.min_nodes, partition.max_nodes or inf)
+    limits = (partition.max_time, partition.default_time or inf, partition.min_nodes, partition.max_nodes or inf)
     cells = ["—" if value == inf else f"{value:g}" for value in limits]
     return [partition.name, f"{nodes:,}", *cells, ", ".join(partition.accounts) or "all"]
 

@@ -20,6 +20,7 @@ from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Runs, Seen, Told, side_by_side, view_of
+from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import refuse_late_choice, shaped
 from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.feedback import refuse_feedback
@@ -72,7 +73,7 @@ class Episodes:
     ) -> None:
         noun = "environment"
         refuse_late_choice(noun, workload, reading, "choose them before: alternatives='smallest_area'")
-        workload = shaped(workload, reading)
+        workload = shaped(as_asked(workload, federation), reading)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
         others = whole(noun, "running_places", running_places, least=0)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import FederationError
 from fedsched.io.slurm_conf import features_of, read_slurm_conf
-from fedsched.io.slurm_values import cpus_of, gpus_of, is_on, other_devices, seconds_of, whole_of
+from fedsched.io.slurm_values import ENDLESS, NOTHING, cpus_of, gpus_of, is_on, other_devices, seconds_of, whole_of
 from fedsched.model.federation import Cluster, Federation, NodeGroup
 from fedsched.model.notes import Noted
 from fedsched.model.partition import Partition
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # What a partition may say of who runs there, how and when, that the model does not have; and the words for nothing.
 OF_PARTITIONS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("AllowGroups", "AllowQos"), ("all",)),
-    **dict.fromkeys(("DenyAccounts", "DenyQos", "QOS", "DefaultTime", "OverTimeLimit"), ("n/a", "none")),
+    **dict.fromkeys(("DenyAccounts", "DenyQos", "QOS", "OverTimeLimit"), ("n/a", "none")),
     **dict.fromkeys(("PriorityTier", "PriorityJobFactor", "Priority"), ("1",)),
     **dict.fromkeys(("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode"), ("0", "unlimited")),
     **dict.fromkeys(("MaxCPUsPerNode", "MaxCPUsPerSocket"), ("unlimited",)),
@@ -98,11 +98,14 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
         return None
     most = words.get("maxnodes", "unlimited")
     accounts = words.get("allowaccounts", "all")
+    usual = words.get("defaulttime", "none")
+    longest = seconds_of(words.get("maxtime", "infinite"), where)
     try:
         return Partition(
             name,
             {conf.name: ",".join(_ranges(nodes))},  # type: ignore[arg-type]
-            max_time=seconds_of(words.get("maxtime", "infinite"), where),
+            max_time=longest,
+            default_time=None if usual.lower() in NOTHING + ENDLESS else min(seconds_of(usual, where), longest),
             min_nodes=max(1, whole_of(words.get("minnodes", "0"), where, "MinNodes")),
             max_nodes=None if most.lower() in ("unlimited", "infinite") else whole_of(most, where, "MaxNodes"),
             accounts=() if accounts.lower() in EVERYBODY else tuple(accounts.split(",")),

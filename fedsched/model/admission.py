@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,27 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
     return np.array([known[name] for name in names], dtype=np.int64)[which]
 
 
+def default_times(workload: Workload, federation: Federation) -> NDArray[np.float64]:
+    """Return the time that each job without a request of its own has by its partition; NaN for all others [37]."""
+    found = np.full(len(workload), np.nan)
+    times = np.array([np.nan if one.default_time is None else one.default_time for one in federation.partitions])
+    if workload.log is None or np.isnan(times).all():
+        return found
+    found = np.append(times, np.nan)[partition_of_jobs(workload, federation)]
+    stands_in = (workload.estimate == workload.runtime) | (workload.estimate == found)
+    untold = (workload.log.requested_time <= 0) & stands_in
+    if workload.alternatives is not None:  # which say their requests themselves
+        untold &= np.diff(workload.alternatives.first) == 0
+    return np.where(untold, found, np.nan)
+
+
+def as_asked(workload: Workload, federation: Federation) -> Workload:
+    """Return the jobs with the requests of their partitions, where they have none of their own [37]."""
+    times = default_times(workload, federation)
+    taken = ~np.isnan(times) & (times != workload.estimate)
+    return replace(workload, estimate=np.where(taken, times, workload.estimate)) if taken.any() else workload
+
+
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
     """Return the rows of the jobs that their partition or reservation does not take, or that find too few nodes there.
 
@@ -45,12 +67,13 @@ def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
 
 def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.bool_]) -> dict[int, str]:
     account, of_jobs = workload.label("account"), partition_of_jobs(workload, federation)
+    estimate = as_asked(workload, federation).estimate
     sizes = np.array([group.count for group in federation.groups])
     room = federation.groups_of_partitions() @ sizes
     found: dict[int, str] = {}
     for p, partition in enumerate(federation.partitions):
         rows = np.flatnonzero(of_jobs == p)
-        refused = partition.refusals(workload.tasks[rows], workload.estimate[rows], account[rows], int(room[p]))
+        refused = partition.refusals(workload.tasks[rows], estimate[rows], account[rows], int(room[p]))
         found |= {int(rows[i]): reason for i, reason in refused.items()}
     asked = workload.label("features") if federation.has_features else np.full(len(workload), "")
     demands = demands_on(workload, federation)

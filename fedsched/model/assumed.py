@@ -58,7 +58,8 @@ def assumptions(federation: Federation, workload: Workload | None = None) -> tup
         The jobs that are to run on it, where there are some.
     """
     shapes = () if workload is None else _of_shapes(workload)
-    return _of_the_machine(federation, workload) + shapes + assumed_of(federation.calendar)
+    times = () if workload is None else federation.default_requests(workload)
+    return _of_the_machine(federation, workload) + shapes + times + assumed_of(federation.calendar)
 
 
 def _of_shapes(workload: Workload) -> tuple[str, ...]:

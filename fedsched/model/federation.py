@@ -277,6 +277,15 @@ class Federation:
         admitted[list(refusals(workload, self))] = False
         return admitted
 
+    def default_requests(self, workload: Workload) -> tuple[str, ...]:
+        """Return how many jobs have the default time of their partition for a request, a few words; none for nobody."""
+        if all(one.default_time is None for one in self.partitions):
+            return ()
+        from fedsched.model.admission import default_times
+
+        jobs = int((~np.isnan(default_times(workload, self))).sum())
+        return (f"the default time of its partition as the request of {counted(jobs, 'job')}",) if jobs else ()
+
     @classmethod
     def homogeneous(
         cls,

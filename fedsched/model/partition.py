@@ -32,6 +32,8 @@ class Partition:
         By cluster: "all", or ranges of node numbers, counted from 0 through the cluster's groups: "0-15,20".
     max_time
         The longest requested time of a job here, in seconds.
+    default_time
+        The requested time of a job here whose log gives none, in seconds; without it the run time stands in for it.
     min_nodes, max_nodes
         The fewest and the most nodes of a job here.
     accounts
@@ -47,6 +49,7 @@ class Partition:
     max_nodes: int | None = None
     accounts: tuple[str, ...] = ()
     default: bool = False
+    default_time: float | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -62,6 +65,12 @@ class Partition:
             list(ranges_of(text, f"Partition {self.name!r}: nodes of {cluster!r}"))
         if not self.max_time > 0:
             raise FederationError(f"Partition {self.name!r}: max_time={self.max_time!r} must be above 0 seconds.")
+        usual = self.default_time
+        if usual is not None and not (is_number(usual) and 0 < usual <= self.max_time):
+            raise FederationError(
+                f"Partition {self.name!r}: default_time={usual!r} must be above 0 seconds and no longer than its "
+                f"max_time, {self.max_time!r}."
+            )
         for field in ("min_nodes", "max_nodes"):
             value = getattr(self, field)
             if value is not None and (not is_number(value) or int(value) != value or value < 1):

@@ -18,6 +18,7 @@ from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
+from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.cancellations import refuse_cancellations
 from fedsched.model.dependencies import settled
@@ -98,6 +99,7 @@ class SearchProblem(PackedProblem, Read):
             workload = replace(workload, submit=np.full(len(workload), now), after=settled(workload))
         refuse_cancellations("optimize", workload)
         refuse_feedback("optimize", workload)
+        workload = as_asked(workload, federation)
         self.federation = federation
         self.submits = submits
         self.running = running

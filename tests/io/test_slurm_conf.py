@@ -34,7 +34,7 @@ NodeSet=odd Nodes=n002,g2
 PartitionName=DEFAULT MaxTime=3-00:00:00 State=UP
 PartitionName=all Nodes=ALL Default=YES AllowQos=normal
 PartitionName=short Nodes=n[001-002],g2 MaxTime=60 MaxNodes=2 AllowAccounts=phys,chem
-PartitionName=gpu Nodes=fast MinNodes=1 PriorityTier=10
+PartitionName=gpu Nodes=fast MinNodes=1 DefaultTime=12:00:00 PriorityTier=10
 partitionname=mixed nodes=odd maxtime=INFINITE State=DOWN
 """
 MORE = """\
@@ -81,6 +81,7 @@ def test_partitions_are_the_models(hill: Path) -> None:
         ("mixed", "1,5", np.inf, None),
     ]
     whole, short = read_federation(hill).partitions[:2]
+    assert [one.default_time for one in read_federation(hill).partitions] == [None, None, 43_200.0, None]
     assert (whole.default, short.default, short.accounts) == (True, False, ("phys", "chem"))
 
 
