@@ -80,6 +80,7 @@ class Machine:
     uplinks: list[float]
     pools: tuple[int, ...] = ()  # how much there is of each (reading 30)
     partitions: tuple[frozenset[int], ...] = ()  # the groups of each (reading 37)
+    tiers: tuple[int, ...] = ()  # of the partitions; none: all are in tier 1
     closures: tuple[Closure, ...] = ()  # (reading 38)
     limits: tuple[Limit, ...] = ()
 
@@ -1067,6 +1068,7 @@ class Simulation:
         return sorted(
             waiting,
             key=lambda j: (
+                -self.tier(j),
                 self.submitted(j)
                 if order == "fcfs"
                 else queue_key(replace(jobs[j], submit=self.submitted(j)), order, self.now - self.since[j], self.t0),
@@ -1075,6 +1077,11 @@ class Simulation:
                 j,
             ),
         )
+
+    def tier(self, j: int) -> int:
+        """Return the tier of a job's partition, 1 without one (reading 37)."""
+        partition = self.jobs[j].partition
+        return 1 if partition is None or not self.machine.tiers else self.machine.tiers[partition]
 
     def dispatch_pass(self) -> None:
         """Go over the queue of each reservation, then over everybody's (reading 46)."""

@@ -67,7 +67,7 @@ class Scenario:
     def without_partitions(self) -> Scenario:
         """Return the scenario without its partitions."""
         jobs = [replace(job, partition=None) for job in self.jobs]
-        return replace(self, jobs=jobs, machine=replace(self.machine, partitions=()))
+        return replace(self, jobs=jobs, machine=replace(self.machine, partitions=(), tiers=()))
 
     def without_wishes(self) -> Scenario:
         """Return the scenario with jobs that ask nothing of nodes, no features and no resources."""
@@ -305,7 +305,9 @@ def in_partitions(
     """Return the machine with partitions, which may overlap, and the jobs, some of them in one that takes them."""
     groups = range(len(machine.groups))
     drawn = [frozenset(g for g in groups if choose((True, False))) for _ in range(choose((1, 2, 3)))]
-    split = replace(machine, partitions=tuple(filter(None, drawn)))
+    found = tuple(filter(None, drawn))
+    tiers = tuple((2, 1, 7)[q] for q in range(len(found))) if len(jobs) % 2 else ()
+    split = replace(machine, partitions=found, tiers=tiers)
     placed = []
     for job in jobs:
         there = replace(job, partition=choose((None, *range(len(split.partitions)))))
@@ -710,7 +712,8 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         log={"status": [STATUS[job.ends] for job in jobs]},
     )
     pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))
-    partitions = tuple(Partition(f"Q{q}", nodes_of(machine, q)) for q in range(len(machine.partitions)))
+    tiers = machine.tiers or [1 for _ in machine.partitions]
+    partitions = tuple(Partition(f"Q{q}", nodes_of(machine, q), tier=tier) for q, tier in enumerate(tiers))
     calendar = []
     for one in machine.closures:
         inside = machine.inside[machine.groups[one.group].cluster]

@@ -13,8 +13,10 @@ from fedsched.bounds import exact, lower_bounds
 from fedsched.errors import FederationError, InfeasibleError, UnknownNameError
 from fedsched.gym.episodes import Episodes
 from fedsched.io import read_federation
-from fedsched.model.admission import as_asked
+from fedsched.model.admission import as_asked, tiers_of_jobs
 from fedsched.model.assumed import assumptions
+from fedsched.rolling import Rolling
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -245,3 +247,74 @@ def test_default_times_are_kept_in_files_and_refused_by_name(tmp_path: Path) -> 
     for wrong in (0, 101.0, -5, "1"):
         with pytest.raises(FederationError, match=r"Partition 'short': default_time=.* no longer than its"):
             replace(PARTED.partitions[0], default_time=wrong)
+
+
+TIERED = fs.Federation(
+    fs.Federation.homogeneous(4, name="m").clusters,
+    partitions=(fs.Partition("low", {"m": "all"}, tier=0), fs.Partition("high", {"m": "all"}, tier=9)),
+)
+# All wait until 10; the last is of the high tier, the third of none.
+QUEUE = fs.Workload(
+    submit=[0.0, 1.0, 2.0, 3.0],
+    tasks=[4] * 4,
+    runtime=[10.0, 5.0, 6.0, 7.0],
+    labels={"partition": ["low", "low", "", "high"]},
+)
+
+
+@pytest.mark.parametrize("order", ["fcfs", "sjf", "largest", "saf", "xfactor", "wfp3", "unicef", "f1"])
+@pytest.mark.parametrize("dispatch", ["strict", "greedy", "local", "easy", "conservative", "lookahead"])
+def test_jobs_of_a_higher_tier_come_first(order: str, dispatch: str) -> None:
+    """In every order; who is in no partition is in tier 1."""
+    schedule = fs.simulate(QUEUE, TIERED, fs.Rules(order=order, dispatch=dispatch))
+    schedule.verify()
+    assert schedule.start.tolist() == [0.0, 23.0, 17.0, 10.0]
+
+
+def test_candidates_come_by_tier_too() -> None:
+    """Beside the head's reservation there is room for one until 10: it is the longer one of the higher tier."""
+    jobs = fs.Workload(
+        submit=[0.0, 1.0, 2.0, 2.0],
+        tasks=[3, 4, 1, 1],
+        runtime=[10.0, 5.0, 4.0, 8.0],
+        labels={"partition": ["high", "high", "low", "high"]},
+    )
+    for backfill in (None, "sjf", "xfactor"):
+        start = fs.simulate(jobs, TIERED, fs.Rules(dispatch="easy", backfill_order=backfill)).start
+        assert start.tolist() == [0.0, 10.0, 15.0, 2.0]
+
+
+def test_orders_that_are_given_stay_as_they_are() -> None:
+    """A permutation is a plan, whatever the tiers."""
+    assert fs.simulate(QUEUE, TIERED, fs.Rules(order=(0, 1, 2, 3), dispatch="strict")).start.tolist() == [
+        0.0, 10.0, 15.0, 21.0,
+    ]  # fmt: skip
+    found = fs.optimize(QUEUE, TIERED, objectives="mean_wait", evaluations=200)
+    assert found.best().start.tolist() == [18.0, 0.0, 5.0, 11.0]
+
+
+def test_one_tier_is_none() -> None:
+    """Where all jobs are in one, nothing of it is in the problem."""
+    low = QUEUE.take(np.array([0, 1]))
+    assert tiers_of_jobs(low, TIERED).size == 0
+    assert prepare(low, TIERED, "easy").problem.extras is None
+    assert prepare(QUEUE, TIERED, "easy").problem.extras.tier.tolist() == [0, 0, 1, 9]
+
+
+def test_rolling_plans_and_environments_have_tiers() -> None:
+    """Rolling plans begin from orders by tier and may do better; an environment shows the higher tier first."""
+    schedule = fs.simulate(QUEUE, TIERED, Rolling(evaluations=50))
+    schedule.verify()
+    assert schedule.complete
+    episodes = Episodes(QUEUE, TIERED, runs=1, order="sjf")
+    assert episodes.jobs == 4
+
+
+def test_tiers_are_kept_in_files_and_refused_by_name(tmp_path: Path) -> None:
+    """TOML there and back; whole numbers as Slurm has them."""
+    TIERED.write(tmp_path / "m.toml")
+    assert "tier = 9" in (tmp_path / "m.toml").read_text()
+    assert read_federation(tmp_path / "m.toml") == TIERED
+    for wrong in (-1, 1.5, 70_000, "high"):
+        with pytest.raises(FederationError, match=r"Partition 'p': tier=.* must be a whole number from 0 to 65533"):
+            fs.Partition("p", {"m": "all"}, tier=wrong)

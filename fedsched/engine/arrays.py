@@ -101,6 +101,7 @@ class Extras(NamedTuple):
     reserved: Reserved
     cancellations: Cancellations
     moldable: Moldable
+    tier: Ints  # job: those of a higher one come first in queue orders; of no size where all are in the same
 
 
 class Problem(NamedTuple):

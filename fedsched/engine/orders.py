@@ -49,7 +49,7 @@ def queue_order(problem: Problem, order: str | ArrayLike) -> tuple[Ints, QueueKe
         return np.arange(jobs), BY_SUBMIT[order]
     if order in CHANGING:
         return np.arange(jobs), CHANGING[order]
-    return np.lexsort((problem.arrival_rank, _fixed_key(problem, order))), QueueKey.FIXED
+    return np.lexsort((problem.arrival_rank, _fixed_key(problem, order), *_tiers(problem))), QueueKey.FIXED
 
 
 def order_at_begin(problem: Problem, name: str) -> Ints:
@@ -59,4 +59,9 @@ def order_at_begin(problem: Problem, name: str) -> Ints:
         return order
     key = np.zeros(problem.submit.size)
     fill_keys(problem, int(order_key), problem.t0, key)
-    return np.lexsort((problem.arrival_rank, -key))
+    return np.lexsort((problem.arrival_rank, -key, *_tiers(problem)))
+
+
+def _tiers(problem: Problem) -> tuple[Ints, ...]:
+    # What comes before any key, least first.
+    return (-problem.extras.tier,) if problem.extras is not None and problem.extras.tier.size else ()

@@ -22,6 +22,7 @@ from fedsched.engine.codes import OnRunning, SameTime, Saturation
 from fedsched.engine.moldable import Moldable
 from fedsched.engine.reserved import Reserved
 from fedsched.errors import InfeasibleError, UnknownNameError
+from fedsched.model.admission import tiers_of_jobs
 from fedsched.model.calendar import closures_of, kills
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.feedback import followers_of
@@ -165,8 +166,8 @@ def _extras(
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
-    counters = counters_of(workload, federation)
-    bound = need.any() or counters.amount.size
+    counters, tier = counters_of(workload, federation), tiers_of_jobs(workload, federation)
+    bound = need.any() or counters.amount.size or tier.size
     asked = workload.begin is not None or workload.cancel_at is not None
     if not bound and not waits and not asked and not federation.calendar and not reading.chooses_late(workload):
         return None
@@ -178,6 +179,7 @@ def _extras(
         _reserved(workload, federation),
         _cancellations(workload, arrival),
         _moldable(workload, federation, reading),
+        _ints(tier),
     )
 
 
@@ -342,8 +344,10 @@ def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
         reservation=_ints(np.full(calendar.begin.size, -1)),
     )
     needs = pools._replace(need=_ints(pools.need[jobs]))
+    tier = problem.extras.tier
+    tier = _ints(tier[jobs] if tier.size else tier)
     return Extras(
-        needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_chooses()
+        needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_chooses(), tier
     )
 
 

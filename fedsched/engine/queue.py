@@ -13,7 +13,7 @@ from fedsched.engine.precedence import eligible_since, submitted_at
 from fedsched.engine.reserved import waits_for_another_turn
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import ExtraState, Floats, Ints, Plan, Problem, Queue, State
+    from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, Queue, State
 
 FIRST = constant(0)
 ABSENT = constant(np.iinfo(np.int64).max)  # tasks of a position where no job is queued
@@ -174,34 +174,45 @@ def _by_submit(problem: Problem, order_key: int, j: int, submit: float) -> float
 
 
 @inlined
-def _comes_before(rank: Ints, key: Floats, a: int, b: int) -> bool:
+def _above(extras: Extras | None, a: int, b: int) -> int:
+    # By how many tiers one job is above another.
+    if extras is None:
+        return 0
+    return extras.tier[a] - extras.tier[b] if extras.tier.size > 0 else 0
+
+
+@inlined
+def _comes_before(extras: Extras | None, rank: Ints, key: Floats, a: int, b: int) -> bool:
+    above = _above(extras, a, b)
+    if above != 0:
+        return above > 0
     if key[a] != key[b]:
         return key[a] > key[b]
     return rank[a] < rank[b]
 
 
 @inlined
-def _sift(rank: Ints, key: Floats, order: Ints, root: int, size: int) -> None:
+def _sift(extras: Extras | None, rank: Ints, key: Floats, order: Ints, root: int, size: int) -> None:
     while True:
         child = 2 * root + 1
         if child >= size:
             return
-        if child + 1 < size and _comes_before(rank, key, order[child], order[child + 1]):
+        if child + 1 < size and _comes_before(extras, rank, key, order[child], order[child + 1]):
             child += 1
-        if not _comes_before(rank, key, order[root], order[child]):
+        if not _comes_before(extras, rank, key, order[root], order[child]):
             return
         order[root], order[child] = order[child], order[root]
         root = child
 
 
 @part
-def _sort(rank: Ints, key: Floats, order: Ints, size: int) -> None:
+def _sort(extras: Extras | None, rank: Ints, key: Floats, order: Ints, size: int) -> None:
     # The order of the last pass is nearly right: insertion first, a heap sort where that moves too much.
     budget = 16 * size + 64
     for i in range(1, size):
         job = order[i]
         hole = i
-        while hole > 0 and _comes_before(rank, key, job, order[hole - 1]):
+        while hole > 0 and _comes_before(extras, rank, key, job, order[hole - 1]):
             order[hole] = order[hole - 1]
             hole -= 1
         order[hole] = job
@@ -211,10 +222,10 @@ def _sort(rank: Ints, key: Floats, order: Ints, size: int) -> None:
     if budget >= 0:
         return
     for root in range(size // 2 - 1, -1, -1):
-        _sift(rank, key, order, root, size)
+        _sift(extras, rank, key, order, root, size)
     for end in range(size - 1, 0, -1):
         order[0], order[end] = order[end], order[0]
-        _sift(rank, key, order, FIRST, end)
+        _sift(extras, rank, key, order, FIRST, end)
 
 
 @part
@@ -231,7 +242,7 @@ def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: f
                 queue.key[j] = -_by_submit(problem, order_key, j, submitted_at(state.extras, problem.submit, j))
             else:
                 queue.key[j] = key_of(problem, order_key, j, now - eligible_since(state.extras, problem.submit, j))
-    _sort(problem.arrival_rank, queue.key, queue.order, kept)
+    _sort(problem.extras, problem.arrival_rank, queue.key, queue.order, kept)
     for i in range(kept):
         j = queue.order[i]
         queue.position[j] = i

@@ -100,6 +100,7 @@ def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
         extras.reserved,
         extras.cancellations,
         extras.moldable,
+        extras.tier[first:last],
     )
 
 

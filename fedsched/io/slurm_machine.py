@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OF_PARTITIONS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("AllowGroups", "AllowQos"), ("all",)),
     **dict.fromkeys(("DenyAccounts", "DenyQos", "QOS", "OverTimeLimit"), ("n/a", "none")),
-    **dict.fromkeys(("PriorityTier", "PriorityJobFactor", "Priority"), ("1",)),
+    **dict.fromkeys(("PriorityJobFactor", "Priority"), ("1",)),
     **dict.fromkeys(("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode"), ("0", "unlimited")),
     **dict.fromkeys(("MaxCPUsPerNode", "MaxCPUsPerSocket"), ("unlimited",)),
     **dict.fromkeys(("ExclusiveUser", "RootOnly", "DisableRootJobs", "ReqResv", "LLN"), ("no",)),
@@ -109,6 +109,7 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
             min_nodes=max(1, whole_of(words.get("minnodes", "0"), where, "MinNodes")),
             max_nodes=None if most.lower() in ("unlimited", "infinite") else whole_of(most, where, "MaxNodes"),
             accounts=() if accounts.lower() in EVERYBODY else tuple(accounts.split(",")),
+            tier=whole_of(words.get("prioritytier", "1"), where, "PriorityTier"),
             default=is_on(words.get("default", "no"), where, "Default"),
         )
     except FederationError as error:

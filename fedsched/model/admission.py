@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 EVERYWHERE = -1
+NO_PARTITIONS_TIER = 1
 
 
 def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
@@ -34,6 +35,15 @@ def partition_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.
             job = workload.id[int(np.argmax(which == k))]
             raise unknown_name(f"Job {job}: partition", name, [one.name for one in partitions])
     return np.array([known[name] for name in names], dtype=np.int64)[which]
+
+
+def tiers_of_jobs(workload: Workload, federation: Federation) -> NDArray[np.int64]:
+    """Return the tier of every job's partition, 1 without one; of no size where all are in the same [37]."""
+    tiers = np.array([*(one.tier for one in federation.partitions), NO_PARTITIONS_TIER], dtype=np.int64)
+    if (tiers == tiers[0]).all():
+        return np.zeros(0, dtype=np.int64)
+    found = tiers[partition_of_jobs(workload, federation)]
+    return found if np.ptp(found) else found[:0]
 
 
 def default_times(workload: Workload, federation: Federation) -> NDArray[np.float64]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+HIGHEST_TIER = 65_533
+
 
 @dataclass(frozen=True, slots=True)
 class Partition:
@@ -36,6 +38,8 @@ class Partition:
         The requested time of a job here whose log gives none, in seconds; without it the run time stands in for it.
     min_nodes, max_nodes
         The fewest and the most nodes of a job here.
+    tier
+        Jobs of a higher one come first in every queue order.
     accounts
         Whose jobs may come here, by their label "account"; none (default) = everybody's.
     default
@@ -50,6 +54,7 @@ class Partition:
     accounts: tuple[str, ...] = ()
     default: bool = False
     default_time: float | None = None
+    tier: int = 1
 
     def __post_init__(self) -> None:
         try:
@@ -77,6 +82,10 @@ class Partition:
                 raise FederationError(
                     f"Partition {self.name!r}: {field}={value!r} must be a whole number of at least 1."
                 )
+        if not is_number(self.tier) or int(self.tier) != self.tier or not 0 <= self.tier <= HIGHEST_TIER:
+            raise FederationError(
+                f"Partition {self.name!r}: tier={self.tier!r} must be a whole number from 0 to {HIGHEST_TIER}."
+            )
         if self.max_nodes is not None and self.max_nodes < self.min_nodes:
             raise FederationError(
                 f"Partition {self.name!r}: max_nodes={self.max_nodes} is below min_nodes={self.min_nodes}."

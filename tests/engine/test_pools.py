@@ -32,7 +32,8 @@ BREAKPOINTS = 4
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
     before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, Reserved, Cancellations, Moldable)
-    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *before, *map(nothing_of, after))
+    of_one_tier = np.zeros(0, dtype=np.int64)
+    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *before, *map(nothing_of, after), of_one_tier)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
     others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled, Molded))
     state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others)

@@ -34,7 +34,7 @@ NodeSet=odd Nodes=n002,g2
 PartitionName=DEFAULT MaxTime=3-00:00:00 State=UP
 PartitionName=all Nodes=ALL Default=YES AllowQos=normal
 PartitionName=short Nodes=n[001-002],g2 MaxTime=60 MaxNodes=2 AllowAccounts=phys,chem
-PartitionName=gpu Nodes=fast MinNodes=1 DefaultTime=12:00:00 PriorityTier=10
+PartitionName=gpu Nodes=fast MinNodes=1 DefaultTime=12:00:00 PriorityTier=10 PriorityJobFactor=3
 partitionname=mixed nodes=odd maxtime=INFINITE State=DOWN
 """
 MORE = """\
@@ -81,6 +81,7 @@ def test_partitions_are_the_models(hill: Path) -> None:
         ("mixed", "1,5", np.inf, None),
     ]
     whole, short = read_federation(hill).partitions[:2]
+    assert [one.tier for one in read_federation(hill).partitions] == [1, 1, 10, 1]
     assert [one.default_time for one in read_federation(hill).partitions] == [None, None, 43_200.0, None]
     assert (whole.default, short.default, short.accounts) == (True, False, ("phys", "chem"))
 
@@ -94,7 +95,7 @@ def test_what_the_model_does_not_have_is_said(hill: Path) -> None:
         "1 FUTURE node",
         "1 node not up (d1), taken as up",
         "AllowQos of 1 partition (all)",
-        "PriorityTier of 1 partition (gpu)",
+        "PriorityJobFactor of 1 partition (gpu)",
         "1 partition not up (mixed), taken as up",
         "nodes shared by several jobs (select/cons_tres), given whole here",
         "1 parameter of Slurm's own scheduler (--policy says what is simulated)",
