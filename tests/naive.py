@@ -1438,6 +1438,7 @@ def metrics(result: Result) -> dict[str, float]:
     lost_capacity, runs = loss_of_capacity(result), runs_of(result)
     result = result.of_the_started()
     jobs, machine, n = result.jobs, result.machine, len(result.jobs)
+    in_queue = [start - since for start, since in zip(result.start, result.eligible, strict=True)]
     wait = [start - job.submit for job, start in zip(jobs, result.start, strict=True)]
     run = [finish - start for start, finish in zip(result.start, result.finish, strict=True)]
     response = [finish - job.submit for job, finish in zip(jobs, result.finish, strict=True)]
@@ -1462,6 +1463,7 @@ def metrics(result: Result) -> dict[str, float]:
         "makespan": makespan,
         "flow": sum(response),
         "mean_wait": sum(wait) / n,
+        "mean_wait_eligible": sum(in_queue) / n,
         "max_wait": max(wait),
         "mean_response": sum(response) / n,
         "mean_slowdown": sum(slowdown) / n,

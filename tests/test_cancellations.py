@@ -147,7 +147,7 @@ def test_bounds_are_of_those_who_start_in_any_case() -> None:
     assert bounds.makespan == pytest.approx(200.0)  # of jobs 1 and 3, which do not fit side by side
     assert np.isnan(bounds.mean_wait)
     assert np.isnan(bounds.of("mean_response"))
-    assert "not proven: mean_wait, mean_response" in str(bounds)
+    assert "not proven: mean_wait, mean_wait_eligible, mean_response" in str(bounds)
     with pytest.raises(InfeasibleError, match="each job may be cancelled"):
         lower_bounds(jobs([0.0], [1], [5.0]), machine)
 

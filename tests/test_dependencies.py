@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import fedsched as fs
+from fedsched.bounds.lower import lower_bounds
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.dependencies import Kind, conditions_of, edges_of, never_start, unmet
 from fedsched.model.reading import CLAIRVOYANT
+from fedsched.search.objectives import Objectives
+from fedsched.search.problem import SearchProblem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,7 +184,9 @@ def test_a_schedule_says_who_never_starts_and_how_long_the_others_waited(tmp_pat
     assert schedule.complete
     assert schedule.workload.id[schedule.hopeless].tolist() == [13, 14]
     assert "never started, for they wait for what cannot happen: 2 jobs (13, 14)" in str(schedule)
-    assert "mean wait from when jobs might start: 0 s" in str(schedule)
+    assert schedule.metrics().mean_wait_eligible == 0.0 < schedule.metrics().mean_wait
+    assert "mean_wait_eligible 0 s" in str(schedule)
+    assert "mean_wait_eligible" not in str(fs.simulate(FOUR, ONE_NODE))
     assert schedule.to_json()["never_start"] == [13, 14]
     schedule.to_swf(tmp_path / "as_run.swf")
     assert "; Note: left out: 2 jobs that did not finish" in (tmp_path / "as_run.swf").read_text(encoding="utf-8")
@@ -218,3 +223,34 @@ def test_the_check_sees_a_start_before_its_time() -> None:
     assert good.start[0] == 5.0
     early = replace(good, start=[0.0, *good.start[1:]], finish=[10.0, *good.finish[1:]])
     assert early.violations() == ["Job 11: it starts at 0, not to begin before 5."]
+
+
+def test_waits_from_eligibility_by_hand() -> None:
+    """What jobs wait for is no part of it: conditions with lags, an earliest start; a search may seek it."""
+    jobs = replace(FOUR, after={12: "afterok:11+2s", 13: "after:12"}, begin=[0.0, 0.0, 0.0, 15.0])
+    machine = fs.Federation.homogeneous(1)
+    schedule = fs.simulate(jobs, machine, "fcfs")
+    # On one node 11 runs over [0, 10), 12 from 12 on; 13 and 14 might start at 12 and 15, and do at 17 and 21.
+    assert schedule.start.tolist() == [0.0, 12.0, 17.0, 21.0]
+    assert schedule.eligible.tolist() == [0.0, 12.0, 12.0, 15.0]
+    row = schedule.metrics()
+    assert (row.mean_wait_eligible, row.mean_wait) == ((5.0 + 6.0) / 4, (11.0 + 15.0 + 18.0) / 4)
+    schedule.verify(claimed=row)
+    lines = schedule.violations(claimed=replace(row, mean_wait_eligible=row.mean_wait))
+    assert lines == ["Schedule: mean_wait_eligible is given as 11, but start times and nodes make it 2.75."]
+    found = fs.optimize(jobs, machine, objectives="mean_wait_eligible", evaluations=200, seed=1, submits="keep")
+    assert found.value() == found.best().metrics().mean_wait_eligible == 2.5  # 14 before 13
+    assert lower_bounds(jobs, machine).of("mean_wait_eligible") == 0.0
+    plain = lower_bounds(FOUR, machine)
+    assert plain.of("mean_wait_eligible") == plain.of("mean_wait") > 0.0
+
+
+def test_a_search_counts_waits_from_eligibility_as_its_schedules_do() -> None:
+    """Rows of compiled evaluations hold what the schedule's metrics say."""
+    jobs = replace(FOUR, after={12: "afterok:11+2s", 13: "after:12"}, begin=[0.0, 0.0, 0.0, 15.0])
+    problem = SearchProblem(jobs, fs.Federation.homogeneous(1), Objectives(("mean_wait_eligible", "mean_wait")),
+                            submits="keep")  # fmt: skip
+    rows = np.stack([problem.row(np.array(order)) for order in ([0, 1, 2, 3], [3, 0, 2, 1])])
+    for row, values in zip(rows, problem.values(rows), strict=True):
+        metrics = problem.schedule(row).metrics()
+        assert values.tolist() == [metrics.mean_wait_eligible, metrics.mean_wait]

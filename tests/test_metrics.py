@@ -23,15 +23,17 @@ MEASURED = metrics.Measured(
 )
 START = np.array([0.0, 30.0, 40.0])
 FINISH = np.array([40.0, 35.0, 60.0])
+NOBODY = np.zeros(0)
 COUNTS = np.array([[2, 0, 0], [0, 1, 0], [0, 1, 2]])
 
 
 def row_of(
-    t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2, wasted: Wasted = NOTHING_WASTED
+    t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2, wasted: Wasted = NOTHING_WASTED,
+    eligible=NOBODY,
 ) -> dict[str, float]:
     """Return the metric row by name."""
     row = np.full(len(Column), 77.0)
-    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), wasted,
+    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), eligible, wasted,
                      Integrals(12.0, 0.25, 0.0, 0.0), np.full((users, 2), 9.0), row)  # fmt: skip
     return dict(zip(NAMES, row.tolist(), strict=True))
 
@@ -51,6 +53,7 @@ def test_every_column_by_hand() -> None:
         "makespan": 60.0,
         "flow": 40.0 + 25.0 + 40.0,
         "mean_wait": 40.0 / 3,
+        "mean_wait_eligible": 40.0 / 3,
         "max_wait": 20.0,
         "mean_response": 105.0 / 3,
         "mean_slowdown": (1.0 + 5.0 + 2.0) / 3,
@@ -71,6 +74,15 @@ def test_every_column_by_hand() -> None:
     assert list(row_of()) == [metric.name for metric in METRICS]
 
 
+def test_waits_may_be_counted_from_when_jobs_might_start() -> None:
+    """Of the three waits two begin later than their submits; the metric is told only where it differs."""
+    assert row_of(eligible=np.array([0.0, 25.0, 20.0]))["mean_wait_eligible"] == 25.0 / 3
+    assert row_of(eligible=np.array([0.0, 25.0, 20.0]))["mean_wait"] == 40.0 / 3
+    row = row_of() | {"mean_wait_eligible": 25.0 / 3}
+    assert "mean_wait_eligible" in Metrics(**row).telling()
+    assert "mean_wait_eligible" not in Metrics(**row_of()).telling()
+
+
 def test_what_runs_held_in_vain_was_busy() -> None:
     """Node-seconds that came to nothing count in utilisation and energy, and their end as one of the run."""
     row = row_of(wasted=Wasted(np.array([10.0, 0.0, 5.0]), 70.0))
@@ -85,7 +97,7 @@ def test_what_runs_held_in_vain_was_busy() -> None:
 def test_what_says_something() -> None:
     """What is not known says nothing, nor that nothing was lost."""
     row = Metrics.from_row(np.array([0.0] * len(Column)))
-    assert set(NAMES) - set(row.telling()) == {"wasted_node_seconds", "requeues"}
+    assert set(NAMES) - set(row.telling()) == {"mean_wait_eligible", "wasted_node_seconds", "requeues"}
     assert Metrics.from_row(np.array([np.nan] * len(Column))).telling() == {}
     assert "requeues" in Metrics.from_row(np.array([1.0] * len(Column))).telling()
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 METHODS = ("auto", "lp", "lagrangian", "closed")
 MEANS = (  # more jobs may make them smaller
-    *("mean_wait", "mean_response", "mean_slowdown", "bounded_slowdown", "weighted_response", "weighted_slowdown"),
+    *("mean_wait", "mean_wait_eligible", "mean_response"),
+    *("mean_slowdown", "bounded_slowdown", "weighted_response", "weighted_slowdown"),
 )
 FROM_SUBMITS = (*MEANS, "flow", "max_wait")
 LP_JOBS = 1000  # above, `auto` takes the Lagrangian over classes
@@ -147,6 +148,8 @@ class LowerBounds:
             return self.flow / self.jobs
         if metric == "max_wait":
             return float(np.fmax(self.mean_wait, self._prover.longest_wait))
+        if metric == "mean_wait_eligible":
+            return 0.0 if self._prover.relaxation.some_wait_for_more else self.mean_wait
         known: dict[str, float] = {
             "makespan": self.makespan,
             "energy": self.energy,

@@ -63,6 +63,7 @@ class Relaxation:
     single: NDArray[np.bool_]  # whether one cluster can hold the job
     uncontended: bool  # no schedule of these jobs can saturate an uplink
     submits_move: bool = False  # with the schedule
+    some_wait_for_more: bool = False  # than their submits before they may start
     some_may_go: bool = False  # there are other jobs, of which a schedule may leave out some
 
     @property
@@ -196,6 +197,7 @@ def relax(
         single=per_cluster.max(axis=1)[row_of] >= problem.tasks,
         uncontended=bool((stretch <= 1.0).all()),
         submits_move=bool(moving.any()),
+        some_wait_for_more=problem.extras is not None and problem.extras.precedence.conditions.size > 0,
     )
     # Those who wait for others may be kept from a gap, and their followers with them.
     for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):

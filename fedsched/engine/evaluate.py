@@ -17,6 +17,7 @@ from fedsched.engine.codes import Status
 from fedsched.engine.loop import begin, run
 from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
+from fedsched.engine.precedence import eligible_times
 from fedsched.engine.shapes import RULES, Shapes, jobs_of, shape_all
 from fedsched.model.metrics import Measured, fill_row
 
@@ -178,6 +179,7 @@ def evaluate_row(problem: Problem, common: Common, row: Ints, state: State, user
         state.start,
         state.finish,
         state.counts,
+        eligible_times(state.extras, state.load[:0]),
         wasted(state.extras, state.load[:0]),
         integrals(problem, state),
         user_sums,

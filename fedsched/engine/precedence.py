@@ -200,6 +200,14 @@ def eligible_since(state: ExtraState | None, submit: Floats, j: int) -> float:
 
 
 @inlined
+def eligible_times(state: ExtraState | None, nobody: Floats) -> Floats:
+    """Return since when jobs have been eligible, a time each; `nobody` where all are from their submits on."""
+    if state is None:
+        return nobody
+    return state.waiting.moment
+
+
+@inlined
 def submitted_at(state: ExtraState | None, submit: Floats, j: int) -> float:
     """Return when a queued job was submitted."""
     if state is None:

@@ -13,6 +13,7 @@ from fedsched.engine.decisions import next_pass
 from fedsched.engine.events import next_time
 from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
+from fedsched.engine.precedence import eligible_times
 from fedsched.gym.runs import measured_of
 from fedsched.model.integrals import Integrals
 from fedsched.model.metrics import Column, fill_row
@@ -34,6 +35,7 @@ def count_job(problem: Problem, state: State, j: int, no_users: Floats, row: Flo
         state.start[j : j + 1],
         state.finish[j : j + 1],
         state.counts[j : j + 1],
+        eligible_times(state.extras, state.load[:0])[j : j + 1],
         wasted(state.extras, state.load[:0]),
         Integrals(0.0, 0.0, 0.0, 0.0),
         no_users,
@@ -103,6 +105,7 @@ def value_of(problem: Problem, state: State, column: int, ended: Floats) -> floa
         return value / problem.tasks.sum()
     if (
         column == Column.MEAN_WAIT
+        or column == Column.MEAN_WAIT_ELIGIBLE
         or column == Column.MEAN_RESPONSE
         or column == Column.MEAN_SLOWDOWN
         or column == Column.BOUNDED_SLOWDOWN

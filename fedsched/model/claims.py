@@ -33,12 +33,13 @@ def broken_claims(
     shares: Shares,
     demand: Floats,
     reserved: NDArray[np.int64],
+    eligible: Floats,
     claimed: Metrics | None,
     tolerance: float,
 ) -> Iterator[str]:
     """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each.
 
-    `reserved` is the reservation of each run, or -1.
+    `reserved` is the reservation of each run, or -1; `eligible` since when each job that ran to its end might start.
     """
     if len(runs.ended) == 0:
         return
@@ -52,7 +53,7 @@ def broken_claims(
         "requeues": float(runs.requeues),
     }
     if claimed is not None:
-        expected |= _columns(runs.ended, runs.all)
+        expected |= _columns(runs.ended, runs.all, eligible)
         for name, value in claimed.as_dict().items():
             claims.setdefault(name, []).append(value)
     for name, values in claims.items():
@@ -72,7 +73,7 @@ def _agree(value: float, expected: float, slack: float) -> bool:
     return abs(value - expected) <= slack
 
 
-def _columns(schedule: Schedule, runs: Schedule) -> dict[str, float]:
+def _columns(schedule: Schedule, runs: Schedule, eligible: Floats) -> dict[str, float]:
     workload, groups = schedule.workload, schedule.federation.groups
     start, finish, tasks = schedule.start, schedule.finish, workload.tasks
     wait, run, response = start - workload.submit, finish - start, finish - workload.submit
@@ -93,6 +94,7 @@ def _columns(schedule: Schedule, runs: Schedule) -> dict[str, float]:
         "makespan": makespan,
         "flow": float(response.sum()),
         "mean_wait": float(wait.mean()),
+        "mean_wait_eligible": float((start - eligible).mean()),
         "max_wait": float(wait.max()),
         "mean_response": float(response.mean()),
         "mean_slowdown": float(slowdown.mean()),

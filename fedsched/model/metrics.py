@@ -33,6 +33,7 @@ class Column(IntEnum):
     MAKESPAN = 0
     FLOW = auto()
     MEAN_WAIT = auto()
+    MEAN_WAIT_ELIGIBLE = auto()
     MAX_WAIT = auto()
     MEAN_RESPONSE = auto()
     MEAN_SLOWDOWN = auto()
@@ -62,6 +63,7 @@ class Metrics:
     makespan: float = _metric("s", "last finish − t0")
     flow: float = _metric("s", "Σ(finish − submit)")
     mean_wait: float = _metric("s", "mean of start − submit")
+    mean_wait_eligible: float = _metric("s", "mean of start − since when the job might start")
     max_wait: float = _metric("s", "greatest start − submit")
     mean_response: float = _metric("s", "mean of finish − submit")
     mean_slowdown: float = _metric("", "mean of (wait + run)/run")
@@ -89,8 +91,10 @@ class Metrics:
         return {name: getattr(self, name) for name in NAMES}
 
     def telling(self) -> dict[str, float]:
-        """Return what says something: the values that are known, and of what is lost only where anything is."""
+        """Return what says something: of the known values all but losses of nothing, and what another one has said."""
         known = {name: value for name, value in self.as_dict().items() if value == value}
+        if self.mean_wait_eligible == self.mean_wait:
+            known.pop("mean_wait_eligible", None)
         return {name: value for name, value in known.items() if value or name not in LOSSES}
 
 
@@ -120,6 +124,7 @@ def fill_row(
     start: NDArray[np.float64],
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
+    eligible: NDArray[np.float64],
     wasted: Wasted,
     integrals: Integrals,
     user_sums: NDArray[np.float64],
@@ -127,13 +132,14 @@ def fill_row(
 ) -> None:
     """Fill the metric row of the jobs that have finished (those whose finish is not NaN).
 
-    What runs held that came to nothing counts as busy, and as long as the last of them lasted.
+    What runs held that came to nothing counts as busy, and as long as the last of them lasted. `eligible` says since
+    when jobs might start; with no rows they might from their submits on.
     `user_sums` is a U × 2 workspace; with no rows the user spread is not computed (NaN).
     """
     jobs, groups = counts.shape
     done = 0
     last_finish = t0
-    flow = wait_sum = wait_max = slowdown = bounded = 0.0
+    flow = wait_sum = in_queue = wait_max = slowdown = bounded = 0.0
     weight = weighted_response = weighted_slowdown = 0.0
     busy_seconds = busy_energy = idle_saved = 0.0
     coallocated = 0
@@ -149,6 +155,8 @@ def fill_row(
         last_finish = max(last_finish, finish[j])
         flow += response
         wait_sum += wait
+        if eligible.size > 0:
+            in_queue += start[j] - eligible[j]
         wait_max = max(wait_max, wait)
         slowdown += response / run
         job_bounded = max(1.0, response / max(run, BOUND_SECONDS))
@@ -191,6 +199,7 @@ def fill_row(
     if done > 0:
         row[Column.FLOW] = flow
         row[Column.MEAN_WAIT] = wait_sum / done
+        row[Column.MEAN_WAIT_ELIGIBLE] = (in_queue if eligible.size > 0 else wait_sum) / done
         row[Column.MAX_WAIT] = wait_max
         row[Column.MEAN_RESPONSE] = flow / done
         row[Column.MEAN_SLOWDOWN] = slowdown / done
@@ -249,6 +258,7 @@ def metrics_of(
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
     *,
+    eligible: NDArray[np.float64] | None = None,
     wasted: Wasted = NOTHING_WASTED,
     integrals: Integrals = NOT_KNOWN,
     users: bool = False,
@@ -263,6 +273,7 @@ def metrics_of(
             np.array(start, dtype=np.float64),
             np.array(finish, dtype=np.float64),
             np.array(counts, dtype=np.int64),
+            np.zeros(0) if eligible is None else np.array(eligible, dtype=np.float64),
             Wasted(np.array(wasted.seconds, dtype=np.float64), float(wasted.until)),
             Integrals(*map(float, integrals)),
             user_sums,

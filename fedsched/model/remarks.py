@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fedsched.model import cancellations, closed_spans, reservations
 from fedsched.text import counted, first_of
 
@@ -14,13 +12,10 @@ if TYPE_CHECKING:
 
 
 def remarks(schedule: Schedule) -> tuple[str, ...]:
-    """Return who never starts, how long jobs waited from when they might start, and how much was closed."""
+    """Return who never starts, who was cancelled, lost a run or missed a reservation, and how much was closed."""
     workload, said = schedule.workload, cancellations.in_words(schedule)
     if (hopeless := schedule.hopeless & ~reservations.missed(schedule)).any():
         jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"
         said.append(f"never started, for they wait for what cannot happen: {jobs}")
-    if workload.after is not None or workload.begin is not None:
-        waits = (schedule.start - schedule.eligible)[~np.isnan(schedule.finish)]
-        said += [f"mean wait from when jobs might start: {waits.mean():,.6g} s"] * bool(waits.size)
     said += [*schedule.lost.in_words(workload), *closed_spans.in_words(schedule)]
     return (*said, *reservations.in_words(schedule))

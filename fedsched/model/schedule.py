@@ -193,7 +193,7 @@ class Schedule(Read):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return who never starts, how long jobs waited from when they might start, and how much was closed."""
+        """Return who never starts, who was cancelled, lost a run or missed a reservation, and how much was closed."""
         from fedsched.model.remarks import remarks
 
         return remarks(self)
@@ -222,6 +222,7 @@ class Schedule(Read):
             self.start,
             self.finish,
             self.counts,
+            eligible=self.eligible,
             wasted=self.lost.wasted(self.t0),
             integrals=self.lost.added_to(self.integrals, self.t0),
             users=users,

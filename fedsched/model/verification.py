@@ -65,7 +65,8 @@ def violations(
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
     found += _rates(runs, tolerance)
-    found += broken_claims(runs, Shares(counters), _demand(runs.all), reserved, claimed, tolerance)
+    eligible = _eligible(schedule)[~away]
+    found += broken_claims(runs, Shares(counters), _demand(runs.all), reserved, eligible, claimed, tolerance)
     return found
 
 
@@ -155,14 +156,34 @@ def _stuck(schedule: Schedule, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return hopeless
 
 
-def _conditions(schedule: Schedule) -> Iterator[str]:
-    # A job that lost its nodes has started, and a killed one has ended (reading 42).
+def _begun_and_over(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    # A job that lost its nodes has started, and a killed or a cancelled one has ended (readings 42 and 44).
     start, finish, workload, lost = schedule.start.copy(), schedule.finish.copy(), schedule.workload, schedule.lost
     np.fmin.at(start, lost.job, lost.start)
     finish[lost.killed] = lost.end[~lost.requeued]
     if workload.cancel_at is not None:
         gone = unstarted(schedule)
         finish[gone] = workload.cancel_at.cancel_at[gone]
+    return start, finish
+
+
+def _eligible(schedule: Schedule) -> NDArray[np.float64]:
+    # Since when each job may start (readings 34, 46 and 51).
+    (start, finish), workload = _begun_and_over(schedule), schedule.workload
+    since = np.array(workload.submit)
+    if workload.begin is not None:
+        since = np.maximum(since, workload.begin.begin)
+    begins = {one.name: one.begin for one in schedule.federation.calendar if one.kind == RESERVATION}
+    for row, name in enumerate(workload.label(RESERVATION).tolist() if begins else ()):
+        since[row] = max(since[row], begins.get(name, since[row]))
+    for row, condition, others in _waits(schedule):
+        for other in others:
+            since[row] = max(since[row], (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag)
+    return since
+
+
+def _conditions(schedule: Schedule) -> Iterator[str]:
+    (start, finish), workload = _begun_and_over(schedule), schedule.workload
     if workload.begin is not None:
         begin = workload.begin.begin
         for early in np.flatnonzero(start < begin):

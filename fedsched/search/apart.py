@@ -217,6 +217,7 @@ def walk_apart(
                     parts.start,
                     parts.finish,
                     parts.counts,
+                    state.load[:0],
                     Wasted(state.load[:0], -np.inf),
                     nothing,
                     user_sums,

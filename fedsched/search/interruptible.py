@@ -17,6 +17,7 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.engine.loop import begin, run
 from fedsched.engine.meters import integrals
 from fedsched.engine.plans import plan_in_order
+from fedsched.engine.precedence import eligible_times
 from fedsched.engine.shapes import write_shapes
 from fedsched.engine.simulation import set_running
 from fedsched.model.integrals import NOTHING_WASTED, Wasted
@@ -65,6 +66,7 @@ def metrics_unless(
             state.start,
             state.finish,
             state.counts,
+            eligible=eligible_times(state.extras, np.zeros(0)),
             wasted=_wasted(state),
             integrals=sums,
         )

@@ -186,7 +186,7 @@ def test_a_run_starts_from_a_running_state() -> None:
         np.testing.assert_array_equal(rest.finish, whole.finish[rows])
         if whole.lost.runs:
             continue  # what was lost before is not lost again
-        whose = ("jobs", "start", "finish", "counts")
+        whose = ("jobs", "start", "finish", "counts", "eligible")
         columns = {name: [getattr(expected, name)[j] for j in rows] for name in whose}
         measured = rest.metrics().as_dict()
         for name, value in naive.metrics(replace(expected, t0=running.time, **columns)).items():
