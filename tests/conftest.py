@@ -69,3 +69,9 @@ def wrapping_counters() -> Iterator[None]:
     """Let 64-bit counters wrap without a word: compiled code does, and numpy warns where nothing is compiled."""
     with np.errstate(over="ignore"):
         yield
+
+
+@pytest.fixture(scope="session")
+def nodes_dir() -> Path:
+    """Return the folder of the optional logs that tell of nodes and workflows."""
+    return _optional("nodes")

@@ -223,6 +223,8 @@ class Result:
     eligible: list[float]
     lost: list[Lost] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
+    kill_at_estimate: bool = False
+    ties: list[list[Condition]] = field(default_factory=list)  # what each job waits for, but for whom it follows
 
     @property
     def ran(self) -> bool:
@@ -711,6 +713,8 @@ class Simulation:
             [self.eligible_since(j) for j in range(len(self.jobs))],
             self.lost,
             self.cancelled,
+            self.kill,
+            [conditions([replace(job, follows=None) for job in self.jobs], j) for j in range(len(self.jobs))],
         )
 
     def eligible_since(self, j: int) -> float:

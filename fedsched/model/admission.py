@@ -72,7 +72,7 @@ def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
 
     Each has its reason.
     """
-    return _refusals(workload, federation, _open(workload, federation))
+    return _refusals(workload, federation, asked_groups(workload, federation))
 
 
 def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.bool_]) -> dict[int, str]:
@@ -105,7 +105,7 @@ def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.boo
 
 def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
     """Return jobs × groups: whether a group is of what the job asks for; refusals are errors."""
-    opened = _open(workload, federation)
+    opened = asked_groups(workload, federation)
     refused = _refusals(workload, federation, opened)
     if refused:
         row = min(refused)
@@ -114,7 +114,8 @@ def open_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]
     return opened
 
 
-def _open(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+def asked_groups(workload: Workload, federation: Federation) -> NDArray[np.bool_]:
+    """Return jobs × groups: whether a group is of what the job asks for, be there enough nodes of it or not."""
     opened = _with_features(workload, federation)
     if demands := demands_on(workload, federation):
         opened &= have_resources(demands, federation.groups)

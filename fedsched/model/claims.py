@@ -12,6 +12,7 @@ import numpy as np
 
 from fedsched.model.calendar import closures_of
 from fedsched.model.integrals import Integrals
+from fedsched.model.metrics import OF_A_SCHEDULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-MAY_BE_LEFT_OUT = ("user_spread", *Integrals._fields)  # NaN: not asked for, or not known
+MAY_BE_LEFT_OUT = ("user_spread", *OF_A_SCHEDULE, *Integrals._fields)  # NaN: not asked for, or not known
 
 
 def broken_claims(
@@ -34,12 +35,14 @@ def broken_claims(
     demand: Floats,
     reserved: NDArray[np.int64],
     eligible: Floats,
+    of_all: dict[str, float],
     claimed: Metrics | None,
     tolerance: float,
 ) -> Iterator[str]:
     """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each.
 
-    `reserved` is the reservation of each run, or -1; `eligible` since when each job that ran to its end might start.
+    `reserved` is the reservation of each run, or -1; `eligible` since when each job that ran to its end might start;
+    `of_all` has what is made of all jobs, those too that did not run.
     """
     if len(runs.ended) == 0:
         return
@@ -53,7 +56,7 @@ def broken_claims(
         "requeues": float(runs.requeues),
     }
     if claimed is not None:
-        expected |= _columns(runs.ended, runs.all, eligible)
+        expected |= _columns(runs.ended, runs.all, eligible) | of_all
         for name, value in claimed.as_dict().items():
             claims.setdefault(name, []).append(value)
     for name, values in claims.items():

@@ -196,15 +196,23 @@ def edges_of(workload: Workload) -> Edges:
     """
     rows, on, think = followers_of(workload)
     moving = Edges(rows, on, np.full(rows.size, int(Kind.AFTERANY)), think)
+    return moving if workload.after is None else _together(ties_of(workload), moving)
+
+
+def ties_of(workload: Workload) -> Edges:
+    """Return who waits for whom by a condition of its own, by rows: all but those who follow others' ends."""
     if workload.after is None:
-        return moving
+        return NO_EDGES
     waits = workload.after.waits
     by_id = np.argsort(workload.id, kind="stable")
     place = np.minimum(np.searchsorted(workload.id, waits.on, sorter=by_id), max(by_id.size - 1, 0))
     here = (workload.id[by_id[place]] == waits.on) & (waits.kind != Kind.SINGLETON)
     found = Edges(waits.job[here], by_id[place[here]], waits.kind[here], waits.lag[here])
-    alike = _columns(_behind_their_like(workload))
-    return Edges(*(np.concatenate(parts) for parts in zip(found, alike, moving, strict=True)))
+    return _together(found, _columns(_behind_their_like(workload)))
+
+
+def _together(*edges: Edges) -> Edges:
+    return Edges(*(np.concatenate(parts) for parts in zip(*edges, strict=True)))
 
 
 def _columns(rows: Sequence[tuple[int, int, int, float]]) -> Edges:

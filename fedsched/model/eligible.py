@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
     """Return the time from which every job of a schedule might start; NaN where that was not known to its end."""
     workload = schedule.workload
+    alone = workload.after is None and workload.begin is None and workload.feedback is None
+    if alone and not schedule.federation.calendar:
+        return np.array(workload.submit)
     moment = np.array(workload.submit)
     earliest = earliest_starts(workload, schedule.federation)
     if earliest is not None:

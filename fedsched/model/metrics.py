@@ -49,6 +49,9 @@ class Column(IntEnum):
     LOSS_OF_CAPACITY = auto()
     WASTED_NODE_SECONDS = auto()
     REQUEUES = auto()
+    WORKFLOW_MAKESPAN = auto()
+    MEAN_STRETCH = auto()
+    MAX_STRETCH = auto()
     USER_SPREAD = auto()
 
 
@@ -79,6 +82,9 @@ class Metrics:
     loss_of_capacity: float = _metric("", "share of the machine idle while a job that fits waits")
     wasted_node_seconds: float = _metric("s", "node-seconds of runs that lost their nodes to downtimes")
     requeues: float = _metric("jobs", "runs that were begun anew after that")
+    workflow_makespan: float = _metric("s", "mean over workflows of last end − first submit (of a schedule)")
+    mean_stretch: float = _metric("", "mean over workflows of makespan/critical path (of a schedule)")
+    max_stretch: float = _metric("", "greatest of these")
     user_spread: float = _metric("", "standard deviation over users of their mean bounded slowdown (on request)")
 
     @classmethod
@@ -98,6 +104,7 @@ class Metrics:
         return {name: value for name, value in known.items() if value or name not in LOSSES}
 
 
+OF_A_SCHEDULE = ("workflow_makespan", "mean_stretch", "max_stretch")  # no row has them, nor does any search seek them
 LOSSES = ("wasted_node_seconds", "requeues")
 METRICS: tuple[Metric, ...] = tuple(Metric(column.name, **column.metadata) for column in fields(Metrics))
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.metrics import Metrics
     from fedsched.model.nodes import Intervals
+    from fedsched.model.workflows import Workflow
     from fedsched.model.workload import Workload
 
 
@@ -193,7 +194,7 @@ class Schedule(Read):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return who never starts, who was cancelled, lost a run or missed a reservation, and how much was closed."""
+        """Return who has no end and why, which workflows there are, and how much was closed or kept."""
         from fedsched.model.remarks import remarks
 
         return remarks(self)
@@ -215,8 +216,9 @@ class Schedule(Read):
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row of the jobs that have finished."""
         from fedsched.model.metrics import measured, metrics_of
+        from fedsched.model.workflows import measures_of
 
-        return metrics_of(
+        row = metrics_of(
             measured(self.workload, self.federation),
             self.t0,
             self.start,
@@ -227,6 +229,13 @@ class Schedule(Read):
             integrals=self.lost.added_to(self.integrals, self.t0),
             users=users,
         )
+        return replace(row, **measures_of(self.workflows()))
+
+    def workflows(self) -> tuple[Workflow, ...]:
+        """Return the jobs that are tied by conditions, a row a workflow: how long it took, and how long it had to."""
+        from fedsched.model.workflows import workflows_of
+
+        return workflows_of(self)
 
     def trimmed_metrics(self, *, warmup: float = 0.0, cooldown: float = 0.0) -> Metrics:
         """Return the metrics of the jobs submitted in the middle of the run; energy and makespan are of those alone.
@@ -338,6 +347,7 @@ class Schedule(Read):
             "cancelled": self.workload.id[self.cancelled].tolist(),
             "killed": self.workload.id[self.lost.killed].tolist(),
             "queued_again": self.workload.id[np.unique(self.lost.job[self.lost.requeued])].tolist(),
+            "unfinished_workflows": [one.first for one in self.workflows() if one.unfinished],
             "not_modelled": list(self.unmodelled),
             "assumed": list(self.assumed),
             "recorded": self._recorded(),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsched.errors import unknown_name
-from fedsched.model.metrics import NAMES
+from fedsched.model.metrics import NAMES, OF_A_SCHEDULE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 Cost: TypeAlias = Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]  # from metric columns, per plan
 MAXIMISED = frozenset({"utilisation"})
-NOT_SOUGHT = frozenset({"user_spread"})  # asks for a workspace of its own; the front reports it, no search seeks it
+# Ask for a workspace of their own, or for a whole schedule: what is found has them, no search seeks them.
+NOT_SOUGHT = frozenset({"user_spread", *OF_A_SCHEDULE})
 
 
 @dataclass(frozen=True, slots=True)
