@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import naive
@@ -27,7 +28,7 @@ class Workflow(NamedTuple):
 
 def metrics(result: Result) -> dict[str, float]:
     """Return every metric of a schedule, by name."""
-    return naive.metrics(result) | of_workflows(result)
+    return naive.metrics(result) | of_workflows(result) | {"drain_loss": drain_loss(result)}
 
 
 # ------------------------------------------------------------------------------------- workflows (reading 51)
@@ -82,3 +83,98 @@ def earliest(result: Result, j: int) -> tuple[float, float]:
     if result.start[j] < result.t0:
         duration = min(duration, result.finish[j] - result.start[j])
     return begin, naive.ends_at(begin + duration, begin)
+
+
+# ------------------------------------------------------------------------------------ drain loss (reading 47)
+
+
+class Stay(NamedTuple):
+    """A run as the schedule has it, or a wait of whom was cancelled, which holds nothing."""
+
+    job: int
+    since: float
+    start: float
+    end: float
+    counts: naive.Counts
+
+
+def drain_loss(result: Result) -> float:
+    """Return the node-seconds that idle before known closures while somebody waits whom they keep away."""
+    runs = naive.runs_of(result)
+    if not runs:
+        return 0.0
+    stays = stays_of(result)
+    last = max(run.end for run in runs)
+    times = {time for stay in stays for time in (stay.since, stay.start, stay.end)} | {result.t0, last}
+    times |= {time for one in result.machine.closures for time in (one.begin, one.end, one.known_from)}
+    lost = 0.0
+    for begin, end in pairwise(sorted(time for time in times if result.t0 <= time <= last)):
+        lost += lost_nodes(result, stays, begin) * (end - begin)
+    return lost
+
+
+def stays_of(result: Result) -> list[Stay]:
+    """Return who waited from when, and held what until when."""
+    stays, since = [], list(result.eligible)
+    for run in sorted(naive.runs_of(result), key=lambda run: run.start):
+        stays.append(Stay(run.job, min(since[run.job], run.start), run.start, run.end, run.counts))
+        since[run.job] = run.end
+    nothing = [0 for _ in result.machine.groups]
+    gone = [(j, result.jobs[j].cancel_at) for j in result.cancelled]
+    return stays + [Stay(j, since[j], left, left, nothing) for j, left in gone if since[j] < left]
+
+
+def lost_nodes(result: Result, stays: list[Stay], now: float) -> int:
+    """Return how many nodes idle from now until the next instant because of known closures."""
+    present = [stay for stay in stays if stay.since <= now]
+    running = [stay.job for stay in present if stay.start <= now < stay.end]
+    left = list(result.machine.pools)
+    for j in running:
+        left = naive.less(left, result.jobs[j])
+    lost, tasks = [0 for _ in result.machine.groups], 0
+    for stay in present:
+        job = result.jobs[stay.job]
+        if not now < stay.start or job.reservation is not None:
+            continue
+        if naive.over_limit(result.machine, stay.job, running) or not naive.needs_fit(job, left):
+            continue
+        open_ = [g for g, cap in enumerate(naive.effective_caps(replace(job, caps=None), result.machine)) if cap > 0]
+        until = now + naive.shortest_duration(replace(job, caps=None), result.machine)
+        kept = kept_away(result.machine, present, now, until, job.tasks, open_)
+        if kept is not None:
+            tasks += job.tasks
+            lost = [max(nodes, kept[g]) if g in open_ else nodes for g, nodes in enumerate(lost)]
+    return min(tasks, sum(lost))
+
+
+def kept_away(
+    machine: naive.Machine, present: list[Stay], now: float, until: float, tasks: int, open_: list[int]
+) -> naive.Counts | None:
+    """Return what stays free of each group until a closure leaves these too few nodes; None where none does first."""
+    known = [one for one in machine.closures if one.known_from <= now]
+    least = free_of(machine, known, present, now, started=True)
+    times = {time for stay in present for time in (stay.start, stay.end)} | {one.begin for one in known}
+    if sum(least[g] for g in open_) < tasks:
+        return None
+    for time in sorted(time for time in times if now < time < until):
+        before = free_of(machine, known, present, time, started=False)
+        closed = [min(nodes) for nodes in zip(least, before, strict=True)]
+        if sum(closed[g] for g in open_) < tasks:
+            return least
+        least = [min(nodes) for nodes in zip(closed, free_of(machine, known, present, time, started=True), strict=True)]
+        if sum(least[g] for g in open_) < tasks:
+            return None
+    return None
+
+
+def free_of(
+    machine: naive.Machine, known: list[naive.Closure], present: list[Stay], time: float, *, started: bool
+) -> naive.Counts:
+    """Return what is free of each group at a time, after the starts of that time or before them."""
+    free = [group.count for group in machine.groups]
+    for one in known:
+        free[one.group] -= one.nodes if one.covers(time) else 0
+    for stay in present:
+        if (stay.start < time or (started and stay.start == time)) and time < stay.end:
+            free = [nodes - x for nodes, x in zip(free, stay.counts, strict=True)]
+    return [max(0, nodes) for nodes in free]

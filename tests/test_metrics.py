@@ -98,7 +98,7 @@ def test_what_runs_held_in_vain_was_busy() -> None:
 def test_what_says_something() -> None:
     """What is not known says nothing, nor that nothing was lost."""
     row = Metrics.from_row(np.array([0.0] * len(Column)))
-    assert set(NAMES) - set(row.telling()) == {"mean_wait_eligible", "wasted_node_seconds", "requeues"}
+    assert set(NAMES) - set(row.telling()) == {"mean_wait_eligible", "wasted_node_seconds", "requeues", "drain_loss"}
     assert Metrics.from_row(np.array([np.nan] * len(Column))).telling() == {}
     assert "requeues" in Metrics.from_row(np.array([1.0] * len(Column))).telling()
 

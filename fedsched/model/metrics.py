@@ -49,6 +49,7 @@ class Column(IntEnum):
     LOSS_OF_CAPACITY = auto()
     WASTED_NODE_SECONDS = auto()
     REQUEUES = auto()
+    DRAIN_LOSS = auto()
     WORKFLOW_MAKESPAN = auto()
     MEAN_STRETCH = auto()
     MAX_STRETCH = auto()
@@ -82,6 +83,7 @@ class Metrics:
     loss_of_capacity: float = _metric("", "share of the machine idle while a job that fits waits")
     wasted_node_seconds: float = _metric("s", "node-seconds of runs that lost their nodes to downtimes")
     requeues: float = _metric("jobs", "runs that were begun anew after that")
+    drain_loss: float = _metric("s", "node-seconds idle before known downtimes, which kept jobs away (of a schedule)")
     workflow_makespan: float = _metric("s", "mean over workflows of last end − first submit (of a schedule)")
     mean_stretch: float = _metric("", "mean over workflows of makespan/critical path (of a schedule)")
     max_stretch: float = _metric("", "greatest of these")
@@ -104,8 +106,9 @@ class Metrics:
         return {name: value for name, value in known.items() if value or name not in LOSSES}
 
 
-OF_A_SCHEDULE = ("workflow_makespan", "mean_stretch", "max_stretch")  # no row has them, nor does any search seek them
-LOSSES = ("wasted_node_seconds", "requeues")
+# No row has these, only a schedule's metrics do: no search seeks them.
+OF_A_SCHEDULE = ("drain_loss", "workflow_makespan", "mean_stretch", "max_stretch")
+LOSSES = ("wasted_node_seconds", "requeues", "drain_loss")
 METRICS: tuple[Metric, ...] = tuple(Metric(column.name, **column.metadata) for column in fields(Metrics))
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)
 FIRST_INTEGRAL = int(Column[Integrals._fields[0].upper()])  # the others' columns follow

@@ -215,6 +215,7 @@ class Schedule(Read):
 
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row of the jobs that have finished."""
+        from fedsched.model.drained import drain_loss
         from fedsched.model.metrics import measured, metrics_of
         from fedsched.model.workflows import measures_of
 
@@ -229,7 +230,7 @@ class Schedule(Read):
             integrals=self.lost.added_to(self.integrals, self.t0),
             users=users,
         )
-        return replace(row, **measures_of(self.workflows()))
+        return replace(row, drain_loss=drain_loss(self), **measures_of(self.workflows()))
 
     def workflows(self) -> tuple[Workflow, ...]:
         """Return the jobs that are tied by conditions, a row a workflow: how long it took, and how long it had to."""

@@ -1,0 +1,296 @@
+"""What known downtimes cost: nodes that idle before them while somebody waits who would run there but for them [47].
+
+A finished schedule is gone through once more. What is free at an instant is followed to where it first leaves a waiting
+job too few nodes: if a downtime begins there, the job is kept away by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.compiled import constant, kernel, part
+from fedsched.model.calendar import closures_of
+from fedsched.model.limits import counters_of
+from fedsched.model.pools import needs_on
+from fedsched.model.reservations import in_reservations
+from fedsched.model.shortest import least_stretch, usable_groups
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.calendar import Closures
+    from fedsched.model.schedule import Schedule
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+ENDS, OPENS, CLOSES, WAITS = constant(0), constant(1), constant(2), constant(3)  # in this order at one instant
+STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
+
+
+class Events(NamedTuple):
+    """What happens when, in the order of time; `which` is a run, a closure or a wait."""
+
+    time: Floats
+    kind: Ints
+    which: Ints
+
+
+class Told(NamedTuple):
+    """What a finished schedule tells."""
+
+    events: Events
+    nodes: Ints  # of each group
+    job: Ints  # of each wait; the first ones are of runs, in their order
+    since: Floats  # of each wait
+    start: Floats  # of each run
+    counts: Ints  # run × group
+    asked: Ints  # wait, 1: of everybody's queue
+    closing: Ints  # of each closure: its group
+    closed: Ints  # and how many nodes
+    known_from: Floats
+    tasks: Ints  # of each job
+    duration: Floats  # what it is planned to run at least
+    usable: Ints  # job × group, 1: it may use the group
+    needs: Ints  # job × pool
+    first: Ints  # where a job's parts of limits begin
+    limit: Ints
+    weight: Ints
+
+
+class Now(NamedTuple):
+    """What is so at an instant, and room to look ahead in."""
+
+    held: Ints  # of each group
+    closed: Ints
+    pools: Ints  # what is left
+    limits: Ints
+    waiting: Ints  # the waits, in no order
+    place: Ints  # of each wait among them, or -1
+    fits: Ints  # those whose nodes are followed
+    least: Ints  # what has stayed free of each group
+    ahead: Ints  # held of each group by then
+    shut: Ints  # closed by then
+    before: Ints  # what stayed free until the instant that is looked at
+    lost: Ints  # of each group, until then
+
+
+OF_GROUPS = ("held", "closed", "least", "ahead", "shut", "before", "lost")  # of what is so now
+
+
+def drain_loss(schedule: Schedule) -> float:
+    """Return the node-seconds that idled before known downtimes while somebody waited whom they kept away."""
+    closures = closures_of(schedule.federation)
+    ended = np.flatnonzero(~np.isnan(schedule.start))
+    if not closures.begin.size or not (ended.size + schedule.lost.runs):
+        return 0.0
+    told, last = _told(schedule, closures, ended)
+    groups, waits = told.nodes.size, told.job.size
+    of_groups = {name: np.zeros(groups, dtype=np.int64) for name in OF_GROUPS}
+    now = Now(
+        pools=np.array([pool.amount for pool in schedule.federation.pools], dtype=np.int64),
+        limits=np.array(counters_of(schedule.workload, schedule.federation).amount, dtype=np.int64),
+        waiting=np.zeros(waits, dtype=np.int64),
+        place=np.full(waits, -1),
+        fits=np.zeros(waits, dtype=np.int64),
+        **of_groups,
+    )
+    return float(lost_until(told, now, schedule.t0, last))
+
+
+def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, float]:
+    workload, federation, lost = schedule.workload, schedule.federation, schedule.lost
+    job = np.concatenate([begun, lost.job])
+    start, end = np.concatenate([schedule.start[begun], lost.start]), np.concatenate([schedule.finish[begun], lost.end])
+    latest = schedule.eligible
+    since = latest[job]
+    for run in np.lexsort((start, job)).tolist() if lost.runs else ():
+        since[run], latest[job[run]] = latest[job[run]], end[run]
+    since = np.fmin(since, start)  # of one that ran before t0 it may not be known
+    last = max(float(np.nanmax(end, initial=schedule.t0)), schedule.t0)
+    gone = np.flatnonzero(schedule.cancelled)
+    left = np.zeros(0) if workload.cancel_at is None else workload.cancel_at.times[gone]
+    waited = latest[gone] < left if gone.size else np.zeros(0, dtype=np.bool_)
+    gone, left = gone[waited], left[waited] if gone.size else left[:0]
+    runs, known = np.arange(job.size), np.isfinite(closures.known_from)
+    shut, open_ = np.arange(closures.begin.size), np.flatnonzero(np.isfinite(closures.end))
+    parts = [
+        (end, ENDS, runs), (start, STARTS, runs), (np.concatenate([since, latest[gone]]), WAITS, None),
+        (left, LEAVES, job.size + np.arange(gone.size)), (closures.begin, CLOSES, shut),
+        (closures.end[open_], OPENS, open_), (closures.known_from[known], NOTHING, shut[known]),
+        (np.array([schedule.t0]), NOTHING, np.zeros(1)),
+    ]  # fmt: skip
+    times = np.concatenate([time for time, _, _ in parts])
+    kinds = np.concatenate([np.full(time.size, kind) for time, kind, _ in parts])
+    which = np.concatenate([np.arange(time.size) if rows is None else rows for time, _, rows in parts])
+    order = np.lexsort((kinds, times))
+    order = order[~np.isnan(times[order])]
+    events = Events(times[order], kinds[order].astype(np.int64), which[order].astype(np.int64))
+    jobs = np.concatenate([job, gone])
+    usable = usable_groups(workload, federation)
+    counters = counters_of(workload, federation)
+    by_job = np.argsort(counters.job, kind="stable")
+    planned = schedule.reading.planned(workload) * least_stretch(workload, federation, usable)
+    told = Told(
+        events=events,
+        nodes=np.array([group.count for group in federation.groups], dtype=np.int64),
+        job=jobs,
+        since=np.concatenate([since, latest[gone]]),
+        start=start,
+        counts=np.ascontiguousarray(np.vstack([schedule.counts[begun], lost.counts])),
+        asked=(~in_reservations(workload, federation)[jobs]).astype(np.int64),
+        closing=closures.group,
+        closed=closures.nodes,
+        known_from=closures.known_from,
+        tasks=np.array(workload.tasks, dtype=np.int64),
+        duration=np.asarray(planned, dtype=np.float64),
+        usable=np.ascontiguousarray(usable, dtype=np.int64),
+        needs=np.ascontiguousarray(needs_on(workload, federation), dtype=np.int64),
+        first=np.searchsorted(counters.job[by_job], np.arange(len(workload) + 1)),
+        limit=np.array(counters.counter[by_job], dtype=np.int64),
+        weight=np.array(counters.weight[by_job], dtype=np.int64),
+    )
+    return told, last
+
+
+@kernel
+def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
+    """Return what was lost from t0 until the last end."""
+    time, size = told.events.time, told.events.time.size
+    total, waiting, i = 0.0, 0, 0
+    while i < size and time[i] < last:
+        instant = time[i]
+        while i < size and time[i] == instant:
+            waiting = _happens(told, now, told.events.kind[i], told.events.which[i], waiting)
+            i += 1
+        if waiting > 0 and i < size and instant >= t0:
+            total += _lost_now(told, now, instant, i, waiting) * (min(time[i], last) - instant)
+    return total
+
+
+@part
+def _happens(told: Told, now: Now, kind: int, which: int, waiting: int) -> int:
+    # Takes an event; returns how many wait then.
+    if kind == WAITS:
+        now.waiting[waiting], now.place[which] = which, waiting
+        return waiting + 1
+    if kind in (STARTS, LEAVES):
+        at, moved = now.place[which], now.waiting[waiting - 1]
+        now.waiting[at], now.place[moved] = moved, at
+        waiting -= 1
+    if kind in (STARTS, ENDS):
+        sign = 1 if kind == STARTS else -1
+        j = told.job[which]
+        for g in range(told.nodes.size):
+            now.held[g] += sign * told.counts[which, g]
+        for p in range(now.pools.size):
+            now.pools[p] -= sign * told.needs[j, p]
+        for k in range(told.first[j], told.first[j + 1]):
+            now.limits[told.limit[k]] -= sign * told.weight[k]
+    if kind in (CLOSES, OPENS):
+        now.closed[told.closing[which]] += told.closed[which] if kind == CLOSES else -told.closed[which]
+    return waiting
+
+
+@part
+def _lost_now(told: Told, now: Now, instant: float, i: int, waiting: int) -> int:
+    # How many nodes are lost from now until the next event, which is the i-th.
+    most = 0
+    for g in range(told.nodes.size):
+        now.ahead[g], now.shut[g], now.lost[g] = now.held[g], now.closed[g], 0
+        now.least[g] = max(0, told.nodes[g] - now.held[g] - now.closed[g])
+        most += now.least[g]
+    fits, until = 0, instant
+    for k in range(waiting):
+        w = now.waiting[k]
+        j = told.job[w]
+        if told.asked[w] == 1 and told.tasks[j] <= most and _room(told, now.least, j) and not _held_up(told, now, j):
+            now.fits[fits] = w
+            fits += 1
+            until = max(until, instant + told.duration[j])
+    tasks = 0
+    while fits > 0 and i < told.events.time.size and told.events.time[i] < until:
+        time, less, closes = told.events.time[i], False, False
+        for g in range(told.nodes.size):
+            now.before[g] = now.least[g]
+        while i < told.events.time.size and told.events.time[i] == time and told.events.kind[i] < STARTS:
+            closes = _ahead(told, now, instant, i) or closes
+            i += 1
+        if closes:
+            less = _lessen(told, now)
+        if less:
+            left = 0
+            for k in range(fits):
+                w = now.fits[k]
+                j = told.job[w]
+                if _room(told, now.least, j):
+                    now.fits[left] = w
+                    left += 1
+                elif time < instant + told.duration[j]:
+                    tasks += told.tasks[j]
+                    for g in range(told.nodes.size):
+                        if told.usable[j, g] == 1:
+                            now.lost[g] = max(now.lost[g], now.before[g])
+            fits = left
+        less = False
+        while i < told.events.time.size and told.events.time[i] == time:
+            less = _ahead(told, now, instant, i) or less
+            i += 1
+        if less and _lessen(told, now):
+            left = 0
+            for k in range(fits):
+                if _room(told, now.least, told.job[now.fits[k]]):
+                    now.fits[left] = now.fits[k]
+                    left += 1
+            fits = left
+    return min(tasks, now.lost.sum())
+
+
+@part
+def _ahead(told: Told, now: Now, instant: float, i: int) -> bool:
+    # Takes an event to come into what is looked at; returns whether it takes nodes.
+    kind, which = told.events.kind[i], told.events.which[i]
+    if kind in (STARTS, ENDS):
+        if told.since[which] > instant:
+            return False  # who comes later
+        for g in range(told.nodes.size):
+            now.ahead[g] += told.counts[which, g] if kind == STARTS else -told.counts[which, g]
+        return kind == STARTS
+    if kind in (CLOSES, OPENS):
+        if told.known_from[which] > instant:
+            return False
+        now.shut[told.closing[which]] += told.closed[which] if kind == CLOSES else -told.closed[which]
+        return kind == CLOSES
+    return False
+
+
+@part
+def _lessen(told: Told, now: Now) -> bool:
+    # Sees what is free of each group by then; returns whether of any less is than ever before.
+    less = False
+    for g in range(told.nodes.size):
+        free = max(0, told.nodes[g] - now.ahead[g] - now.shut[g])
+        if free < now.least[g]:
+            now.least[g], less = free, True
+    return less
+
+
+@part
+def _room(told: Told, free: Ints, j: int) -> bool:
+    room = 0
+    for g in range(free.size):
+        room += free[g] * told.usable[j, g]
+    return room >= told.tasks[j]
+
+
+@part
+def _held_up(told: Told, now: Now, j: int) -> bool:
+    # By a limit that is full, or a pool that has too little left.
+    held_up = False
+    for p in range(now.pools.size):
+        held_up = held_up or told.needs[j, p] > now.pools[p]
+    for k in range(told.first[j], told.first[j + 1]):
+        held_up = held_up or told.weight[k] > now.limits[told.limit[k]]
+    return held_up
