@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.compiled import constant, kernel, part
+from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.model.calendar import closures_of
 from fedsched.model.limits import counters_of
 from fedsched.model.pools import needs_on
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ENDS, OPENS, CLOSES, WAITS = constant(0), constant(1), constant(2), constant(3)  # in this order at one instant
 STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
+NONE = constant(-1)
 
 
 class Events(NamedTuple):
@@ -44,12 +45,12 @@ class Told(NamedTuple):
     events: Events
     nodes: Ints  # of each group
     job: Ints  # of each wait; the first ones are of runs, in their order
-    since: Floats  # of each wait
     start: Floats  # of each run
     counts: Ints  # run × group
     asked: Ints  # wait, 1: of everybody's queue
     closing: Ints  # of each closure: its group
     closed: Ints  # and how many nodes
+    begin: Floats
     known_from: Floats
     tasks: Ints  # of each job
     duration: Floats  # what it is planned to run at least
@@ -58,6 +59,9 @@ class Told(NamedTuple):
     first: Ints  # where a job's parts of limits begin
     limit: Ints
     weight: Ints
+    begins: Ints  # closures by their begins
+    started: Ints  # of each run: where its start stands among the events
+    ended: Ints  # and its end, or -1
 
 
 class Now(NamedTuple):
@@ -75,6 +79,8 @@ class Now(NamedTuple):
     shut: Ints  # closed by then
     before: Ints  # what stayed free until the instant that is looked at
     lost: Ints  # of each group, until then
+    first: Ints  # [0]: the first event to come of a closure, or of a run whose job runs or waits now; -1 is none
+    after: Ints  # of each event: the next such
 
 
 OF_GROUPS = ("held", "closed", "least", "ahead", "shut", "before", "lost")  # of what is so now
@@ -95,6 +101,8 @@ def drain_loss(schedule: Schedule) -> float:
         waiting=np.zeros(waits, dtype=np.int64),
         place=np.full(waits, -1),
         fits=np.zeros(waits, dtype=np.int64),
+        first=np.full(1, NONE, dtype=np.int64),
+        after=np.full(told.events.time.size, NONE, dtype=np.int64),
         **of_groups,
     )
     return float(lost_until(told, now, schedule.t0, last))
@@ -128,6 +136,7 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
     order = np.lexsort((kinds, times))
     order = order[~np.isnan(times[order])]
     events = Events(times[order], kinds[order].astype(np.int64), which[order].astype(np.int64))
+    started, ended = (_places(events, kind, job.size) for kind in (STARTS, ENDS))
     jobs = np.concatenate([job, gone])
     usable = usable_groups(workload, federation)
     counters = counters_of(workload, federation)
@@ -137,12 +146,12 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
         events=events,
         nodes=np.array([group.count for group in federation.groups], dtype=np.int64),
         job=jobs,
-        since=np.concatenate([since, latest[gone]]),
         start=start,
         counts=np.ascontiguousarray(np.vstack([schedule.counts[begun], lost.counts])),
         asked=(~in_reservations(workload, federation)[jobs]).astype(np.int64),
         closing=closures.group,
         closed=closures.nodes,
+        begin=closures.begin,
         known_from=closures.known_from,
         tasks=np.array(workload.tasks, dtype=np.int64),
         duration=np.asarray(planned, dtype=np.float64),
@@ -151,30 +160,53 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
         first=np.searchsorted(counters.job[by_job], np.arange(len(workload) + 1)),
         limit=np.array(counters.counter[by_job], dtype=np.int64),
         weight=np.array(counters.weight[by_job], dtype=np.int64),
+        begins=np.argsort(closures.begin, kind="stable"),
+        started=started,
+        ended=ended,
     )
     return told, last
+
+
+def _places(events: Events, kind: int, runs: int) -> Ints:
+    # Where the events of a kind stand, by their runs.
+    found = np.full(runs, NONE, dtype=np.int64)
+    at = np.flatnonzero(events.kind == kind)
+    found[events.which[at]] = at
+    return found
 
 
 @kernel
 def lost_until(told: Told, now: Now, t0: float, last: float) -> float:
     """Return what was lost from t0 until the last end."""
     time, size = told.events.time, told.events.time.size
-    total, waiting, i = 0.0, 0, 0
+    total, waiting, coming, i = 0.0, 0, 0, 0
+    for e in range(size - 1, -1, -1):
+        if told.events.kind[e] in (CLOSES, OPENS):
+            now.after[e], now.first[0] = now.first[0], e
     while i < size and time[i] < last:
         instant = time[i]
+        while coming < told.begins.size and told.begin[told.begins[coming]] <= instant:
+            coming += 1
         while i < size and time[i] == instant:
+            if now.first[0] == i:
+                now.first[0] = now.after[i]
             waiting = _happens(told, now, told.events.kind[i], told.events.which[i], waiting)
             i += 1
         if waiting > 0 and i < size and instant >= t0:
-            total += _lost_now(told, now, instant, i, waiting) * (min(time[i], last) - instant)
+            begin = _next_known(told, instant, coming)
+            if begin < np.inf:
+                total += _lost_now(told, now, instant, waiting, begin) * (min(time[i], last) - instant)
     return total
 
 
-@part
+@inlined
 def _happens(told: Told, now: Now, kind: int, which: int, waiting: int) -> int:
     # Takes an event; returns how many wait then.
     if kind == WAITS:
         now.waiting[waiting], now.place[which] = which, waiting
+        if which < told.start.size:
+            _is_to_come(now, told.started[which])
+            _is_to_come(now, told.ended[which])
         return waiting + 1
     if kind in (STARTS, LEAVES):
         at, moved = now.place[which], now.waiting[waiting - 1]
@@ -194,9 +226,32 @@ def _happens(told: Told, now: Now, kind: int, which: int, waiting: int) -> int:
     return waiting
 
 
+@inlined
+def _next_known(told: Told, instant: float, coming: int) -> float:
+    # When the next downtime begins that is known; infinite where none does.
+    while coming < told.begins.size and told.known_from[told.begins[coming]] > instant:
+        coming += 1
+    return told.begin[told.begins[coming]] if coming < told.begins.size else np.inf
+
+
+@inlined
+def _is_to_come(now: Now, event: int) -> None:
+    # Puts an event among those that are looked ahead to.
+    if event == NONE:
+        return
+    before, after = NONE, now.first[0]
+    while after != NONE and after < event:
+        before, after = after, now.after[after]
+    now.after[event] = after
+    if before == NONE:
+        now.first[0] = event
+    else:
+        now.after[before] = event
+
+
 @part
-def _lost_now(told: Told, now: Now, instant: float, i: int, waiting: int) -> int:
-    # How many nodes are lost from now until the next event, which is the i-th.
+def _lost_now(told: Told, now: Now, instant: float, waiting: int, begin: float) -> int:
+    # How many nodes are lost from now until the next event, where the next known downtime begins then.
     most = 0
     for g in range(told.nodes.size):
         now.ahead[g], now.shut[g], now.lost[g] = now.held[g], now.closed[g], 0
@@ -206,18 +261,20 @@ def _lost_now(told: Told, now: Now, instant: float, i: int, waiting: int) -> int
     for k in range(waiting):
         w = now.waiting[k]
         j = told.job[w]
-        if told.asked[w] == 1 and told.tasks[j] <= most and _room(told, now.least, j) and not _held_up(told, now, j):
+        end = instant + told.duration[j]
+        may = told.tasks[j] <= most and end > begin and told.asked[w] == 1
+        if may and _room(told, now.least, j) and not _held_up(told, now, j):
             now.fits[fits] = w
             fits += 1
-            until = max(until, instant + told.duration[j])
-    tasks = 0
-    while fits > 0 and i < told.events.time.size and told.events.time[i] < until:
-        time, less, closes = told.events.time[i], False, False
+            until = max(until, end)
+    tasks, e = 0, now.first[0]
+    while fits > 0 and e != NONE and told.events.time[e] < until:
+        time, less, closes = told.events.time[e], False, False
         for g in range(told.nodes.size):
             now.before[g] = now.least[g]
-        while i < told.events.time.size and told.events.time[i] == time and told.events.kind[i] < STARTS:
-            closes = _ahead(told, now, instant, i) or closes
-            i += 1
+        while e != NONE and told.events.time[e] == time and told.events.kind[e] < STARTS:
+            closes = _ahead(told, now, instant, e) or closes
+            e = now.after[e]
         if closes:
             less = _lessen(told, now)
         if less:
@@ -235,9 +292,9 @@ def _lost_now(told: Told, now: Now, instant: float, i: int, waiting: int) -> int
                             now.lost[g] = max(now.lost[g], now.before[g])
             fits = left
         less = False
-        while i < told.events.time.size and told.events.time[i] == time:
-            less = _ahead(told, now, instant, i) or less
-            i += 1
+        while e != NONE and told.events.time[e] == time:
+            less = _ahead(told, now, instant, e) or less
+            e = now.after[e]
         if less and _lessen(told, now):
             left = 0
             for k in range(fits):
@@ -248,25 +305,21 @@ def _lost_now(told: Told, now: Now, instant: float, i: int, waiting: int) -> int
     return min(tasks, now.lost.sum())
 
 
-@part
-def _ahead(told: Told, now: Now, instant: float, i: int) -> bool:
+@inlined
+def _ahead(told: Told, now: Now, instant: float, e: int) -> bool:
     # Takes an event to come into what is looked at; returns whether it takes nodes.
-    kind, which = told.events.kind[i], told.events.which[i]
+    kind, which = told.events.kind[e], told.events.which[e]
     if kind in (STARTS, ENDS):
-        if told.since[which] > instant:
-            return False  # who comes later
         for g in range(told.nodes.size):
             now.ahead[g] += told.counts[which, g] if kind == STARTS else -told.counts[which, g]
         return kind == STARTS
-    if kind in (CLOSES, OPENS):
-        if told.known_from[which] > instant:
-            return False
-        now.shut[told.closing[which]] += told.closed[which] if kind == CLOSES else -told.closed[which]
-        return kind == CLOSES
-    return False
+    if told.known_from[which] > instant:
+        return False
+    now.shut[told.closing[which]] += told.closed[which] if kind == CLOSES else -told.closed[which]
+    return kind == CLOSES
 
 
-@part
+@inlined
 def _lessen(told: Told, now: Now) -> bool:
     # Sees what is free of each group by then; returns whether of any less is than ever before.
     less = False
@@ -277,7 +330,7 @@ def _lessen(told: Told, now: Now) -> bool:
     return less
 
 
-@part
+@inlined
 def _room(told: Told, free: Ints, j: int) -> bool:
     room = 0
     for g in range(free.size):
@@ -285,7 +338,7 @@ def _room(told: Told, free: Ints, j: int) -> bool:
     return room >= told.tasks[j]
 
 
-@part
+@inlined
 def _held_up(told: Told, now: Now, j: int) -> bool:
     # By a limit that is full, or a pool that has too little left.
     held_up = False
