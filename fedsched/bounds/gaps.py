@@ -31,6 +31,7 @@ def between_downtimes(relaxation: Relaxation, problem: Problem, planned: Floats 
     release = relaxation.release.copy()
     waiting = np.zeros(release.size, dtype=np.bool_)
     waiting[problem.arrival] = True
+    waiting[np.flatnonzero(problem.extras.reserved.of_job >= 0)] = False  # to whom what is kept is open
     kinds, kind_of = np.unique(np.column_stack([relaxation.caps, relaxation.tasks]), axis=0, return_inverse=True)
     for k, kind in enumerate(kinds):
         rows = np.flatnonzero((kind_of.reshape(-1) == k) & waiting)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.bounds.relaxation import Relaxation
-    from fedsched.engine.arrays import Precedence, Problem
+    from fedsched.engine.arrays import Ints, Precedence, Problem
     from fedsched.engine.cancellations import Cancellations
 
 
@@ -26,26 +26,44 @@ def released_behind_conditions(relaxation: Relaxation, problem: Problem) -> Rela
 
 
 def of_those_who_start(relaxation: Relaxation, problem: Problem) -> Relaxation:
-    """Return the relaxation of the jobs that start in every schedule: nothing keeps them, and nobody cancels them."""
-    able = np.sort(np.concatenate([problem.arrival, problem.running]))
-    if (uncertain := _may_not_start(problem)).any():
-        able, relaxation = able[~uncertain[able]], replace(relaxation, some_may_go=True)
+    """Return the relaxation of the jobs that start in every schedule.
+
+    Nothing keeps them, nobody cancels them, and they are in no reservation that they might miss.
+    """
+    able = those_who_start(problem)
+    if may_not_start(problem).any():
+        relaxation = replace(relaxation, some_may_go=True)
     if not able.size:
         raise InfeasibleError(
-            "Bounds: each job may be cancelled, or waits for one that may: nothing is proven; leave that out: "
-            "dataclasses.replace(workload, cancel_at=None)."
+            "Bounds: each job may be cancelled or miss its reservation, or waits for one that may: nothing is proven; "
+            "leave that out: dataclasses.replace(workload, cancel_at=None), or workload.filter("
+            "workload.label('reservation') == '')."
         )
     return relaxation if able.size == relaxation.tasks.size else relaxation.take(able)
 
 
-def _may_not_start(problem: Problem) -> NDArray[np.bool_]:
-    # Who may be cancelled, or waits for what a cancellation may prevent: its end alone comes in any case [44].
-    if problem.extras is None or not problem.extras.cancellations.place.size:
-        return np.zeros(problem.submit.size, dtype=np.bool_)
-    precedence = problem.extras.precedence
-    going = problem.extras.cancellations.place >= 0
-    uncertain = going.copy()
-    told = np.flatnonzero(going).tolist() if precedence.conditions.size else []
+def those_who_start(problem: Problem) -> Ints:
+    """Return the rows of these jobs."""
+    able = np.sort(np.concatenate([problem.arrival, problem.running]))
+    return np.asarray(able[~may_not_start(problem)[able]])
+
+
+def may_not_start(problem: Problem) -> NDArray[np.bool_]:
+    """Return who may be cancelled or miss a reservation, or waits for what that may prevent.
+
+    Of whom may be cancelled the end alone comes in any case [44].
+    """
+    uncertain = np.zeros(problem.submit.size, dtype=np.bool_)
+    if problem.extras is None:
+        return uncertain
+    precedence, going = problem.extras.precedence, uncertain.copy()
+    if problem.extras.cancellations.place.size:
+        going = problem.extras.cancellations.place >= 0
+    uncertain |= going
+    if problem.extras.reserved.of_job.size:
+        uncertain |= problem.extras.reserved.of_job >= 0
+    uncertain[problem.running] = False
+    told = np.flatnonzero(uncertain).tolist() if precedence.conditions.size else []
     for on in told:  # it grows on the way
         for i in range(precedence.first[on], precedence.first[on + 1]):
             follower = precedence.follower[i]

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.bounds.charges import CHARGES
 from fedsched.bounds.dual import cheapest_modes
+from fedsched.bounds.heads import those_who_start
 from fedsched.bounds.prover import Prover
 from fedsched.bounds.relaxation import Relaxation, relax, rounded_down
 from fedsched.bounds.shapes import UNPROVEN, LeastShapes
@@ -102,7 +103,7 @@ def lower_bounds(
     relaxation = relax(problem, limits, workload.id, runtime=reading.planned(workload), planned=planned)
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
     if shapes is not None:
-        found = found.with_areas(shapes.areas(relaxation, np.sort(problem.arrival)))
+        found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
     return replace(found, watts_assumed=federation.watts_assumed)
 
 
@@ -162,7 +163,8 @@ class LowerBounds:
     def unproven(self) -> tuple[str, ...]:
         """Return the metrics of which nothing is proven.
 
-        Means, where some jobs may be cancelled; whatever counts from submits, where these depend on the schedule.
+        Means, where some jobs may be cancelled or are in a reservation; whatever counts from submits, where these
+        depend on the schedule.
         """
         relaxation = self._prover.relaxation
         return FROM_SUBMITS if relaxation.submits_move else MEANS if relaxation.some_may_go else ()

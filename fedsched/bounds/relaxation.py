@@ -136,11 +136,6 @@ def relax(
             "Bounds: downtimes take nodes from jobs, and those that run already may begin anew elsewhere: nothing is "
             "proven; give those downtimes on_running='wait'."
         )
-    if problem.extras is not None and problem.extras.reserved.of_job.size:
-        raise InfeasibleError(
-            "Bounds: jobs are in reservations, and which of them find room there is open: nothing is proven; leave "
-            "them out: workload.filter(workload.label('reservation') == '')."
-        )
     moving = np.isinf(problem.submit)  # by whatever the jobs end that these follow [45]
     problem = problem._replace(submit=np.where(moving, problem.t0, problem.submit))
     groups, t0, (rows, row_of) = problem.groups, problem.t0, limits

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.dual import BoundProblem, cheapest_modes
+from fedsched.bounds.heads import those_who_start
 from fedsched.bounds.prover import class_prices
 from fedsched.bounds.relaxation import Relaxation, relax, release_levels, rounded_down, suffix_bounds
 from fedsched.engine.choices import possible_shapes
@@ -60,6 +61,7 @@ class LeastShapes:
         planned = np.minimum(each.estimate, self._reading.runtime(each))
         runtime = self._reading.planned(each)
         relaxation = relax(problem, (table, row_of), each.id, runtime=runtime, planned=planned).clocked()
+        owner = owner[those_who_start(problem)]
         place = np.searchsorted(started, owner)  # of each shape's job in the relaxation of the least
         rows = np.flatnonzero(np.isin(owner, started))
         of_those, place = relaxation.take(rows), place[rows]

@@ -109,7 +109,7 @@ def _print(bounds: LowerBounds, front: list[list[float]], cluster: Federation) -
         if metric.name in telling
     ]
     if bounds.unproven:
-        why = "submits that move" if "flow" in bounds.unproven else "cancellations"
+        why = "submits that move" if "flow" in bounds.unproven else "jobs that may never start"
         say(f"Not proven with {why}: {', '.join(bounds.unproven)}; the others are of {counted(bounds.jobs, 'job')}.")
     title = f"No schedule is below (by {METHOD_NAMES[bounds.method]}), {cluster}"
     print_table(title, ("metric", "at least", "unit", "meaning"), rows, align="lrll")
