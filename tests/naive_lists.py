@@ -131,6 +131,14 @@ def urgency(places: list[Place], heuristic: str) -> float:
     return ends[1] - ends[0] if len(ends) > 1 else math.inf
 
 
+def submitted(job: naive.Job, found: dict[int, Place]) -> float:
+    """Return when a job is submitted, as predicted; infinite while the one that it follows is yet to be bound."""
+    if job.follows is None:
+        return job.submit
+    on, think = job.follows
+    return found[on].end + think if on in found else math.inf
+
+
 def assign(
     jobs: list[naive.Job],
     machine: naive.Machine,
@@ -142,15 +150,18 @@ def assign(
 ) -> tuple[dict[int, Place], list[int]]:
     """Return each job's place, and the jobs in the order in which they were bound.
 
-    `held` are the planned ends and nodes of the jobs that run `already` at t0.
+    `held` are the planned ends and nodes of the jobs that run `already` at t0. Whoever follows another job is
+    submitted when that one has ended, as predicted (reading 53).
     """
     began = min(job.submit for job in jobs) if t0 is None else t0
     predictor = Predictor(machine, began, held)
-    waiting = sorted(set(range(len(jobs))) - already, key=lambda j: (jobs[j].submit, jobs[j].id))
+    unbound = set(range(len(jobs))) - already
     found: dict[int, Place] = {}
-    while waiting:
-        now = max(began, jobs[waiting[0]].submit)
-        together = [j for j in waiting if max(began, jobs[j].submit) == now]
+    while unbound:
+        submit = {j: submitted(jobs[j], found) for j in unbound}
+        waiting = sorted(unbound, key=lambda j: (submit[j], jobs[j].id))
+        now = max(began, submit[waiting[0]])
+        together = [j for j in waiting if max(began, submit[j]) == now]
         places = {j: [predictor.place(jobs[j], site, now) for site in sites(jobs[j], machine)] for j in together}
         chosen = together[0]
         if heuristic in ("min-min", "max-min", "sufferage"):
@@ -163,7 +174,7 @@ def assign(
             place = min(options, key=lambda place: place.end)
         predictor.bind(place)
         found[chosen] = place
-        waiting.remove(chosen)
+        unbound.remove(chosen)
     return found, list(found)
 
 

@@ -7,6 +7,7 @@ Maheswaran, Ali, Siegel, Hensgen and Freund (1999) describe them for tasks of on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.admission import open_groups
+from fedsched.model.feedback import followers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -277,12 +279,26 @@ class _Mapper:
         return self.result
 
     def _instants(self) -> Iterator[tuple[float, Ints]]:
-        rows = np.lexsort((self.workload.id, self.workload.submit))
-        rows = rows[self.waiting[rows]]
-        known = np.maximum(self.workload.submit[rows], self.t0)
-        for part in np.split(np.arange(rows.size), np.flatnonzero(np.diff(known)) + 1):
-            if part.size:
-                yield float(known[part[0]]), rows[part]
+        # When jobs are submitted, and which are: those that follow others when these have ended, as predicted [45].
+        ids, coming = self.workload.id.tolist(), self.workload.submit.tolist()
+        followers: dict[int, list[tuple[int, float]]] = {}
+        waits = self.waiting.copy()
+        for row, on, think in zip(*(column.tolist() for column in followers_of(self.workload)), strict=True):
+            if self.waiting[on]:
+                followers.setdefault(on, []).append((row, think))
+                waits[row] = False
+            else:
+                coming[row] = float(self.result.finish[on]) + think
+        queue = [(coming[row], ids[row], row) for row in np.flatnonzero(waits).tolist()]
+        heapify(queue)
+        while queue:
+            now, rows = max(queue[0][0], self.t0), []
+            while queue and max(queue[0][0], self.t0) == now:
+                rows.append(heappop(queue)[2])
+            yield now, np.array(rows)
+            for on in rows:
+                for row, think in followers.get(on, ()):
+                    heappush(queue, (float(self.result.finish[on]) + think, ids[row], row))
 
     def _predict(self, site: int, rows: Ints, now: float) -> tuple[Floats, Floats, Ints]:
         jobs, groups = self.workload, self.sites[site].groups

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from fedsched.errors import unknown_name
-from fedsched.model.feedback import refuse_feedback
 from fedsched.policies.list_heuristics import HEURISTICS, assign
 from fedsched.text import one_line
 
@@ -141,7 +140,6 @@ class ListHeuristic:
 
         The parameters are those of `simulate`, and `look` of `assign`.
         """
-        refuse_feedback(str(self), workload)
         assignment = assign(workload, federation, self.heuristic, caps=caps, t0=t0, running=running, look=look)
         return Rules(order=assignment.order, dispatch=self.dispatch, caps=assignment.caps, name=str(self))
 
