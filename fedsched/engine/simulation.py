@@ -32,7 +32,7 @@ from fedsched.values import origin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import Ints, Plan, Problem
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
@@ -185,7 +185,7 @@ class Simulation:
 
     def queued(self) -> Ints:
         """Return the jobs that wait in everybody's queue now, in the order of their arrival."""
-        arrived = self._joined()[self._all_started :]
+        arrived = self.joined()[self._all_started :]
         waits = np.isnan(self.state.start[arrived])
         if self.problem.extras is not None and (of_job := self.problem.extras.reserved.of_job).size:
             waits &= of_job[arrived] < 0
@@ -194,12 +194,18 @@ class Simulation:
             self._all_started += int(places[0]) if places.size else arrived.size
         return arrived[places]
 
-    def _joined(self) -> Ints:
+    def joined(self) -> Ints:
         """Return the jobs that have joined the queue, in the order in which they did."""
         if self.state.extras is None or not self.state.extras.waiting.open.size:
             return self.problem.arrival[: int(self.state.counter[Counter.ARRIVED])]
         waiting = self.state.extras.waiting
         return waiting.joined[: int(waiting.number[WaitingNumber.JOINED])]
+
+    def submits(self, jobs: Ints) -> Floats:
+        """Return when these jobs were submitted, those that follow others too if they have been [45]."""
+        if self.state.extras is None or not self.state.extras.waiting.open.size:
+            return self.problem.submit[jobs]
+        return self.state.extras.waiting.submitted[jobs]
 
     def in_queue_order(self, jobs: Ints) -> Ints:
         """Return queued jobs in the order in which the queue holds them."""
@@ -220,18 +226,17 @@ class Simulation:
         self.plan.cap_row[planned] = rows
         self.plan.cap_row[behind] = self._own_row[behind]
         self.plan = self.plan._replace(dispatch=int(Dispatch(dispatch)), placement=int(Placement(placement)))
-        jobs = np.concatenate([planned, behind])
+        self.line_up(np.concatenate([planned, behind]))
+
+    def line_up(self, jobs: Ints) -> None:
+        """Let these queued jobs have their places in the queue in this order."""
         requeue(self.problem, self.plan, self.state, jobs, np.sort(self.state.queue.position[jobs]))
 
     @property
     def integrals(self) -> Integrals:
         """Return what has been added up over time until now or, where some jobs wait for good, the last end."""
         found = Integrals(*map(float, integrals(self.problem, self.state)))
-        if not self._over or self.state.extras is None:
-            return found
-        last, lost = self.state.extras.closed.last_end.tolist()
-        elapsed = last - self.problem.t0
-        return found._replace(loss_of_capacity=lost / (self.problem.nodes * elapsed) if elapsed > 0.0 else 0.0)
+        return until_the_last_end(found, self.problem, self.state) if self._over else found
 
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""
@@ -279,7 +284,7 @@ class Simulation:
         if lost is not None:
             over[lost.killed] = lost.end[~lost.requeued]
         gone = np.zeros(over.size, dtype=np.bool_)
-        if self.workload.cancel_at is not None:
+        if self.workload.cancel_at is not None and self.state.extras.cancelled.what.size:
             gone = self.state.extras.cancelled.what == GONE
             over[gone] = self.workload.cancel_at.times[gone]
         submit = submits_after(self.workload, over, gone)
@@ -300,6 +305,15 @@ class Simulation:
         return LostRuns(
             lost.job[:runs], lost.start[:runs], lost.end[:runs], lost.counts[:runs], lost.requeued[:runs] == 1
         )
+
+
+def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Integrals:
+    """Return what has been added up until the last end of a run in which some jobs wait for good."""
+    if state.extras is None:
+        return found
+    last, lost = state.extras.closed.last_end.tolist()
+    elapsed = last - problem.t0
+    return found._replace(loss_of_capacity=lost / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0)
 
 
 def no_room(finished: int, jobs: int) -> str:

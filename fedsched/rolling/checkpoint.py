@@ -92,7 +92,7 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     now = dict(_arrays(run))
     read = {name: _read(arrays, name, array, run) for name, array in now.items()}
     memory = saved.part("memory")
-    remembered: dict[str, float] = {name: memory.whole(name) for name in ("replans", "evaluations")}
+    remembered: dict[str, float] = {name: memory.whole(name) for name in ("replans", "evaluations", "joined")}
     remembered["due"] = memory.number("due", -np.inf)
     for name, array in now.items():
         array[...] = read[name]

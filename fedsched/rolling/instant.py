@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fedsched.engine.simulation import Simulation
     from fedsched.search.objectives import Objectives
 
-PER_JOB = ("submit", "tasks", "estimate", "sigma", "bandwidth", "origin", "user")  # what a problem has of each job
+PER_JOB = ("tasks", "estimate", "sigma", "bandwidth", "origin", "user")  # what a problem has of each job
 KEPT = 64  # workspaces: long queues come in thousands of sizes
 OVERRUN_SECONDS = 60.0  # what a job that has outrun its estimate is at least expected to need yet
 
@@ -65,7 +65,7 @@ class Instant(PackedProblem):
         running = run.running()
         self.jobs = np.concatenate([waiting, running.rows])
         count, jobs = waiting.size, self.jobs.size
-        of_jobs = {name: getattr(whole, name)[self.jobs] for name in PER_JOB}
+        of_jobs = {name: getattr(whole, name)[self.jobs] for name in PER_JOB} | {"submit": run.submits(self.jobs)}
         true = whole._replace(
             **of_jobs,
             runtime=of_jobs["estimate"],

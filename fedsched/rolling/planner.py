@@ -10,7 +10,6 @@ import numpy as np
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch, Placement, SameTime
 from fedsched.engine.evaluate import unpacked
-from fedsched.model.feedback import refuse_feedback
 from fedsched.random_numbers import begin_stream
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
@@ -36,13 +35,13 @@ class RollingPlanner:
     def __init__(self, policy: Rolling, run: Simulation) -> None:
         if run.problem.same_time != SameTime.BATCH:
             raise ValueError("Rolling plans whole instants: it needs same_time='batch', not 'sequential'.")
-        refuse_feedback("Rolling", run.workload)
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0
         self._info = method_named(policy.method)
         self._objectives = Objectives.of(policy.objective)
         self._due = -np.inf  # no new plan before
+        self._joined = 0  # so many jobs have joined the queue, and stand where they belong
         self._spaces = Workspaces()
         # A plan for this instant alone may keep strictly to its order; one that is to last must let others pass.
         self._own_dispatch = Dispatch.EASY if policy.seconds > 0.0 else Dispatch.STRICT
@@ -57,15 +56,17 @@ class RollingPlanner:
             self._file.save(run, self._memory())  # a path that cannot be written is better known now
         else:
             self.replans, self.evaluations = int(memory["replans"]), int(memory["evaluations"])
-            self._due = memory["due"]
+            self._due, self._joined = memory["due"], int(memory["joined"])
 
     def _memory(self) -> dict[str, float]:
-        return {"replans": self.replans, "evaluations": self.evaluations, "due": self._due}
+        return {"replans": self.replans, "evaluations": self.evaluations, "due": self._due, "joined": self._joined}
 
     def replan(self, run: Simulation) -> None:
         """Let the run follow a new plan, where one is due."""
         before = self._memory()
         self._file.save_sometimes(run, before)
+        if run.workload.feedback is not None:
+            self._let_join(run)
         if run.time < self._due:
             return
         queued = run.queued()
@@ -82,6 +83,17 @@ class RollingPlanner:
             raise
         run.follow(planned[order], caps[order], behind, dispatch=dispatch, placement=placement)
         self._due = run.time + self.policy.seconds
+
+    def _let_join(self, run: Simulation) -> None:
+        """Put whoever has joined the queue since the last time behind those who were there [45].
+
+        Places are those of recorded submits; where these move, a job that comes late may have an early one.
+        """
+        queued, joined = run.queued(), run.joined()
+        came = np.isin(queued, joined[self._joined :])
+        self._joined = joined.size
+        if came.any() and not came.all():
+            run.line_up(np.concatenate([run.in_queue_order(queued[~came]), queued[came]]))
 
     def _plan_at_hand(self, run: Simulation, instant: Instant, planned: Ints) -> Ints:
         """Return what the run would do without a new plan: the last plan, newly arrived jobs behind."""

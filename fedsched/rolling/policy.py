@@ -8,6 +8,8 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.errors import unknown_name
 from fedsched.io.sealed import check_checkpoint
 from fedsched.policies import PLACEMENTS, Rules
@@ -107,7 +109,8 @@ class Rolling:
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
         """Return the rules that the run begins by: EASY, until there is a plan."""
-        return Rules(dispatch="easy", placement=self.placement or "fastest", name=str(self))
+        order = "fcfs" if workload.feedback is None else np.lexsort((workload.id, workload.submit))  # a plan's places
+        return Rules(order=order, dispatch="easy", placement=self.placement or "fastest", name=str(self))
 
     def planner(self, run: Simulation) -> RollingPlanner:
         """Return who plans for a run that has not begun; where there is a checkpoint, the run goes on from there."""
