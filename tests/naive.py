@@ -876,7 +876,7 @@ class Simulation:
             if (kind == "afterok" and how != "well") or (kind == "afternotok" and how != "badly"):
                 return None
             moments.append(since + lag)
-        return max(moments)
+        return max(moments) if max(moments) < math.inf else None  # of a reservation that a plan does not know, none
 
     def submitted(self, j: int) -> float:
         """Return when a job was submitted: as recorded, or when its user had thought (reading 45)."""

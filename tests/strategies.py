@@ -560,7 +560,7 @@ def random_scenario(
 
     Hypothesis leans to simple examples. Orders that turn on the last bit of a float, or on a job that arrives
     just as a crowded link clears, want many busy ones; these come at a millisecond apiece and do not shrink.
-    In `restless` ones jobs may be cancelled, or follow others, which plans for known submits do not know.
+    In `restless` ones jobs may be cancelled, or follow others.
     """
     rng = random.Random(seed)
     speeds = rng.choice((SPEEDS, (rng.choice(SPEEDS),)))

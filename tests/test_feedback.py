@@ -11,7 +11,7 @@ import pytest
 import strategies
 
 import fedsched as fs
-from fedsched.bounds import lower_bounds
+from fedsched.bounds import exact, lower_bounds
 from fedsched.errors import FieldError, InfeasibleError, TraceError
 from fedsched.generate.feedback import feedback_named
 
@@ -176,17 +176,12 @@ def test_a_schedule_comes_back_from_its_table(tmp_path: Path) -> None:
     again.verify()
 
 
-def test_plans_for_known_submits_refuse_them_by_name() -> None:
-    """Searches, rolling plans, list heuristics and environments say what to leave out."""
+def test_environments_refuse_them_by_name() -> None:
+    """They say what to leave out; the exact solver too."""
     from fedsched.gym import SchedulingEnv
 
     log, machine = jobs([100.0, 50.0], [-1, 1], [-1, 20.0]), fs.Federation.homogeneous(2)
-    for refused in (
-        lambda: fs.optimize(log, machine, evaluations=10),
-        lambda: fs.simulate(log, machine, fs.Rolling(evaluations=10)),
-        lambda: fs.simulate(log, machine, "min-min"),
-        lambda: SchedulingEnv(log, machine),
-    ):
+    for refused in (lambda: SchedulingEnv(log, machine), lambda: exact(log, machine, seconds=1.0)):
         with pytest.raises(ValueError, match=r"\(feedback\), which depends on the schedule.*feedback=None"):
             refused()
 

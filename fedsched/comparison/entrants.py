@@ -116,13 +116,19 @@ class SearchEntrant:
 
 
 def _same_jobs(name: str, missing: Sequence[int], truth: SearchProblem) -> None:
-    """Refuse figures of other jobs than those to which first come, first served gives an end [48]."""
+    """Refuse figures of other jobs than those to which first come, first served gives an end [48].
+
+    Where jobs may be cancelled they are of whoever runs [44], and that is said of the instance.
+    """
+    if truth.workload.cancel_at is not None:
+        return
     usual = truth.space.common.missed
     for jobs in missing:
         if jobs != usual:
             raise InfeasibleError(
                 f"{name} leaves {counted(jobs, 'job')} without an end, first come, first served on any nodes {usual}: "
-                "figures of other jobs cannot be compared; leave out the downtimes that never end, or that kill."
+                "figures of other jobs cannot be compared; leave out the downtimes that never end or kill, and the "
+                "jobs that miss their reservations."
             )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fedsched.errors import unknown_name
 from fedsched.model import assumed, unmodelled
-from fedsched.model.calendar import foresight
+from fedsched.model.foresight import foresight
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.text import counted
 
@@ -110,10 +110,13 @@ class Instance(Read):
     def facts(self) -> tuple[str, ...]:
         """Return what is not modelled of the log, assumed of the machine, and not known to plans, a line each."""
         dropped, bare = unmodelled.unmodelled(self.workload, self.federation), assumed.assumptions(self.federation)
-        hidden = foresight(self.federation, float(self.workload.submit.min(initial=0.0)))
+        hidden = foresight(self.workload, self.federation, float(self.workload.submit.min(initial=0.0)))
         lines = [unmodelled.sentence(dropped)] if dropped else []
         lines += [assumed.sentence(bare)] if bare else []
-        return (*lines, *([f"searches {hidden}"] if hidden else []))
+        lines += [f"searches {hidden}"] if hidden else []
+        if self.workload.cancel_at is not None:
+            lines.append("figures are of the jobs that ran, which are others where others were cancelled")
+        return tuple(lines)
 
     @property
     def watts_assumed(self) -> bool:

@@ -48,6 +48,7 @@ def open_all(extras: Extras | None, state: ExtraState | None, t0: float) -> None
     closed.back[:] = 0
     closed.until[0] = np.inf
     closed.holder[:] = NOBODYS
+    closed.last_end[0], closed.last_end[1] = t0, 0.0
     closed.number[ClosedNumber.CHANGED] = 0
     closed.number[ClosedNumber.LEARNED] = calendar.known[0]
     closed.number[ClosedNumber.PAST] = _first_after(calendar.lookout, t0)
@@ -193,6 +194,15 @@ def note_end(state: ExtraState | None, clock: Floats) -> None:
         return
     state.closed.last_end[0] = clock[Clock.NOW]
     state.closed.last_end[1] = clock[Clock.LOST_NODE_SECONDS]
+
+
+@inlined
+def lost_share(state: ExtraState | None, t0: float, nodes: int) -> float:
+    """Return the share of the machine's capacity that had been lost when the last run ended."""
+    if state is None:
+        return 0.0
+    elapsed = state.closed.last_end[0] - t0
+    return state.closed.last_end[1] / (nodes * elapsed) if elapsed > 0.0 else 0.0
 
 
 @inlined

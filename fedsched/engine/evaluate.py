@@ -13,13 +13,14 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.arrays import Counter, Plan, RunningJobs
+from fedsched.engine.calendar import lost_share
 from fedsched.engine.codes import Status
 from fedsched.engine.loop import begin, run
 from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
 from fedsched.engine.precedence import eligible_times
 from fedsched.engine.shapes import RULES, Shapes, jobs_of, shape_all
-from fedsched.model.metrics import Measured, fill_row
+from fedsched.model.metrics import Column, Measured, fill_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,6 +154,8 @@ def put_behind(problem: Problem, common: Common, state: State, status: int, metr
     """Let a plan in which more jobs have no end rank behind all in which fewer have none [48]; return its Status."""
     if status == Status.STUCK and state.counter[Counter.RUNNING] > 0:
         return status  # a job runs without end
+    if status == Status.STUCK:
+        metrics[Column.LOSS_OF_CAPACITY] = lost_share(state.extras, problem.t0, problem.nodes)
     more = _without_end(problem, state) - common.missed
     for k in range(metrics.size):
         if np.isnan(metrics[k]):

@@ -5,6 +5,7 @@ This is the one place that makes the known problem of the true one.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +13,17 @@ import numpy as np
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.pack import calendar_of
 from fedsched.model.calendar import Closures
+from fedsched.model.cancellations import until
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Problem
+    from fedsched.model.workload import Workload
+
+
+def jobs_as_known(workload: Workload, time: float) -> Workload:
+    """Return the jobs as they are known at a time: of those to come nobody knows a cancellation [44]."""
+    known = until(workload, time)
+    return workload if known is workload.cancel_at else replace(workload, cancel_at=known)
 
 
 def foreseen(problem: Problem, time: float) -> Problem:
@@ -37,9 +46,14 @@ def _foreseen(extras: Extras, problem: Problem, time: float) -> Extras | None:
 
 
 def may_miss(problem: Problem) -> bool:
-    """Return whether jobs may have no end: nodes stay closed for good, or are taken from jobs that are then killed."""
+    """Return whether jobs may have no end.
+
+    Nodes stay closed for good, or are taken from jobs that are then killed; jobs may miss their reservation, or be
+    cancelled.
+    """
     if problem.extras is None:
         return False
-    calendar = problem.extras.calendar
+    extras, calendar = problem.extras, problem.extras.calendar
     kills = (calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)
-    return bool((np.isinf(calendar.end) | kills).any())
+    missed = extras.reserved.of_job.size or extras.cancellations.place.size
+    return bool(missed or (np.isinf(calendar.end) | kills).any())

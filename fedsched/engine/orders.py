@@ -52,6 +52,16 @@ def queue_order(problem: Problem, order: str | ArrayLike) -> tuple[Ints, QueueKe
     return np.lexsort((problem.arrival_rank, _fixed_key(problem, order), *_tiers(problem))), QueueKey.FIXED
 
 
+def order_as_recorded(problem: Problem, name: str) -> Ints:
+    """Return the jobs in that order, those whose submits depend on the ends of others by their recorded ones [45]."""
+    moving = np.isinf(problem.submit)
+    if not moving.any():
+        return queue_order(problem, name)[0]
+    if name == "fcfs":
+        return np.argsort(problem.arrival_rank, kind="stable")
+    return queue_order(problem._replace(submit=np.where(moving, problem.t0, problem.submit)), name)[0]
+
+
 def order_at_begin(problem: Problem, name: str) -> Ints:
     """Return the jobs as a queue of that order holds them at t0."""
     order, order_key = queue_order(problem, name)

@@ -37,7 +37,7 @@ def opened(problem: Problem, shapes: Shapes) -> tuple[Problem, Shapes]:
     """Return a problem with columns of its own that plans may write, and the shapes that write them."""
     tasks, runtime, estimate = problem.tasks.copy(), problem.runtime.copy(), problem.estimate.copy()
     own = shapes._replace(own_tasks=tasks, own_runtime=runtime, own_estimate=estimate)
-    return problem._replace(tasks=_seen(tasks), runtime=_seen(runtime), estimate=_seen(estimate)), own
+    return problem._replace(tasks=seen(tasks), runtime=seen(runtime), estimate=seen(estimate)), own
 
 
 def write_shapes(shapes: Shapes, choices: Ints) -> None:
@@ -47,7 +47,8 @@ def write_shapes(shapes: Shapes, choices: Ints) -> None:
         getattr(shapes, f"own_{name}")[: at.size] = getattr(shapes, name)[at]
 
 
-def _seen(column: NDArray[Any]) -> NDArray[Any]:
+def seen(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column as kernels read it, whoever else may write it."""
     view = column.view()
     view.setflags(write=False)
     return view

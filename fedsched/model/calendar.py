@@ -12,7 +12,6 @@ import numpy as np
 from fedsched.errors import FederationError
 from fedsched.model.node_ranges import named_nodes, ranges_of
 from fedsched.model.validation import check_labels
-from fedsched.text import counted
 from fedsched.values import is_number, seed_of
 
 if TYPE_CHECKING:
@@ -173,23 +172,6 @@ def takes_nodes(federation: Federation) -> bool:
 def kills(federation: Federation, t0: float) -> bool:
     """Return whether some downtime ends jobs that run; what began by t0 ends none [42]."""
     return any(downtime.on_running == "kill" and downtime.begin > t0 for downtime in federation.calendar)
-
-
-def foresight(federation: Federation, t0: float, *, packages: bool = False) -> str:
-    """Return what plans made at t0, or from then on in packages, do not know of downtimes; nothing where all is known.
-
-    A few words, as what is said of a plan's figures.
-    """
-    to_come = [downtime for downtime in federation.calendar if downtime.end > t0]
-    later = [downtime for downtime in to_come if downtime.known_from > t0]  # type: ignore[operator]
-    open_end = [downtime for downtime in to_come if math.isfinite(downtime.end) and not downtime.end_known]
-    endless = [downtime for downtime in open_end if downtime not in later]
-    without = [f"{counted(len(later), 'downtime')} that became known later"] * bool(later)
-    without += [f"the end of {counted(len(endless), 'downtime')}"] * bool(endless)
-    if not without:
-        return ""
-    whoever = "earlier packages planned" if packages else "planned"
-    return f"{whoever} without {' and '.join(without)}; figures are of what came"
 
 
 class Closures(NamedTuple):

@@ -47,6 +47,13 @@ def may_be_cancelled(workload: Workload) -> NDArray[np.bool_]:
     return np.isfinite(workload.cancel_at.times)
 
 
+def until(workload: Workload, time: float) -> Cancellations | None:
+    """Return the cancellations that come by a time, the workload's own where no other is to come; None where none."""
+    if workload.cancel_at is None or not (later := workload.cancel_at.cancel_at > time).any():
+        return workload.cancel_at
+    return Cancellations.of(np.where(later, STAYS, workload.cancel_at.cancel_at), workload.id)
+
+
 def cancelled_in(schedule: Schedule) -> NDArray[np.bool_]:
     """Return which jobs of a schedule were cancelled: they have no start, their time has come, nothing killed them."""
     if schedule.workload.cancel_at is None:
@@ -72,5 +79,5 @@ def refuse_cancellations(noun: str, workload: Workload) -> None:
         return
     raise ValueError(
         f"{noun}: {counted(jobs, 'job')} may be cancelled (cancel_at), which no plan knows beforehand; leave that out: "
-        "dataclasses.replace(workload, cancel_at=None), or take a rule or a Rolling policy."
+        "dataclasses.replace(workload, cancel_at=None), or take a rule, a Rolling policy or a search."
     )

@@ -91,11 +91,11 @@ def submits_after(workload: Workload, over: NDArray[np.float64], cancelled: NDAr
 
 
 def refuse_feedback(noun: str, workload: Workload) -> None:
-    """Refuse jobs whose submits depend on the schedule, where plans are made for known submits."""
+    """Refuse jobs whose submits depend on the schedule, where these must be known."""
     if workload.feedback is not None:
         raise ValueError(
             f"{noun}: jobs are submitted when others have ended (feedback), which depends on the schedule; leave that "
-            "out: dataclasses.replace(workload, feedback=None), or take a rule."
+            "out: dataclasses.replace(workload, feedback=None), or take a rule, a Rolling policy or a search."
         )
 
 

@@ -144,7 +144,7 @@ def in_reservations(workload: Workload, federation: Federation) -> NDArray[np.bo
 
 
 def refuse_members(noun: str, workload: Workload, federation: Federation) -> None:
-    """Refuse jobs in reservations where plans are compared that all jobs must be part of."""
+    """Refuse jobs in reservations where all jobs must be part of what is compared."""
     for row in np.flatnonzero(in_reservations(workload, federation))[:1]:
         name = str(workload.label(RESERVATION)[row])
         raise InfeasibleError(

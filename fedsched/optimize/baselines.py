@@ -136,12 +136,14 @@ def baseline_schedules(
 def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds | None:
     """Return what no schedule of the problem can be below; solvers may take so many seconds.
 
-    None where jobs have no end, or may have none for they are killed: which jobs count is then open. Nor is anything
-    proven where jobs that run already may lose their nodes.
+    None where jobs have no end that count, or may have none for they are killed: which jobs count is then open. Nor is
+    anything proven where jobs that run already may lose their nodes, or each may leave or miss its reservation.
     """
-    if problem.space.common.missed or kills(problem.federation, problem.problem.t0):
+    if problem.lacks_some() or kills(problem.federation, problem.problem.t0):
         return None
     if problem.running is not None and takes_nodes(problem.federation):
+        return None
+    if problem.nobody_is_sure_to_start:
         return None
     if problem.reading.leaves_open(problem.workload):
         really = problem.reading.but(knowledge="runtime")  # by how long the jobs run, whatever plans know

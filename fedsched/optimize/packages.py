@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ from fedsched.errors import InfeasibleError
 from fedsched.model.calendar import takes_nodes
 from fedsched.model.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, measured, yardsticks
+from fedsched.optimize.parts import Before, refuse_knots
 from fedsched.optimize.scoring import baselines_of, comparable
 from fedsched.optimize.searching import Search, problem_of, search_once, undisturbed, versions
 from fedsched.result import Front, PlannedQueue, Result
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 
 NOBODY_WAITS = "all jobs run already"
+NOBODY_STARTS = "none of its jobs can start"
 LEAST = 0.02  # seconds of a package's search: what comes before its first plan takes as long
 
 
@@ -96,14 +99,17 @@ class Ended:
         }
 
 
+NOTHING = Ended(np.zeros(0, dtype=np.int64), math.inf, (), 0, 0.0, NOBODY_STARTS)
+
+
 def optimize_in_packages(search: Search, whole: SearchProblem, package: int, saved: Checkpoint, clock: Clock) -> Result:
     """Return one schedule of the whole problem, made package by package, and one history.
 
     A budget in seconds is the call's: each package gets an equal share of what is left when it begins, and where
     nothing is left its first plan.
 
-    A package is searched at the moment when the last job of the one before it starts (with submits="keep", not before
-    its own last job is submitted); what still runs then, runs on beside it.
+    A package is searched at the moment when the last job of the one before it starts or leaves (with submits="keep",
+    not before its own last job is submitted); what still runs then, runs on beside it.
     """
     workload, cluster, t0 = whole.workload, whole.federation, whole.problem.t0
     if takes_nodes(cluster):
@@ -117,7 +123,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     done: list[Ended] = []
     history: list[Moment] = []
     now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
-    waiting = whole.problem.arrival
+    waiting = whole.truth.problem.arrival
     if running is not None:  # alone, until the jobs of the first package are there
         still, waiting = running.rows, waiting[~np.isin(waiting, running.rows)]
         now = max(now, float(workload.submit[waiting[:package]].max(initial=now)))
@@ -125,6 +131,8 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         start[still], finish[still], counts[still] = alone.state.start, alone.state.finish, alone.state.counts
         running, still = _running_at(now, alone, still)
     packages = [waiting[begin : begin + package] for begin in range(0, len(waiting), package)]
+    refuse_knots(workload, packages)
+    ahead = Before(workload, whole.reading, start, finish)
     measures = yardsticks(whole, search.baselines, clock, search.say)
     before = 0.0 if clock.seconds is None else clock.elapsed  # seconds that are none of a package's
     with saved.reading():
@@ -137,11 +145,16 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         for number, fresh in enumerate(packages, 1):
             begun = clock.elapsed
             now = max(now, float(workload.submit[fresh].max()))
-            rows = np.concatenate([still, fresh])
-            part = workload.take(rows)
+            part, rows = ahead.part(fresh, still)
+            known = number < first
+            if not rows.size:
+                done.append(NOTHING)
+                if not known:
+                    saved.end_package(NOTHING.state())
+                reason = NOTHING.stop_reason
+                continue
             inner = replace(search, settings=replace(search.settings, submits="keep", t0=now), baselines=())
             problem = problem_of(inner, part, cluster, running=running)
-            known = number < first
             budget = clock.part(len(packages) - number + 1, kept=beside)
             searched = clock.elapsed
             if known:
@@ -167,12 +180,11 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
             if early or ended.row is None or number == len(packages):
                 reason = ended.stop_reason
                 break
-            begun_last = float(np.nanmax(best.start[len(still) :], initial=now))
-            now = max(begun_last, float(workload.submit[packages[number]].max()))
+            now = max(now, _all_gone(best, rows.size - len(still)), float(workload.submit[packages[number]].max()))
             running, still = _running_at(now, problem.truth.started(ended.row).advance(until=now), rows)
             beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first loads
     cut = len(done) < len(packages) or any(one.row is None for one in done)
-    missing = 0 if cut else whole.missed(finish)
+    missing = 0 if cut else whole.truth.missed(finish)
     schedule = Schedule(
         workload=workload,
         federation=cluster,
@@ -190,7 +202,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     (objective,) = search.objectives.names
     value = measured(whole, [schedule]) * search.objectives.signs
     baselines = baselines_of(measures, whole)
-    measures = comparable(measures, (missing, *(baseline.missing for baseline in baselines)))
+    measures = comparable(measures, whole, [] if cut else [schedule])
     return Result(
         workload=workload,
         federation=cluster,
@@ -217,6 +229,14 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         left_out=(*measures.left_out, *([f"the search of {counted(hasty, 'package')}"] if hasty else ())),
         warm_up=clock.apart,
     )
+
+
+def _all_gone(schedule: Schedule, fresh: int) -> float:
+    """Return when the last of a package's jobs, which are the last rows, starts or leaves."""
+    times, gone = schedule.start.copy(), schedule.cancelled
+    if schedule.workload.cancel_at is not None:
+        times[gone] = schedule.workload.cancel_at.times[gone]
+    return float(np.nanmax(times[times.size - fresh :], initial=-np.inf))
 
 
 def _searched(search: Search, problem: SearchProblem, saved: Checkpoint, clock: Clock, budget: Clock) -> Ended:

@@ -22,17 +22,20 @@ if TYPE_CHECKING:
     from fedsched.search.problem import SearchProblem
 
 
-def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> Front:
-    """Return the plans of an archive by the first objective, as they were chosen, with what came of them."""
+def front_of(archive: Archive, problem: SearchProblem, measures: Yardsticks) -> tuple[Front, list[Schedule]]:
+    """Return the plans of an archive by the first objective, as they were chosen, with what came of them.
+
+    And the schedules that came, where these may be others than what was planned.
+    """
     signs, names = problem.objectives.signs, problem.objectives.names
     order = np.argsort(archive.values[:, 0], kind="stable").tolist()
     entries = [archive.entries[k] for k in order]
     front = Front(names, archive.values[order] * signs, tuple(_plan(problem, entry) for entry in entries))
     if not problem.scores_apart:
-        return front
+        return front, []
     schedules = [_came(problem.truth, entry, measures) for entry in entries]
     came = measured(problem, schedules) * signs
-    return replace(front, values=came, planned=front.values, missing=_missing(problem, schedules))
+    return replace(front, values=came, planned=front.values, missing=_missing(problem, schedules)), schedules
 
 
 def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline, ...]:
@@ -46,9 +49,9 @@ def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline
     return tuple(map(Baseline, measures.names, came, planned, _missing(problem, schedules)))
 
 
-def comparable(measures: Yardsticks, missing: Iterable[int]) -> Yardsticks:
-    """Return the yardsticks without bounds where jobs have no end: those are bounds on schedules of all jobs."""
-    if not any(missing):
+def comparable(measures: Yardsticks, problem: SearchProblem, schedules: Iterable[Schedule]) -> Yardsticks:
+    """Return the yardsticks without bounds where jobs have no end that these count in."""
+    if not problem.truth.lacks_some(*schedules, *measures.came.values()):
         return measures
     return replace(measures, bounds=None, bound_front=np.zeros((0, 2)), energy_penalty=math.nan)
 
@@ -60,7 +63,7 @@ def _came(truth: SearchProblem, entry: Entry, measures: Yardsticks) -> Schedule:
 
 
 def _missing(problem: SearchProblem, schedules: Iterable[Schedule]) -> tuple[int, ...]:
-    return tuple(problem.missed(schedule.finish) for schedule in schedules)
+    return tuple(problem.truth.missed(schedule.finish) for schedule in schedules)
 
 
 def _plan(problem: SearchProblem, entry: Entry) -> PlannedQueue:

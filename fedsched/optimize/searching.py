@@ -201,8 +201,8 @@ def _living_on(search: Search) -> Iterator[Executor | None]:
 def result_of(found: Found, search: Search, clock: Clock) -> Result:
     """Return what a search found, with everything that tells how good it is and how it was made."""
     problem, run, measures = found.problem, found.run, found.measures
-    front, baselines = front_of(run.archive, problem, measures), baselines_of(measures, problem)
-    measures = comparable(measures, (*front.missing, *(baseline.missing for baseline in baselines)))
+    (front, came), baselines = front_of(run.archive, problem, measures), baselines_of(measures, problem)
+    measures = comparable(measures, problem, came)
     result = Result(
         workload=problem.workload,
         federation=problem.federation,

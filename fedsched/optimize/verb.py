@@ -116,9 +116,10 @@ def optimize(
         Whether to show a line of progress on stderr; by default, where someone is watching: in an interactive session.
     package
         Cut the workload into successive packages of so many jobs in arrival order, each searched from the state that
-        the plan before it leaves. Needs one objective.
+        the plan before it leaves. Needs one objective, and no job that waits for one of a later package.
     submits
-        "now": all jobs wait already. "keep": submit times stay, and the plan knows them: it is clairvoyant.
+        "now": all jobs wait already. "keep": submit times stay, and the plan knows them: it is clairvoyant. Jobs that
+        follow others come in either case when these have ended in the plan.
     reading
         How the model's open choices are made, as one; plans take instants whole.
     knowledge

@@ -124,7 +124,9 @@ def notes(result: Result) -> list[str]:
     """Return what plans did not know, and that figures are of some jobs only."""
     lines = [result.foresight] if result.foresight else []
     if any(result.front.missing) or any(baseline.missing for baseline in result.baselines):
-        lines.append("figures leave out jobs that have no end, so nothing is proven of them")
+        proven = any(bound == bound for bound in result.lower_bounds.values())
+        bounds = "bounds are of jobs that start in any case" if proven else "so nothing is proven of them"
+        lines.append(f"figures leave out jobs that have no end, {bounds}")
     return lines
 
 

@@ -11,7 +11,7 @@ from fedsched.bounds.trivial import is_telling
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import unknown_name
 from fedsched.model.assumed import assumptions
-from fedsched.model.calendar import foresight
+from fedsched.model.foresight import foresight
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
 from fedsched.model.unmodelled import unmodelled
 from fedsched.search.objectives import signs_of
@@ -85,7 +85,7 @@ class Front:
     values: NDArray[np.float64]  # plans × objectives, in the metrics' own units and senses
     plans: tuple[PlannedQueue, ...]
     planned: NDArray[np.float64] | None = None  # what plans are chosen by, where that may be other values
-    missing: tuple[int, ...] = ()  # of each plan, how many jobs have no end; empty where all have one
+    missing: tuple[int, ...] = ()  # of each plan, how many jobs have no end, or were cancelled; empty where none
 
     def __len__(self) -> int:
         return len(self.plans)
@@ -278,12 +278,14 @@ class Result:
     @property
     def foresight(self) -> str:
         """Return what plans did not know and what became of it, in a few words; nothing where they knew all."""
-        return foresight(self.federation, float(self.settings.t0 or 0.0), packages=self.packages > 0)
+        t0 = float(self.settings.t0 or 0.0)
+        return foresight(self.workload, self.federation, t0, packages=self.packages > 0)
 
     @property
     def reading(self) -> str:
         """Return in words under what plans and baselines were made: which jobs waited, and what was known."""
-        return in_words(self.settings.submits, self.settings.reading, "plans know")
+        said = in_words(self.settings.submits, self.settings.reading, "plans know")
+        return said if self.workload.feedback is None else f"{said}; jobs that follow others are submitted after these"
 
     # ---- faces --------------------------------------------------------------------------------------------------
 

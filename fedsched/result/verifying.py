@@ -94,7 +94,7 @@ def _came(result: Result, problem: SearchProblem) -> Iterator[Claim]:
         raise DeniedError("it does not say of its plans what was known when they were chosen, and what came")
     for place, missing in enumerate(front.missing):
         schedule = result.schedule(place)
-        _check_missing(_named(place), missing, schedule, problem)
+        _check_missing(_named(place), missing, schedule, problem.truth)
         yield Claim(_named(place), front.values[place].tolist(), _row(schedule))
 
 
@@ -112,7 +112,7 @@ def _baselines(result: Result, problem: SearchProblem, *, made: bool) -> Iterato
         if not made:
             continue
         schedule = _by(baseline.policy, problem.truth)
-        _check_missing(f"the baseline {baseline.policy!r}", baseline.missing, schedule, problem)
+        _check_missing(f"the baseline {baseline.policy!r}", baseline.missing, schedule, problem.truth)
         yield claim_of(baseline, schedule)
         if baseline.planned is not None:
             planned = _ranked(_by(baseline.policy, problem), problem)

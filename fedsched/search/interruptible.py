@@ -19,7 +19,7 @@ from fedsched.engine.meters import integrals
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.precedence import eligible_times
 from fedsched.engine.shapes import write_shapes
-from fedsched.engine.simulation import set_running
+from fedsched.engine.simulation import set_running, until_the_last_end
 from fedsched.model.integrals import NOTHING_WASTED, Wasted
 from fedsched.model.metrics import metrics_of
 
@@ -56,10 +56,10 @@ def metrics_unless(
             instants *= 2
         elif elapsed > LOOK:
             instants = max(1, instants // 2)
+    sums = integrals(problem, state)
     if status == Status.STUCK and common.missing.size and not state.counter[Counter.RUNNING]:
-        status = int(Status.DONE)  # some jobs have no end, as may be
+        status, sums = int(Status.DONE), until_the_last_end(sums, problem, state)  # some jobs have no end, as may be
     if status == Status.DONE:
-        sums = integrals(problem, state)
         found = metrics_of(
             common.measured,
             problem.t0,

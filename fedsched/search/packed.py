@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fedsched.bounds.heads import may_not_start
 from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.batch import in_slices
 from fedsched.engine.codes import Dispatch, Placement, Status
@@ -17,7 +18,7 @@ from fedsched.engine.moldable import as_chosen
 from fedsched.engine.pack import frozen, measured_of
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs, needs_of
-from fedsched.engine.shapes import Shapes, opened
+from fedsched.engine.shapes import Shapes, opened, seen
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
+    from fedsched.model.schedule import Schedule
     from fedsched.search.objectives import Objectives
 
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
@@ -106,19 +108,21 @@ class PackedProblem:
         self.threads = threads
         self._states = list(states)
         self._seats: list[Seat] = []
+        self._lacking = np.zeros(0, dtype=np.int64)
         self.no_users = np.zeros((0, 2))
         self.rank_by_ends()
 
     def rank_by_ends(self) -> None:
         """Let a plan lie far behind first come, first served for each job more that has no end in it [48]."""
         common = self.space.common._replace(missing=NO_JOB_IS_MISSING, missed=0)
-        self._seats = []
+        self._seats, self._lacking = [], self._lacking[:0]
         if may_miss(self.problem):
             self.space = self.space._replace(common=common._replace(missing=np.zeros(len(Column))))
             first_come = np.argsort(self.problem.arrival_rank[: self.layout.jobs], kind="stable")
             (row,) = self.metrics(self.row(first_come)[None])
+            self._lacking = self._without_end(self.states[0].finish)
             common = common._replace(
-                missing=signs_of(NAMES) * FAR * np.maximum(1.0, np.abs(row)), missed=self.missed(self.states[0].finish)
+                missing=signs_of(NAMES) * FAR * np.maximum(1.0, np.abs(row)), missed=self._lacking.size
             )
         self.space = self.space._replace(common=common)
         self._seats = []
@@ -130,8 +134,24 @@ class PackedProblem:
 
     def missed(self, finish: Floats) -> int:
         """Return how many of the jobs that may start or run have no finish."""
-        jobs = np.concatenate([self.problem.arrival, self.problem.running])
-        return int(np.isnan(finish[jobs]).sum())
+        return self._without_end(finish).size
+
+    def lacks_some(self, *schedules: Schedule) -> bool:
+        """Return whether jobs that nothing else keeps have no end in some schedule, or first come, first served."""
+        lacking = {*self._lacking.tolist(), *(j for one in schedules for j in self._without_end(one.finish).tolist())}
+        return bool(lacking and not may_not_start(self.problem)[sorted(lacking)].all())
+
+    @property
+    def nobody_is_sure_to_start(self) -> bool:
+        """Return whether each job may be cancelled, or miss a reservation, or waits for one that may."""
+        return bool(may_not_start(self.problem)[self._able].all())
+
+    @property
+    def _able(self) -> Ints:
+        return np.concatenate([self.problem.arrival, self.problem.running])
+
+    def _without_end(self, finish: Floats) -> Ints:
+        return self._able[np.isnan(finish[self._able])]
 
     def ranked(self, metrics: Floats, finish: Floats) -> Floats:
         """Return the metric row of a run as plans are ranked by: behind those in which fewer jobs have no end."""
@@ -155,12 +175,14 @@ class PackedProblem:
         return self._seats[thread]
 
     def _seat(self, state: State) -> Seat:
+        problem, common = as_chosen(self.problem, state), self.space.common
         if self.shapes is None:
-            problem = as_chosen(self.problem, state)
-            common = self.space.common._replace(measured=measured_of(problem))
-            return Seat(problem, self.space._replace(common=common), state)
-        problem, shapes = opened(self.problem, self.shapes)
-        common = self.space.common._replace(measured=measured_of(problem), shapes=shapes)
+            common = common._replace(measured=measured_of(problem))
+        else:
+            problem, shapes = opened(problem, self.shapes)
+            common = common._replace(measured=measured_of(problem), shapes=shapes)
+        if state.extras is not None and np.isinf(problem.submit).any():  # as they come in each plan [45]
+            common = common._replace(measured=common.measured._replace(submit=seen(state.extras.waiting.submitted)))
         return Seat(problem, self.space._replace(common=common), state)
 
     def anew(self, threads: int = 1) -> Self:

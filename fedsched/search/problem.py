@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from fedsched.engine.caps import caps_table
 from fedsched.engine.choices import CURE, refuse_entangled
 from fedsched.engine.codes import Placement
 from fedsched.engine.evaluate import unpacked
-from fedsched.engine.foresight import foreseen
+from fedsched.engine.foresight import foreseen, jobs_as_known
 from fedsched.engine.moldable import widest_of
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
@@ -20,11 +19,8 @@ from fedsched.engine.simulation import Simulation, start_of
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import shaped, with_shapes
-from fedsched.model.cancellations import refuse_cancellations
-from fedsched.model.dependencies import settled
-from fedsched.model.feedback import refuse_feedback
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
-from fedsched.model.reservations import refuse_members
+from fedsched.model.waiting import waiting_from
 from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
 from fedsched.search.shapes import choices_on
@@ -46,7 +42,7 @@ if TYPE_CHECKING:
 class SearchProblem(PackedProblem, Read):
     """A package of jobs on a federation, as searches see it: rows in, objective values out.
 
-    It is what is known at t0; where more comes, `truth` is the same with that.
+    It is what is known at t0; where more comes, downtimes or cancellations, `truth` is the same with that.
 
     Parameters
     ----------
@@ -55,7 +51,8 @@ class SearchProblem(PackedProblem, Read):
     objectives
         What is minimised.
     submits
-        "now": all jobs wait already, as a package. "keep": their submit times stay, and the plan knows them.
+        "now": all jobs wait already, as a package, but those that follow others. "keep": their submit times stay, and
+        the plan knows them.
     reading, knowledge, saturation, kill_at_estimate, alternatives
         As in `simulate`; but plans see true run times unless they are told not to, and take instants whole.
     t0
@@ -96,10 +93,14 @@ class SearchProblem(PackedProblem, Read):
             raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")
         if submits == "now":
             now = float(workload.submit.min()) if t0 is None else float(t0)
+<<<<<<< HEAD
             workload = replace(workload, submit=np.full(len(workload), now), after=settled(workload))
         refuse_cancellations("optimize", workload)
         refuse_feedback("optimize", workload)
         workload = as_asked(workload, federation)
+=======
+            workload = waiting_from(workload, now)
+>>>>>>> 9d3dad1 (Searches, packages and comparisons take jobs that are cancelled, have a reservation or follow others; packages keep conditions on earlier ones)
         self.federation = federation
         self.submits = submits
         self.running = running
@@ -112,8 +113,11 @@ class SearchProblem(PackedProblem, Read):
         rows = () if running is None else tuple(running.rows.tolist())
         self.workload = workload
         true = pack(workload, federation, reading=self.reading, t0=t0, running=rows)
-        problem = foreseen(true, true.t0)
-        refuse_members("optimize", workload, federation)
+        self._jobs = jobs_as_known(workload, true.t0)
+        known = true
+        if self._jobs is not workload:
+            known = pack(self._jobs, federation, reading=self.reading, t0=true.t0, running=rows)
+        problem = foreseen(known, true.t0)
         table, row_of = caps_table(workload, federation)
         choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
         self._which = None if choice is None else choice.which
@@ -141,7 +145,7 @@ class SearchProblem(PackedProblem, Read):
 
     def _of(self, problem: Problem) -> SearchProblem:
         other = copy(self)
-        other.problem, other._states, other._truth = problem, [], None
+        other.problem, other._jobs, other._states, other._truth = problem, self.workload, [], None
         other.rank_by_ends()
         return other
 
@@ -184,7 +188,7 @@ class SearchProblem(PackedProblem, Read):
     def started(self, row: Ints, *, policy: str = "plan") -> Simulation:
         """Return the run of a plan, not yet begun."""
         order, caps, dispatch, placement = unpacked(self.layout, row)
-        workload, problem = self.workload, self.problem
+        workload, problem = self._jobs, self.problem
         if (alternatives := self.alternatives_of(row)) is not None:
             workload = with_shapes(workload, alternatives)
             own = pack(workload, self.federation, reading=self.reading, t0=problem.t0)
@@ -218,4 +222,4 @@ class SearchProblem(PackedProblem, Read):
     ) -> Simulation:
         """Return a policy's run over the package, not yet begun."""
         chosen = policy_named(policy)
-        return begun(self.workload, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)
+        return begun(self._jobs, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.engine.codes import Dispatch
-from fedsched.engine.orders import queue_order
+from fedsched.engine.orders import order_as_recorded
+from fedsched.engine.shapes import seen
 from fedsched.search.binding import bind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedsched.engine.arrays import Ints
+    from fedsched.engine.arrays import Ints, Problem
     from fedsched.search.clock import Clock
     from fedsched.search.packed import PackedProblem
 
@@ -59,7 +60,7 @@ def _shaped(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
 
 
 def _candidates(problem: PackedProblem) -> Iterator[Ints]:
-    orders = {name: queue_order(problem.problem, name)[0] for name in ORDERS}
+    orders = {name: order_as_recorded(problem.problem, name) for name in ORDERS}
     limits = problem.space.limits
     dispatch, usual = problem.default_rules()
     placements = [usual, *(int(rule) for rule in problem.space.placements if rule != usual)]
@@ -86,13 +87,19 @@ def _candidates(problem: PackedProblem) -> Iterator[Ints]:
                     yield plan(orders[name], caps, placement)
 
 
+def as_if_submitted(problem: Problem) -> Problem:
+    """Return the problem with jobs that are submitted when others have ended as if they were so at t0."""
+    moving = np.isinf(problem.submit)
+    return problem._replace(submit=seen(np.where(moving, problem.t0, problem.submit))) if moving.any() else problem
+
+
 def bound_to_earliest(problem: PackedProblem, order: Ints) -> tuple[Ints, Ints]:
     """Return an order and caps: each job, in the given order, on the cluster where it is predicted to end first.
 
     The prediction knows the nodes' availability and no contention. The order returned is that of predicted starts;
     jobs that no single cluster can hold stay free.
     """
-    packed, limits, counts = problem.problem, problem.space.limits, problem.space.nodes
+    packed, limits, counts = as_if_submitted(problem.problem), problem.space.limits, problem.space.nodes
     begin = np.concatenate([[0], np.cumsum(counts)])
     free = np.full(begin[-1], packed.t0)
     for i in range(packed.running.size):

@@ -1,8 +1,9 @@
-"""`fedsched optimize`: what is checked before the search begins, and what outlives it."""
+"""`fedsched optimize`: what is checked before the search begins, what is said of its plans, and what outlives it."""
 
 from __future__ import annotations
 
 import importlib
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -44,3 +45,42 @@ def test_the_result_is_saved_before_anything_is_made_of_it(
     saved = tmp_path / "result.json"
     assert call(*SMALL, "--out", tmp_path / "plan.csv", "--save", saved)[0] == 2
     assert Result.load(saved).evaluations == 20
+
+
+SWF = """; MaxNodes: 4
+1 0 0 100 4 -1 -1 4 100 -1 1 1 1 -1 -1 -1 -1 -1
+2 5 0 50 2 -1 -1 2 60 -1 1 1 1 -1 -1 -1 1 20
+3 10 30 -1 3 -1 -1 3 90 -1 5 1 1 -1 -1 -1 -1 -1
+4 15 0 70 2 -1 -1 2 90 -1 1 2 1 -1 -1 -1 -1 -1
+"""
+
+
+@pytest.mark.parametrize("method", ["memetic", "pso-ea"])
+def test_jobs_that_leave_follow_others_or_have_a_reservation_are_planned(
+    method: str, call: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Tests that the options for such jobs go with a search, in its table and in JSON, and with a comparison."""
+    log = tmp_path / "log.swf"
+    log.write_text(SWF, encoding="utf-8")
+    search = ("optimize", log, "--method", method, "--evaluations", 60, "--submits", "keep")
+    status, said, _ = call(*search, "--cancelled", "keep")
+    assert status == 0
+    assert "planned without 1 cancellation to come; figures are of what came" in said
+    assert "(without 1 job)" in said
+    told = json.loads(call(*search, "--cancelled", "keep", "--json")[1])
+    assert told["without_end"] == [1] * len(told["front"])
+    status, said, _ = call(*search, "--feedback", "swf")
+    assert status == 0
+    assert "jobs that follow others are submitted after these" in said
+    methods = ("--method", method, "--method", "easy", "--method", "mct", "--evaluations", 30)
+    status, said, _ = call("compare", log, *methods, "--cancelled", "keep")
+    assert status == 0
+    assert "figures are of the jobs that ran" in said
+    jobs, kept = tmp_path / "jobs.csv", tmp_path / "kept.csv"
+    jobs.write_text("submit,tasks,runtime,label.reservation\n0,4,20,\n0,2,5,course\n0,1,9,\n", encoding="utf-8")
+    kept.write_text("cluster,begin,end,nodes,kind,name\ncluster,30,40,2 of all,reservation,course\n", encoding="utf-8")
+    status, said, _ = call(*search[:1], jobs, *search[2:], "--nodes", 4, "--calendar", kept, "--objective", "flow")
+    assert status == 0
+    assert "planned without" not in said
+    status, said, _ = call("simulate", log, "--feedback", "swf", "--policy", "rolling", "--evaluations", 30)
+    assert status == 0
