@@ -53,6 +53,12 @@ def _optional(name: str) -> Path:
 
 
 @pytest.fixture(scope="session")
+def nodes_dir() -> Path:
+    """Return the folder of the optional logs of shared nodes."""
+    return _optional("nodes")
+
+
+@pytest.fixture(scope="session")
 def traces_dir() -> Path:
     """Return the folder of the optional archive logs."""
     return _optional("traces")

@@ -41,7 +41,7 @@ ALL_FORMATS = {*FORMATS.values(), *FEDERATION_FORMATS.values()}
 # What tells how a workload is read, and how a federation.
 READINGS = {
     "csv": ("federation",),
-    "swf": ("federation", "sites", "queues", "over_request", "cancelled", "on_error"),
+    "swf": ("federation", "sites", "queues", "descriptor", "over_request", "cancelled", "on_error"),
     "sacct": ("federation", "sites", "over_request", "cancelled", "on_error", "unit"),
     "batsim": ("federation", "sites", "over_request", "on_error"),
 }
@@ -66,6 +66,7 @@ def command(
     federation: Path | None = None,
     sites: options.Sites = None,
     queues: options.Queues = None,
+    descriptor: options.Descriptor = None,
     unit: options.Unit = None,
     over_request: options.OverRequest = None,
     cancelled: options.Cancelled = None,
@@ -109,8 +110,9 @@ def command(
     if came_from not in ALL_FORMATS:
         raise unknown_name("format", came_from, ALL_FORMATS)
     how = groups.HowRead(
-        sites=sites, queues=queues, unit=unit, over_request=over_request, cancelled=cancelled, on_error=on_error
-    )
+        sites=sites, queues=queues, descriptor=descriptor, unit=unit, over_request=over_request, cancelled=cancelled,
+        on_error=on_error,
+    )  # fmt: skip
     given = {field.name: getattr(how, field.name) for field in fields(how)} | {"federation": federation}
     readings = OF_FEDERATIONS if into == "toml" else READINGS
     refuse(f"{source} ({came_from}) to {into}", given, readings.get(came_from, ()))

@@ -35,6 +35,7 @@ class HowRead(Group):
     from_: options.From = None
     sites: options.Sites = None
     queues: options.Queues = None
+    descriptor: options.Descriptor = None
     unit: options.Unit = None
     over_request: options.OverRequest = None
     cancelled: options.Cancelled = None

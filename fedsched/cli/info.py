@@ -35,6 +35,7 @@ def command(
     from_: Annotated[str | None, Parameter(name="--from")] = None,
     sites: options.Sites = None,
     queues: options.Queues = None,
+    descriptor: options.Descriptor = None,
     unit: options.Unit = None,
     over_request: options.OverRequest = None,
     cancelled: options.Cancelled = None,
@@ -59,7 +60,7 @@ def command(
     from fedsched.model.federation import Federation
 
     how: dict[str, object] = {"sites": sites, "queues": queues, "unit": unit, "over_request": over_request}
-    how |= {"cancelled": cancelled, "on_error": on_error}
+    how |= {"cancelled": cancelled, "on_error": on_error, "descriptor": descriptor}
     if from_ in OF_FEDERATIONS or (from_ is None and _is_file_of_federation(source)):
         refuse(f"{source}, a federation,", how, ())
         _federation(federation_file(source, from_), as_json=json)
@@ -71,6 +72,7 @@ def command(
             from_=from_,
             sites=sites,
             queues=queues,
+            descriptor=descriptor,
             unit=unit,
             over_request=over_request,
             cancelled=cancelled,

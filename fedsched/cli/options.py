@@ -95,6 +95,13 @@ Queues = Annotated[
         "given they are where fedsched wrote it so."
     ),
 ]
+Descriptor = Annotated[
+    str | None,
+    Parameter(
+        help="What the fields beyond the 18th of an SWF log are: names, as host,queue, or metacentrum. Not given they "
+        "are kept by their places."
+    ),
+]
 Unit = Annotated[
     Literal["cpus", "nodes"] | None,
     Parameter(help="Whether tasks are the cpus (when not given) or the nodes of Slurm's jobs."),

@@ -43,6 +43,7 @@ def read(
     on_error: Literal["raise", "skip"] = "raise",
     name: str | None = None,
     unit: Literal["cpus", "nodes"] = "cpus",
+    descriptor: str | None = None,
 ) -> Workload:
     """Return the workload in a file; the suffix tells the format unless `format` does.
 
@@ -64,6 +65,9 @@ def read(
         Shift submits so that the earliest is 0; number the jobs 1..n.
     unit
         Whether the tasks of Slurm's jobs are their "cpus" or their "nodes": see `fedsched.io.sacct.read_sacct`.
+    descriptor
+        What the fields beyond the eighteenth of an SWF log are, "host,queue" or "metacentrum": see
+        `fedsched.io.swf.read_swf`.
     """
     kind = _format(path, format)
     if format is None and kind in ("csv", "batsim"):
@@ -72,6 +76,10 @@ def read(
         raise ValueError(f"unit={unit!r}: it is for Slurm's dumps (sacct); {path} is {kind}.")
     if queues != "auto" and kind != "swf":
         raise ValueError(f"queues={queues!r}: it is for logs in the Standard Workload Format; {path} is {kind}.")
+    if descriptor is not None and kind != "swf":
+        raise ValueError(
+            f"descriptor={descriptor!r}: it is for logs in the Standard Workload Format; {path} is {kind}."
+        )
     if kind == "csv":
         for option, value, default in (
             ("clean", clean, "standard"),
@@ -98,7 +106,7 @@ def read(
         renumber=renumber,
         name=name,
     )
-    return workload_of_log(_read_log(path, kind, on_error, unit), path, how)
+    return workload_of_log(_read_log(path, kind, on_error, unit, descriptor), path, how)
 
 
 def told_by_content(path: str | PathLike[str], kind: str) -> str:
@@ -128,7 +136,11 @@ def told_by_content(path: str | PathLike[str], kind: str) -> str:
 
 
 def _read_log(
-    path: str | PathLike[str], kind: str, on_error: Literal["raise", "skip"], unit: Literal["cpus", "nodes"]
+    path: str | PathLike[str],
+    kind: str,
+    on_error: Literal["raise", "skip"],
+    unit: Literal["cpus", "nodes"],
+    descriptor: str | None,
 ) -> RawLog:
     if kind == "sacct":
         from fedsched.io import sacct
@@ -138,9 +150,9 @@ def _read_log(
         from fedsched.io import batsim
 
         return batsim.read_log(path, on_error=on_error)
-    from fedsched.io import swf_table
+    from fedsched.io import swf
 
-    return swf_table.read_table(path, on_error=on_error)
+    return swf.read_log(path, on_error=on_error, descriptor=descriptor)
 
 
 def _read_csv(

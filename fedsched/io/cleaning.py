@@ -308,6 +308,10 @@ def _partitions_asked_for(
     """Return the partitions that the queues stand for, as a column of a table."""
     if raw.partitions_are_queues or queues is None or (queues == "auto" and QUEUES_NOTE not in raw.header):
         return {}
+    if f"{Labels.PREFIX}partition" in raw.columns:  # a field beyond the eighteenth says it
+        if queues == "partition":
+            raise TraceError(f'{path}: a further field is "partition" already; name it otherwise, or leave queues out.')
+        return {}
     numbers, which = np.unique(raw.table[14, rows], return_inverse=True)
     if not (numbers >= 0).any():
         raise TraceError(f"{path}: no job has a queue (field 15); read it with queues=None.")

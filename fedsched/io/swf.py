@@ -25,6 +25,8 @@ from fedsched.io.cleaning import (
     partition_names,
     workload_of_log,
 )
+from fedsched.io.swf_fields import columns_of as further_columns
+from fedsched.io.swf_fields import described, further_of, told_again, unheard
 from fedsched.io.swf_queues import Queued, queues_of
 from fedsched.io.swf_table import FIELDS, OnError, header_number, read_table
 from fedsched.model.log import UNKNOWN, LogColumns
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.io.swf_table import RawLog
     from fedsched.model.workload import Workload
 
 _RENEWED = ("Version", "MaxJobs", "MaxRecords")
@@ -54,6 +57,7 @@ def read_swf(
     renumber: bool = False,
     on_error: OnError = "raise",
     name: str | None = None,
+    descriptor: str | None = None,
 ) -> Workload:
     """Return the jobs of a log and, as `cleaning`, what was left out or altered.
 
@@ -90,6 +94,10 @@ def read_swf(
         "raise" a `TraceError` at a malformed line, or "skip" and count it.
     name
         The workload's name; default: the file's.
+    descriptor
+        What the fields beyond the eighteenth are, which become labels: their names in a row, "host,queue", nothing
+        between commas for one without; "metacentrum" where they are the node of every processor, the queue and the
+        request. Default: what fedsched wrote in the header, else "field 19" and so on.
     """
     options = Cleaning(
         clean=clean,
@@ -103,7 +111,12 @@ def read_swf(
         renumber=renumber,
         name=name,
     )
-    return workload_of_log(read_table(path, on_error=on_error), path, options)
+    return workload_of_log(read_log(path, on_error=on_error, descriptor=descriptor), path, options)
+
+
+def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", descriptor: str | None = None) -> RawLog:
+    """Return all job lines of a log, unaltered, and its header, with the further fields as labels."""
+    return described(read_table(path, on_error=on_error), path, descriptor)
 
 
 # ---- writing --------------------------------------------------------------------------------------------------
@@ -116,9 +129,8 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
     overruns come back as they are with over_request="keep". The partitions that jobs ask for are written as queues.
 
     The format has no place for compute fractions, task bandwidths, allowed sites, joules and what jobs ask for beside
-    the plain model, such as pools, and other labels: a workload that has them is an error unless `lossy`. What else
-    jobs ask for
-    (`log.demands`), of which the model makes nothing, is left out.
+    the plain model, such as pools, and labels that were no further fields of a log: a workload that has them is an
+    error unless `lossy`. What else jobs ask for (`log.demands`), of which the model makes nothing, is left out.
     """
     _, lost = without_what_logs_lack(workload)
     if lost and not lossy:
@@ -128,12 +140,13 @@ def write_swf(workload: Workload, path: str | PathLike[str], *, lossy: bool = Fa
         )
     numbers = _site_numbers(workload)
     queues = queues_of(workload)
-    columns = _columns(workload, numbers, queues)
+    columns, further = _columns(workload, numbers, queues), further_columns(workload)
     with atomic_text(path) as out:
         for line in _header_lines(workload, numbers, queues):
             out.write("; " + " ".join(re.split(r"[\r\n]+", line)).rstrip() + "\n")  # a name may hold a line's end
         for first in range(0, len(workload), 8192):
             texts = [number_texts(column[first : first + 8192]) for column in columns]
+            texts += [column[first : first + 8192].tolist() for column in further]
             out.writelines(" ".join(row) + "\n" for row in zip(*texts, strict=True))
 
 
@@ -147,11 +160,14 @@ def without_what_logs_lack(workload: Workload) -> tuple[Workload, list[str]]:
     if w.allowed is not None:
         plain["allowed"] = None
     plain |= dict.fromkeys(field for field in w.extras if field != "feedback")
-    if w.labels is not None and queues_of(w) is not None:  # they have a place, other labels do not
-        plain["labels"] = {"partition": w.labels.texts["partition"]}
-        if len(w.labels.texts) == 1:
+    away: list[str] = []
+    if w.labels is not None:
+        placed = {*further_of(w).values(), *told_again(w), *["partition"] * (queues_of(w) is not None)}
+        plain["labels"] = {name: texts for name, texts in w.labels.texts.items() if name in placed}
+        away = [name for name in w.labels.texts if name not in placed]
+        if not away:
             del plain["labels"]
-    lost = ["labels but the partition" if plain[name] is not None and name == "labels" else name for name in plain]
+    lost = [unheard(away) if name == "labels" else name for name in plain]
     if w.log is not None and (w.log.energy != UNKNOWN).any():
         plain["log"] = {name: values for name, values in w.log.items() if name != "energy"}
         lost.append("log.energy")

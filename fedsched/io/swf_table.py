@@ -44,15 +44,17 @@ _BLANKS = b" \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0"
 class RawLog:
     """A log as it stands: `table[f]` is field f + 1 of every job line.
 
-    `columns` holds what the eighteen fields have no place for, `found` what the reader left out or altered, `logged`
-    whether the fields that the model does not use say anything, `partitions_are_queues` that field 15 holds what the
-    log's machine calls partitions (field 16 then holds its clusters).
+    `further` are the texts of the fields from the nineteenth on, a row a field. `columns` holds what the eighteen
+    fields have no place for, `found` what the reader left out or altered, `logged` whether the fields that the model
+    does not use say anything, `partitions_are_queues` that field 15 holds what the log's machine calls partitions
+    (field 16 then holds its clusters).
     """
 
     table: NDArray[np.float64]
     header: tuple[tuple[str, str], ...]
     malformed: int = 0
     truncated: bool = False
+    further: NDArray[Any] = field(default_factory=lambda: np.empty((0, 0), dtype=object))
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
     found: CleaningReport = CleaningReport(records=0, kept=0)  # noqa: RUF009 it is frozen
     logged: bool = True
@@ -98,7 +100,9 @@ def read_table(path: str | PathLike[str], *, on_error: OnError = "raise") -> Raw
         parser.truncated = True
     if not parser.parts:
         raise TraceError(f"{path}: there is no job in it; a log needs at least one line of {len(FIELDS)} numbers.")
-    return RawLog(_joined(parser.parts), parse_header(parser.comments), parser.malformed, parser.truncated)
+    further = _further(parser.further, parser.width)
+    header = parse_header(parser.comments)
+    return RawLog(_joined(parser.parts), header, parser.malformed, parser.truncated, further)
 
 
 def _blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
@@ -125,10 +129,13 @@ class _Parser:
         self.path = path
         self.skip = skip
         self.parts: deque[NDArray[np.float64]] = deque()
+        self.further: list[list[str]] = []
         self.comments: list[str] = []
         self.malformed = 0
         self.truncated = False
+        self.width = 0  # how many fields a job has: as many as the first one
         self._line = 0
+        self._known: dict[str, str] = {}  # texts of further fields, like ones as one
 
     def feed(self, block: bytes, *, last: bool = False) -> None:
         if self._line == 0:
@@ -141,15 +148,24 @@ class _Parser:
             lines = [self._without_comment(line) for line in lines]
         if not any(line.strip(_BLANKS) for line in lines):
             return
+        self.width = self.width or _width(lines)
+        further: list[list[str]] = []
+        wide = self.width > len(FIELDS)
         try:
-            rows = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2)
+            columns = range(len(FIELDS)) if wide else None
+            rows = np.loadtxt(lines, dtype=np.float64, comments=None, ndmin=2, usecols=columns)
             good = rows.shape[1] == len(FIELDS) and bool(np.isfinite(rows).all())
+            if good and wide:
+                further = [texts[len(FIELDS) :] for line in lines if (texts := decode(line).split())]
+                good = {len(FIELDS) + len(texts) for texts in further} == {self.width}
         except ValueError:
             good = False
         if not good:
-            rows = self._line_by_line(lines, first, last)
+            rows, further = self._line_by_line(lines, first, last)
         if len(rows):
             self.parts.append(rows)
+            if wide:
+                self.further += [[self._known.setdefault(text, text) for text in texts] for texts in further]
 
     def _without_comment(self, line: bytes) -> bytes:
         job, mark, comment = line.partition(b";")
@@ -157,29 +173,36 @@ class _Parser:
             self.comments.append(decode(comment))
         return job
 
-    def _line_by_line(self, lines: list[bytes], first: int, last: bool) -> NDArray[np.float64]:
-        rows = []
+    def _line_by_line(self, lines: list[bytes], first: int, last: bool) -> tuple[NDArray[np.float64], list[list[str]]]:
+        rows, further, width = [], [], self.width or len(FIELDS)
         final = max(k for k, line in enumerate(lines) if line.strip(_BLANKS))
         for k, line in enumerate(lines):
             texts = decode(line).split()
             if not texts:
                 continue
-            problem = _problem(texts)
+            problem = _problem(texts, width)
             if problem is None:
-                rows.append([float(text) for text in texts])
+                rows.append([float(text) for text in texts[: len(FIELDS)]])
+                further.append(texts[len(FIELDS) :])
                 continue
             # The end is missing only where a whole job line came before: else it never had these fields.
-            cut = last and k == final and len(texts) < len(FIELDS) and bool(rows or self.parts)
+            cut = last and k == final and len(texts) < width and bool(rows or self.parts)
             if not self.skip:
                 why = "; the file seems to be cut off: get it again" if cut else ""
                 raise TraceError(f"{self.path}, line {first + k}{problem}{why}. {SKIP} counts such lines and goes on.")
             self.malformed += 1
             self.truncated |= cut
-        return np.array(rows, dtype=np.float64).reshape(len(rows), len(FIELDS))
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(FIELDS)), further
 
 
-def _problem(texts: list[str]) -> str | None:
-    """Return what is wrong with the fields of a job line, or None."""
+def _width(lines: list[bytes]) -> int:
+    """Return how many fields the first whole job line has; 0 where there is none."""
+    fields = (decode(line).split() for line in lines)
+    return next((len(texts) for texts in fields if _problem(texts, max(len(texts), len(FIELDS))) is None), 0)
+
+
+def _problem(texts: list[str], width: int) -> str | None:
+    """Return what is wrong with the fields of a job line where each has so many, or None."""
     for number, text in enumerate(texts[: len(FIELDS)]):
         try:
             finite = "_" not in text and bool(np.isfinite(float(text)))
@@ -187,10 +210,19 @@ def _problem(texts: list[str]) -> str | None:
             finite = False
         if not finite:
             return f", field {number + 1} ({FIELDS[number]}): {text[:40]!r} is not a number"
-    if len(texts) != len(FIELDS):
+    if len(texts) != width:
         missing = f", field {len(texts) + 1} ({FIELDS[len(texts)]})" if len(texts) < len(FIELDS) else ""
-        return f"{missing}: {len(texts)} fields where {len(FIELDS)} are needed"
+        as_there = "" if width == len(FIELDS) else ", as many as the first job has"
+        return f"{missing}: {len(texts)} fields where {width} are needed{as_there}"
     return None
+
+
+def _further(rows: list[list[str]], width: int) -> NDArray[Any]:
+    """Return the texts of further fields, a row a field."""
+    table = np.empty((max(0, width - len(FIELDS)), len(rows)), dtype=object)
+    for k, texts in enumerate(rows):
+        table[:, k] = texts
+    return table
 
 
 def _joined(parts: deque[NDArray[np.float64]]) -> NDArray[np.float64]:

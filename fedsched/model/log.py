@@ -44,6 +44,9 @@ class Demand(IntFlag):
     UNLISTED = 32768
     BEGIN = 65536
     PARTITIONS = 131072
+    PER_NODE = 262144
+    ALONE = 524288
+    KINDS = 1048576
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)

@@ -10,6 +10,7 @@ from fedsched.model.calendar import RESERVATION, reserved_names
 from fedsched.model.cancellations import may_be_cancelled
 from fedsched.model.dependencies import unmet
 from fedsched.model.feedback import not_here
+from fedsched.model.further_fields import kept_in_words
 from fedsched.model.limits import bind_nobody
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
 from fedsched.model.notes import left_out_of
@@ -33,6 +34,9 @@ DEMANDS = {
     Demand.RESERVATION: "in reservations",
     Demand.FEATURES: "for nodes of features in words that are not read",
     Demand.PARTITIONS: "for one of several partitions (the first is taken)",
+    Demand.PER_NODE: "with several processors on a node (each taken for a node of its own)",
+    Demand.ALONE: "alone on their nodes (#excl)",
+    Demand.KINDS: "on nodes of several kinds (+)",
     Demand.SUSPENDED: "suspended on the way",
     Demand.DEPENDENCY: "after other jobs in words that are not read",
     Demand.EITHER_OR: "after one of several others (? in a dependency)",
@@ -63,6 +67,7 @@ def unmodelled(workload: Workload, federation: Federation | None = None) -> tupl
     if log is None or not len(workload):
         return tuple(facts)
     slurm = FROM_SLURM in workload.header
+    facts += kept_in_words(workload)
     facts += [CPUS_AS_NODES] if IN_CPUS in workload.header else []
     facts += _pooled(workload.origin, log.partition, "cluster" if slurm else "partition")
     queue = np.where(workload.label("partition") == "", log.queue, UNKNOWN)  # the others ask for a partition

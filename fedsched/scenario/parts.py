@@ -29,6 +29,7 @@ Queues = Literal["auto", "partition", "none"]
 Cancelled = Literal["drop", "keep"]
 OverRequest = Literal["raise", "cap", "keep"]
 OnError = Literal["raise", "skip"]
+_AS_GIVEN = ("descriptor", "unit", "over_request", "cancelled", "on_error", "statuses")  # to `fedsched.read`
 Model = Literal["lublin", "poisson"]
 Estimates = Literal["exact", "tsafrir"]
 ROLLING = "rolling"
@@ -43,7 +44,7 @@ class Log:
     ----------
     file
         A workload file, or the name of a shipped one.
-    format, sites, queues, unit, over_request, cancelled, on_error, statuses
+    format, sites, queues, descriptor, unit, over_request, cancelled, on_error, statuses
         As in `fedsched.read`, which knows what is usual where nothing is said; "none" makes them neither sites nor
         partitions.
     feedback
@@ -59,6 +60,7 @@ class Log:
     format: str | None = None
     sites: Sites | None = None
     queues: Queues | None = None
+    descriptor: str | None = None
     unit: Unit | None = None
     over_request: OverRequest | None = None
     cancelled: Cancelled | None = None
@@ -103,7 +105,7 @@ class Log:
     @property
     def options(self) -> dict[str, Any]:
         """Return what `fedsched.read` is to be told beside file and format."""
-        said = {name: getattr(self, name) for name in ("unit", "over_request", "cancelled", "on_error", "statuses")}
+        said = {name: getattr(self, name) for name in _AS_GIVEN}
         said = {name: value for name, value in said.items() if value is not None}
         words = {name: word for name in ("sites", "queues") if (word := getattr(self, name)) is not None}
         return said | {name: None if word == "none" else word for name, word in words.items()}

@@ -331,7 +331,7 @@ def test_files_give_back_what_was_read(tmp_path: Path) -> None:
     for suffix in (".csv", ".json"):
         jobs.write(tmp_path / f"a{suffix}")
         assert fs.read(tmp_path / f"a{suffix}").extras == jobs.extras
-    with pytest.raises(OutputError, match="no place for after and begin and labels but the partition;"):
+    with pytest.raises(OutputError, match=r"no place for after and begin and labels \(account, qos, name\);"):
         jobs.write(tmp_path / "a.swf")
     plain = replace(jobs, after=None, begin=None, labels={"partition": jobs.label("partition")})
     plain.write(tmp_path / "a.swf")

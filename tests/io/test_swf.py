@@ -249,9 +249,11 @@ def test_the_line_of_a_fault_far_into_a_file(tmp_path: Path) -> None:
 
 
 def test_too_many_fields(tmp_path: Path) -> None:
-    """Nineteen fields are a malformed line, also where every line has nineteen."""
-    with pytest.raises(TraceError, match=r"line 1.*19 fields where 18 are needed"):
-        fs.read(file_of(tmp_path, row() + " 1", row() + " 1"))
+    """A line with more fields than the first job is malformed, and so is one with fewer, be it more than eighteen."""
+    with pytest.raises(TraceError, match=r"line 2: 19 fields where 18 are needed\. "):
+        fs.read(file_of(tmp_path, row(), row(f1=2) + " 1"))
+    with pytest.raises(TraceError, match=r"line 2: 19 fields where 20 are needed, as many as the first job has; "):
+        fs.read(file_of(tmp_path, row() + " 1 2", row(f1=2) + " 1"))
 
 
 def test_a_truncated_gzip(tmp_path: Path) -> None:
