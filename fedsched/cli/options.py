@@ -61,8 +61,8 @@ Calendar = Annotated[
 Hosts = Annotated[
     Path | None,
     Parameter(
-        help="Which nodes the hosts in such a file are: what `scontrol show node -o` or `sinfo -N` prints, a "
-        "slurm.conf, or lines `CLUSTER = cn[001-064]`. Without it they are counted."
+        help="Which nodes the hosts in a calendar's file, or in a log, are: what `scontrol show node -o` or `sinfo -N` "
+        "prints, a slurm.conf, or lines `CLUSTER = cn[001-064]`. Without it those of a calendar are counted."
     ),
 ]
 CalendarOrigin = Annotated[

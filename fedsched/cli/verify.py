@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Any
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
-from fedsched.cli.shared import CHECK_FAILED, INTERRUPTED, check_input, print_json, print_table, progress_bar, say
+from fedsched.cli import groups, options
+from fedsched.cli.shared import (
+    CHECK_FAILED,
+    INTERRUPTED,
+    NotTakenError,
+    check_input,
+    load_workload,
+    print_json,
+    print_table,
+    progress_bar,
+    reading_of,
+    refuse,
+    say,
+)
 from fedsched.io.files import STDIN
-from fedsched.text import counted
+from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.known import Outcome
+    from fedsched.scenario import Log
+
+SHOWN = 20  # of what is wrong, a line each
 
 
 def command(
-    trace: Path | None = None, /, *, from_: options.From = None, nodes: int | None = None, json: options.Json = False
+    trace: Path | None = None,
+    /,
+    *,
+    from_: options.From = None,
+    nodes: int | None = None,
+    descriptor: options.Descriptor = None,
+    federation: options.Federation = None,
+    hosts: options.Hosts = None,
+    json: options.Json = False,
 ) -> int:
     """Recompute the known schedules of a log on your copy of it; exit 1 if one differs.
 
     A log that is not known is run under every reading, and the schedules are checked against the model. Without a
     log, the table of known schedules is printed.
+
+    With a federation and --hosts the log's own schedule is checked: whether its jobs can have shared the nodes that it
+    records for them (a log of MetaCentrum, --descriptor metacentrum), by what these have.
 
     Parameters
     ----------
@@ -42,12 +69,22 @@ def command(
 
     if nodes is not None and nodes < 1:
         raise ValueError(f"--nodes={nodes} must be at least 1.")
+    if (federation is None) != (hosts is None):
+        missing, there = ("hosts", "federation") if hosts is None else ("federation", "hosts")
+        raise NotTakenError((there,), f"--{there} needs --{missing} too: a log's nodes are those of a machine.")
+    if federation is None:
+        refuse("verify without --federation", {"descriptor": descriptor}, ())
+    else:
+        refuse("verify with --federation", {"nodes": nodes}, ())
+        refuse("verify without a log", {"federation": federation if trace is None else None}, ())
     if trace is None:
         _print_known(as_json=json)
         return 0
     if str(trace) != STDIN and not trace.exists():
         raise TraceError(f"{trace}: there is no such file; check the path. Without one, the known logs are listed.")
     check_input(trace)
+    if federation is not None and hosts is not None:
+        return _recorded(groups.HowRead(from_=from_, descriptor=descriptor).log(trace), federation, hosts, as_json=json)
     outcomes: list[Outcome] = []
     interrupted = False
     try:
@@ -64,6 +101,43 @@ def command(
         say(f"fedsched: interrupted; {counted(len(outcomes), 'schedule')} checked until then.", err=True)
         return INTERRUPTED
     return 0 if all(outcome.passed for outcome in outcomes) else CHECK_FAILED
+
+
+def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
+    """Say whether the jobs of a log can have shared the nodes that it records for them."""
+    from fedsched.io.examples import federation_file
+    from fedsched.io.recorded_nodes import recorded_nodes
+    from fedsched.model.resources import counted_on
+    from fedsched.model.unmodelled import sentence
+
+    federation = federation_file(str(machine))
+    workload = load_workload(log, announced=False)
+    use = recorded_nodes(workload, federation, hosts=hosts)
+    found = use.violations()
+    peaks = {}
+    for resource in sorted(counted_on(federation)):
+        nodes_at = Counter(use.peaks(resource).tolist())
+        peaks[resource] = [(amount, nodes_at[amount]) for amount in sorted(nodes_at, reverse=True) if amount]
+    if as_json:
+        said = {resource: {str(amount): count for amount, count in rows} for resource, rows in peaks.items()}
+        about = {"log": use.workload.name, "jobs": len(use.workload), "federation": federation.name}
+        about |= {"rows": len(use), "nodes_by_peak": said, "violations": found}
+        print_json(about | reading_of(workload) | {"not_modelled": list(use.unmodelled)})
+        return CHECK_FAILED if found else 0
+    say(use)
+    if workload.cleaning is not None and workload.cleaning.altered:
+        say(one_line(f"cleaning: {workload.cleaning}"))
+    if use.unmodelled:
+        say(one_line(sentence(use.unmodelled)))
+    for resource, rows in peaks.items():
+        said_of = ", ".join(f"{amount:,} on {counted(count, 'node')}" for amount, count in rows)
+        say(one_line(f"most {resource} in use at a time: {said_of or 'none'}"))
+    for line in found[:SHOWN]:
+        say(one_line(line))
+    if len(found) > SHOWN:
+        say(f"and {len(found) - SHOWN:,} more")
+    say("it cannot have been so" if found else "every job had its nodes, and no node more in use than it has")
+    return CHECK_FAILED if found else 0
 
 
 def _told(found: dict[str, Any]) -> dict[str, Any]:

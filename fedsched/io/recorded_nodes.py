@@ -1,0 +1,89 @@
+"""Where the jobs of a log ran: the nodes that it records for each, as nodes of a federation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import FederationError, ScheduleError, shortened
+from fedsched.io.hosts import hosts_from
+from fedsched.io.metacentrum import nodes_of
+from fedsched.model.further_fields import NODES
+from fedsched.model.log import Demand
+from fedsched.model.node_use import NodeUse
+from fedsched.model.recorded import recorded_rows
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from fedsched.io.hosts import Hosts
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+
+
+def recorded_nodes(
+    workload: Workload, federation: Federation, *, hosts: str | PathLike[str] | Mapping[str, tuple[str, int]]
+) -> NodeUse:
+    """Return what each job used on each node as its log records it.
+
+    Parameters
+    ----------
+    workload
+        Jobs whose log records their waits, and their nodes by their label "nodes": that of MetaCentrum, read with
+        `descriptor="metacentrum"`.
+    federation
+        The machine; what its nodes have is what their jobs share.
+    hosts
+        Which nodes those of the log are: a table of host: (cluster, node), or a file, see
+        `fedsched.io.hosts.read_hosts`.
+    """
+    known = recorded_rows(workload) & (workload.label(NODES) != "")
+    if not known.all():
+        raise ScheduleError(
+            f"{workload.name}: start or nodes of {counted(int((~known).sum()), 'job')} are not recorded, as a log of "
+            'MetaCentrum does, read with descriptor="metacentrum"; leave such jobs out with workload.filter().'
+        )
+    places = _nodes_by_name(hosts_from(hosts, federation), federation)
+    job, node, tasks = [], [], []
+    for row, text in enumerate(workload.label(NODES).tolist()):
+        said = nodes_of(text)
+        if said is None:
+            raise ScheduleError(
+                f"Job {workload.id[row]}: nodes={shortened(repr(text))} must be the nodes of its processors, "
+                "as {1241,1241,1242}."
+            )
+        for host, count in said.items():
+            if host not in places:
+                raise FederationError(f"Job {workload.id[row]}: hosts have no {shortened(repr(host))}; put it there.")
+            job.append(row)
+            node.append(places[host])
+            tasks.append(count)
+    log = workload.log
+    start = workload.submit + (0.0 if log is None else log.wait)
+    bits = np.zeros(len(workload)) if log is None else np.maximum(log.demands, 0)
+    return NodeUse(
+        workload=workload,
+        federation=federation,
+        start=start,
+        finish=np.maximum(start + workload.runtime, np.nextafter(start, np.inf)),
+        alone=(bits.astype(np.int64) & Demand.ALONE) != 0,
+        job=np.array(job, dtype=np.int64),
+        node=np.array(node, dtype=np.int64),
+        tasks=np.array(tasks, dtype=np.int64),
+    )
+
+
+def _nodes_by_name(hosts: Hosts, federation: Federation) -> dict[str, int]:
+    """Return the number of each host's node, through the whole federation."""
+    first, at = {}, 0
+    for cluster in federation.clusters:
+        first[cluster.name], at = at, at + cluster.nodes
+    several = next((host for host, place in hosts.places.items() if place.first != place.last), None)
+    if several is not None:
+        raise FederationError(
+            f"{hosts.source}: host {several!r} is several nodes; jobs can share it only where it is one."
+        )
+    return {host: first[place.cluster] + place.first for host, place in hosts.places.items()}

@@ -1,0 +1,224 @@
+"""What each job used on each node, where several may share one, and whether that can be [54].
+
+It shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import ScheduleError
+from fedsched.model.log import UNKNOWN, Demand, LogColumns
+from fedsched.model.resources import counted_on
+from fedsched.text import counted, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+
+HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
+CHECKED = ("labels", "demand")  # of what jobs may have beside the plain model
+CORES = "cpu"  # of which a task has one, where its job says nothing of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeUse:
+    """How many tasks each job had on each node from its start to its finish: one row for a job and a node.
+
+    `start`, `finish` and `alone`, whether it shared its nodes with nobody, are of each job of the workload; `job` is a
+    row of it, and `node` a number that counts through the federation, cluster by cluster and group by group.
+    """
+
+    workload: Workload
+    federation: Federation
+    start: NDArray[np.float64]
+    finish: NDArray[np.float64]
+    alone: NDArray[np.bool_]
+    job: NDArray[np.int64]
+    node: NDArray[np.int64]
+    tasks: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        jobs, rows = (len(self.workload),), np.shape(self.job)
+        of_jobs = {"start": np.float64, "finish": np.float64, "alone": np.bool_}
+        for name, kind in (of_jobs | dict.fromkeys(("job", "node", "tasks"), np.int64)).items():
+            column = _frozen(getattr(self, name), kind)
+            wanted = jobs if name in of_jobs else rows
+            if column.shape != wanted or len(wanted) != 1:
+                raise ScheduleError(f"NodeUse: {name} has shape {column.shape}, but it must be {wanted}.")
+            object.__setattr__(self, name, column)
+        for name, most in (("job", len(self.workload)), ("node", self.federation.nodes)):
+            if ((wrong := getattr(self, name)) < 0).any() or (wrong >= most).any():
+                first = wrong[(wrong < 0) | (wrong >= most)][0]
+                raise ScheduleError(f"NodeUse: {name}={first} must be at least 0 and below {most}.")
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Return how many tasks each job had on the nodes of each group."""
+        groups = self.federation.groups
+        group = np.repeat(np.arange(len(groups)), [group.count for group in groups])
+        table = np.zeros((len(self.workload), len(groups)), dtype=np.int64)
+        np.add.at(table, (self.job, group[self.node]), self.tasks)
+        return table
+
+    def amounts(self, resource: str) -> NDArray[np.int64]:
+        """Return how much of a resource each row's tasks held."""
+        demand = self.workload.demand
+        known = {} if demand is None else demand.columns()
+        of_task = known.get(resource, np.zeros(len(self.workload), dtype=np.int64))
+        if resource == CORES:
+            of_task = np.maximum(of_task, 1)
+        return np.asarray(self.tasks * of_task[self.job])
+
+    def peaks(self, resource: str = CORES) -> NDArray[np.int64]:
+        """Return the most of a resource that was in use on each node at a time."""
+        event, _, used = self._sweep(self.amounts(resource))
+        most = np.zeros(self.federation.nodes, dtype=np.int64)
+        np.maximum.at(most, self.node[event], used)
+        return most
+
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the log holds and this knows nothing of; of how its jobs share nodes it knows."""
+        from fedsched.model.unmodelled import unmodelled
+
+        workload = self.workload
+        if (log := workload.log) is not None:
+            bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
+            workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
+        return unmodelled(workload, self.federation)
+
+    def violations(self) -> list[str]:
+        """Return everything about it that cannot be, one line each."""
+        self._refuse_what_is_not_checked()
+        found = [*self._jobs()]
+        return found or [*self._capacity(), *self._company()]
+
+    def verify(self) -> None:
+        """Raise a ScheduleError that names the first thing that cannot be, if there is one."""
+        found = self.violations()
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            raise ScheduleError(f"{found[0]}{more}")
+
+    def __str__(self) -> str:
+        nodes = counted(np.unique(self.node).size, "node")
+        return f"{counted(len(self.workload), 'job')} on {nodes} of {self.federation.name}: {counted(len(self), 'row')}"
+
+    def where(self, node: int) -> str:
+        """Return what a node is called: by its cluster, and its number there."""
+        for cluster in self.federation.clusters:
+            if node < cluster.nodes:
+                return f"node {node} of {one_line(cluster.name)!r}"
+            node -= cluster.nodes
+        raise IndexError(node)
+
+    def _name(self, row: int | np.integer[Any]) -> str:
+        return f"Job {self.workload.id[self.job[row]]}"
+
+    def _refuse_what_is_not_checked(self) -> None:
+        federation = self.federation
+        if CORES not in counted_on(federation):
+            raise ScheduleError(
+                f"Federation {one_line(federation.name)!r}: no node tells how many {CORES!r} its jobs may share; give "
+                "its groups resources={'cpu': 40}."
+            )
+        of_machine = [name for name in ("calendar", "pools", "limits") if getattr(federation, name)]
+        of_jobs = [name for name in self.workload.extras if name not in CHECKED]
+        for noun, names in (("federation", of_machine), ("workload", of_jobs)):
+            if names:
+                raise ScheduleError(
+                    f"NodeUse: where jobs share nodes {names[0]} is not checked; leave it out of the {noun}: "
+                    f"dataclasses.replace({noun}, {names[0]}={'()' if noun == 'federation' else None})."
+                )
+
+    def _jobs(self) -> Iterator[str]:
+        # Each job for itself: its tasks, its times, and whether it may have these nodes.
+        from fedsched.model.places import broken_places
+        from fedsched.model.schedule import Schedule
+
+        ids, counts = self.workload.id, self.counts
+        for row in np.flatnonzero(self.tasks < 1):
+            yield f"{self._name(row)}: {self.tasks[row]} tasks on {self.where(int(self.node[row]))}; at least 1."
+        order = np.lexsort((self.node, self.job))
+        same = (np.diff(self.job[order]) == 0) & (np.diff(self.node[order]) == 0)
+        for row in order[1:][same]:
+            yield f"{self._name(row)}: {self.where(int(self.node[row]))} stands in two rows of it."
+        for job in np.flatnonzero(counts.sum(axis=1) != self.workload.tasks):
+            has, tasks = int(counts[job].sum()), counted(int(self.workload.tasks[job]), "task")
+            yield f"Job {ids[job]}: it has nodes for {has} of its {tasks}."
+        for job in np.flatnonzero(~(self.start >= self.workload.submit)):
+            submit = self.workload.submit[job]
+            yield f"Job {ids[job]}: it starts at {self.start[job]:.15g}, before its submit at {submit:.15g}."
+        for job in np.flatnonzero(~(self.finish > self.start)):
+            finish, start = self.finish[job], self.start[job]
+            yield f"Job {ids[job]}: it finishes at {finish:.15g}, no later than its start at {start:.15g}."
+        t0 = float(self.workload.submit.min(initial=np.inf))
+        if len(self.workload):
+            yield from broken_places(
+                Schedule(
+                    workload=self.workload,
+                    federation=self.federation,
+                    start=self.start,
+                    finish=self.finish,
+                    counts=counts,
+                    t0=t0,
+                ),
+                None,
+            )
+
+    def _capacity(self) -> Iterator[str]:
+        # What a node's jobs hold together, of each resource that nodes tell of.
+        for resource in sorted(counted_on(self.federation)):
+            has = [dict(group.resources).get(resource, 0) for group in self.federation.groups]
+            there = np.repeat(has, [group.count for group in self.federation.groups])
+            event, time, used = self._sweep(self.amounts(resource))
+            for at in _first_of_each(np.flatnonzero(used > there[self.node[event]]), self.node[event]):
+                row = event[at]
+                node = int(self.node[row])
+                yield (
+                    f"{self._name(row)}: at {time[at]:.15g} {self.where(node)} has {used[at]} of {resource!r} in use, "
+                    f"but only {there[node]}."
+                )
+
+    def _company(self) -> Iterator[str]:
+        # Nobody else on the nodes of a job that has them for itself.
+        if not self.alone.any():
+            return
+        event, time, jobs = self._sweep(np.ones(len(self), dtype=np.int64))
+        _, _, hermits = self._sweep(self.alone[self.job].astype(np.int64))
+        for at in _first_of_each(np.flatnonzero((hermits > 0) & (jobs > 1)), self.node[event]):
+            when, where = f"{time[at]:.15g}", self.where(int(self.node[event[at]]))
+            together = counted(int(jobs[at]), "job")
+            yield f"{self._name(event[at])}: at {when} {where} has {together}, one of which is to be alone there."
+
+    def _sweep(self, amounts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        # The rows that begin or end, node by node in the order of time, when, and how much is then in use on the node.
+        # At one instant ends come before starts; all that a node's jobs take they give back.
+        rows = np.arange(len(self))
+        row, begins = np.tile(rows, 2), np.repeat([False, True], rows.size)
+        time = np.concatenate([self.finish[self.job], self.start[self.job]])
+        order = np.lexsort((begins, time, np.tile(self.node, 2)))
+        used = np.cumsum(np.concatenate([-amounts, amounts])[order])
+        return row[order], time[order], used
+
+
+def _frozen(values: ArrayLike, kind: type[np.generic]) -> NDArray[Any]:
+    column = np.array(values, dtype=kind)
+    column.setflags(write=False)
+    return column
+
+
+def _first_of_each(places: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return of some places, in order, the first of each of what stands there."""
+    return places[np.sort(np.unique(of[places], return_index=True)[1])]
