@@ -105,6 +105,7 @@ def test_the_first_job_too_many_is_named() -> None:
         use.verify()
     assert use.peaks().tolist() == [1, 5, 4]
     assert str(use) == "4 jobs on 3 nodes of m: 5 rows"
+    assert use.utilisation() == (10 * 2 + 5 * 4 + 9 * 2 + 1 * 4) / (16 * 21)
     use_of(federation, (0, 10, {1: 2}), (10, 5, {1: 4})).verify()
 
 
@@ -115,6 +116,8 @@ def test_tasks_hold_what_jobs_demand() -> None:
     use = use_of(federation, (0, 10, {0: 2}), (0, 10, {0: 2}), demand=demand)
     assert (use.peaks().tolist(), use.peaks("memory").tolist()) == ([8], [100])
     use.verify()
+    assert (use.utilisation(), use.utilisation("memory")) == (1.0, 1.0)
+    assert np.isnan(use.utilisation("gpu"))
     assert use.unmodelled == ("2 jobs with a demand of 'licence' (the machine's nodes do not say)",)
     assert (
         "'memory' in use, but only 99"
@@ -239,6 +242,8 @@ def test_what_a_real_machine_did_is_accepted_and_no_core_less(nodes_dir: Path) -
     use.verify()
     assert use.peaks().tolist() == [80] * BIG + [12] * SMALL
     assert int(use.alone.sum()) == 231
+    seconds = np.dot(jobs.tasks, jobs.runtime) / (80 * BIG + 12 * SMALL)
+    assert use.utilisation() == pytest.approx(seconds / (use.finish.max() - jobs.submit.min()))
     less = replace(use, federation=machine((BIG, {"cpu": 79}), (SMALL, {"cpu": 12}))).violations()
     assert len(less) == BIG
     assert less[0] == "Job 4157: at 1359976488 node 0 of 'a' has 80 of 'cpu' in use, but only 79."

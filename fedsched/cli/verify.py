@@ -121,7 +121,8 @@ def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
     if as_json:
         said = {resource: {str(amount): count for amount, count in rows} for resource, rows in peaks.items()}
         about = {"log": use.workload.name, "jobs": len(use.workload), "federation": federation.name}
-        about |= {"rows": len(use), "nodes_by_peak": said, "violations": found}
+        used = {resource: use.utilisation(resource) for resource in peaks}
+        about |= {"rows": len(use), "nodes_by_peak": said, "utilisation": used, "violations": found}
         print_json(about | reading_of(workload) | {"not_modelled": list(use.unmodelled)})
         return CHECK_FAILED if found else 0
     say(use)
@@ -131,7 +132,8 @@ def _recorded(log: Log, machine: Path, hosts: Path, *, as_json: bool) -> int:
         say(one_line(sentence(use.unmodelled)))
     for resource, rows in peaks.items():
         said_of = ", ".join(f"{amount:,} on {counted(count, 'node')}" for amount, count in rows)
-        say(one_line(f"most {resource} in use at a time: {said_of or 'none'}"))
+        share = use.utilisation(resource)
+        say(one_line(f"{resource}: {share:.1%} in use; most at a time: {said_of or 'none'}"))
     for line in found[:SHOWN]:
         say(one_line(line))
     if len(found) > SHOWN:

@@ -87,6 +87,14 @@ class NodeUse:
         np.maximum.at(most, self.node[event], used)
         return most
 
+    def utilisation(self, resource: str = CORES) -> float:
+        """Return which share of a resource was in use from the first submit to the last finish; NaN where none is."""
+        has = sum(dict(group.resources).get(resource, 0) * group.count for group in self.federation.groups)
+        t0 = self.workload.submit.min(initial=np.inf)
+        held = self.amounts(resource) @ (self.finish - self.start)[self.job]
+        there = has * (self.finish.max(initial=-np.inf) - t0)
+        return float(held / there) if has and there > 0 else np.nan
+
     @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the log holds and this knows nothing of; of how its jobs share nodes it knows."""
