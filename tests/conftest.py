@@ -53,12 +53,6 @@ def _optional(name: str) -> Path:
 
 
 @pytest.fixture(scope="session")
-def nodes_dir() -> Path:
-    """Return the folder of the optional logs of shared nodes."""
-    return _optional("nodes")
-
-
-@pytest.fixture(scope="session")
 def traces_dir() -> Path:
     """Return the folder of the optional archive logs."""
     return _optional("traces")
@@ -79,5 +73,5 @@ def wrapping_counters() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def nodes_dir() -> Path:
-    """Return the folder of the optional logs that tell of nodes and workflows."""
+    """Return the folder of the optional logs of shared nodes and of workflows."""
     return _optional("nodes")

@@ -93,14 +93,8 @@ class SearchProblem(PackedProblem, Read):
             raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")
         if submits == "now":
             now = float(workload.submit.min()) if t0 is None else float(t0)
-<<<<<<< HEAD
-            workload = replace(workload, submit=np.full(len(workload), now), after=settled(workload))
-        refuse_cancellations("optimize", workload)
-        refuse_feedback("optimize", workload)
-        workload = as_asked(workload, federation)
-=======
             workload = waiting_from(workload, now)
->>>>>>> 9d3dad1 (Searches, packages and comparisons take jobs that are cancelled, have a reservation or follow others; packages keep conditions on earlier ones)
+        workload = as_asked(workload, federation)
         self.federation = federation
         self.submits = submits
         self.running = running
