@@ -64,6 +64,8 @@ BatchStartTimeout=36000
 UnkillableStepTimeout=36000
 MinJobAge=3600000
 """
+ONE_JOB = "CPUs=1 RealMemory=1000"
+ALL = "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
 
 
 class SlurmError(RuntimeError):
@@ -88,11 +90,19 @@ class SlurmCluster:
         The lines of slurm.conf that decisions depend on.
     factor
         How many times as fast as the world's its clock runs.
+    node
+        What a node has.
+    partitions
+        The lines of its partitions.
     """
 
-    def __init__(self, folder: Path, *, nodes: int, settings: str, factor: float) -> None:
+    def __init__(
+        self, folder: Path, *, nodes: int, settings: str, factor: float, node: str = ONE_JOB, partitions: str = ALL
+    ) -> None:
         self.folder = folder.resolve()
         self.nodes = nodes
+        self.node = node
+        self.partitions = partitions
         self.settings = settings
         self.clock = FasterClock(factor)
         self.slowest = 0.0  # seconds of its clock that the slowest command took
@@ -161,31 +171,38 @@ class SlurmCluster:
         munge = [f"--{option}={self.folder}/munge.{name}" for option, name in files.items()]
         self._start("munged", "--foreground", "--force", *munge)
         self._wait_for("munge's socket", (self.folder / "munge.socket").exists)
+        self._begin_accounting()
         self._start("slurmctld", "-D", "-c")
         for k in range(1, self.nodes + 1):
             self._start("slurmd", "-D", "-N", f"n{k}")
         self._wait_for("all nodes", self._all_idle)
+
+    def _begin_accounting(self) -> None:
+        """Start what keeps accounts; here nobody does."""
 
     def _write_files(self) -> None:
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o600)
         host = socket.gethostname().partition(".")[0]
-        first, *others = _free_ports(self.nodes + 1)
+        first, *others = free_ports(self.nodes + 1)
         lines = [MACHINERY.format(host=host, port=first, user=getpass.getuser(), folder=self.folder), self.settings]
         lines += [
-            f"NodeName=n{k} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=1000"
+            f"NodeName=n{k} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {self.node}"
             for k, port in enumerate(others, start=1)
         ]
-        lines.append("PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n")
+        lines.append(f"{self.partitions}\n")
         (self.folder / "slurm.conf").write_text("\n".join(lines), encoding="utf-8")
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n", encoding="utf-8")
 
     def _start(self, *command: str) -> None:
+        self._start_in(self._environment, *command)
+
+    def _start_in(self, environment: dict[str, str], *command: str) -> None:
         with (self.folder / "said").open("ab") as said:
             # They end with this process, even where it is killed.
             running = subprocess.Popen(
-                ("setpriv", "--pdeathsig", "TERM", *command), env=self._environment, cwd=self.folder,
+                ("setpriv", "--pdeathsig", "TERM", *command), env=environment, cwd=self.folder,
                 stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
             )  # fmt: skip
         self._daemons.append((command[0], running))
@@ -201,7 +218,8 @@ class SlurmCluster:
 
     def _all_idle(self) -> bool:
         try:
-            return len(self.tell("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()) == self.nodes
+            idle = self.tell("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split()  # once in each partition
+            return len(set(idle)) == self.nodes
         except SlurmError:
             return False
 
@@ -223,7 +241,8 @@ class SlurmCluster:
                 continue
 
 
-def _free_ports(how_many: int) -> list[int]:
+def free_ports(how_many: int) -> list[int]:
+    """Return ports of the loopback that nobody listens on."""
     found: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):
         with socket.socket() as tried:

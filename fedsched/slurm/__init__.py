@@ -1,0 +1,1 @@
+"""Slurm's own scheduler: its accounts, its priorities."""

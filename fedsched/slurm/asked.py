@@ -1,0 +1,126 @@
+"""What a job asks for, as far as its priority depends on it, and what its factors are that no clock changes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.slurm.associations import Associations
+    from fedsched.slurm.priority_parameters import PartitionPriority, PriorityParameters
+
+# What a node has one amount of: with MAX_TRES the dearest of them is paid, and all else beside.
+OF_NODES = ("cpu", "mem", "node")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A job: whose it is, where it may run, and what it asks for; `amounts` by resource, memory in MB."""
+
+    user: str = ""
+    account: str = ""  # without a name the user's default one
+    partition: str = ""
+    qos: str = ""  # without a name the association's default one, else normal
+    nodes: int = 1
+    cpus: int = 1
+    limit: float = math.inf  # seconds
+    amounts: Mapping[str, float] = field(default_factory=dict)
+    given: Mapping[str, float] | None = None  # what it has while it runs; None: what it asked for
+    nice: int = 0
+    site: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FixedFactors:
+    """The factors of a job that no clock changes, each with its weight; and what its use costs."""
+
+    association: int  # -1: it has none
+    assoc: float
+    size: float
+    partition: float
+    qos: float
+    tres: Mapping[str, float]
+    billing: float  # a second
+    usage_factor: float
+
+
+def fixed_factors(job: Asked, parameters: PriorityParameters, associations: Associations | None) -> FixedFactors:
+    """Return the factors of a job that no clock changes."""
+    partition = parameters.partitions.get(job.partition)
+    place, assoc, qos, usage_factor = -1, 0.0, 0.0, 1.0
+    if associations is not None:
+        place = associations.place(job.user, job.account, job.partition)
+        mine = associations.members[place]
+        quality = associations.quality(job.qos or mine.default_qos or "normal")
+        usage_factor = quality.usage_factor
+        assoc = _part(mine.priority, max(one.priority for one in associations.members), parameters.normal("ASSOC"))
+        highest = max(one.priority for one in associations.qos.values())
+        qos = _part(quality.priority, highest, parameters.normal("QOS"))
+    return FixedFactors(
+        association=place,
+        assoc=assoc * parameters.assoc,
+        size=size_factor(job, parameters) * parameters.size,
+        partition=_of_partition(partition, parameters) * parameters.partition,
+        qos=qos * parameters.qos,
+        tres=_of_resources(job, partition, parameters),
+        billing=billing_of(job, partition, parameters),
+        usage_factor=usage_factor,
+    )
+
+
+def _part(value: float, highest: float, normal: bool) -> float:
+    if not normal:
+        return float(value)
+    return value / highest if highest > 0 else 0.0
+
+
+def _of_partition(partition: PartitionPriority | None, parameters: PriorityParameters) -> float:
+    if partition is None:
+        return 0.0
+    highest = max(1, *(one.job_factor for one in parameters.partitions.values()))
+    return _part(partition.job_factor, highest, parameters.normal("PART"))
+
+
+def size_factor(job: Asked, parameters: PriorityParameters) -> float:
+    """Return how large a job is, from 0 to 1; how small, where small jobs are favoured."""
+    nodes, cpus = float(parameters.nodes), float(parameters.cpus)
+    if "SMALL_RELATIVE_TO_TIME" in parameters.flags:
+        minutes = max(1.0, job.limit // 60) if math.isfinite(job.limit) else 4294967295.0
+        size = max(job.cpus, job.nodes * cpus / nodes) / minutes / cpus
+        size = 1.0 - size if parameters.favor_small else size
+    elif parameters.favor_small:
+        size = ((nodes - job.nodes) / nodes + (cpus - job.cpus) / cpus) / 2
+    else:
+        size = (job.nodes / nodes + job.cpus / cpus) / 2
+    return min(1.0, max(0.0, size))
+
+
+def _of_resources(
+    job: Asked, partition: PartitionPriority | None, parameters: PriorityParameters
+) -> dict[str, float]:
+    found = {}
+    for name, weight in parameters.tres.items():
+        amount = float(job.amounts.get(name, 0.0))
+        if parameters.normal("TRES"):
+            whole = partition.amounts.get(name, 0.0) if partition is not None else 0.0
+            amount = amount / whole if whole else 0.0
+        found[name] = amount * weight
+    return found
+
+
+def billing_of(job: Asked, partition: PartitionPriority | None, parameters: PriorityParameters) -> float:
+    """Return what a second of a job costs: its CPUs, or by its partition's TRESBillingWeights."""
+    given = job.amounts if job.given is None else job.given
+    if partition is None or partition.billing is None:
+        return float(given.get("cpu", job.cpus))
+    dearest, rest = 0.0, 0.0
+    for name, weight in partition.billing.items():
+        cost = float(given.get(name, 0.0)) * weight
+        if "MAX_TRES" in parameters.flags and (name in OF_NODES or name.startswith("gres/")):
+            dearest = max(dearest, cost)
+        elif name != "billing":
+            rest += cost
+    return dearest + rest
