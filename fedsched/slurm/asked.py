@@ -6,6 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fedsched.errors import TraceError
+from fedsched.text import first_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -47,41 +50,59 @@ class FixedFactors:
     usage_factor: float
 
 
-def fixed_factors(job: Asked, parameters: PriorityParameters, associations: Associations | None) -> FixedFactors:
-    """Return the factors of a job that no clock changes."""
-    partition = parameters.partitions.get(job.partition)
-    place, assoc, qos, usage_factor = -1, 0.0, 0.0, 1.0
-    if associations is not None:
-        place = associations.place(job.user, job.account, job.partition)
-        mine = associations.members[place]
-        quality = associations.quality(job.qos or mine.default_qos or "normal")
-        usage_factor = quality.usage_factor
-        assoc = _part(mine.priority, max(one.priority for one in associations.members), parameters.normal("ASSOC"))
-        highest = max(one.priority for one in associations.qos.values())
-        qos = _part(quality.priority, highest, parameters.normal("QOS"))
-    return FixedFactors(
-        association=place,
-        assoc=assoc * parameters.assoc,
-        size=size_factor(job, parameters) * parameters.size,
-        partition=_of_partition(partition, parameters) * parameters.partition,
-        qos=qos * parameters.qos,
-        tres=_of_resources(job, partition, parameters),
-        billing=billing_of(job, partition, parameters),
-        usage_factor=usage_factor,
-    )
+class Scales:
+    """What weighs jobs of one configuration and its accounts, what is the same for all of them looked up once."""
+
+    def __init__(self, parameters: PriorityParameters, associations: Associations | None) -> None:
+        self.parameters, self.associations = parameters, associations
+        self._partition = max((1, *(one.job_factor for one in parameters.partitions.values())))
+        if associations is not None:
+            self._assoc = max(one.priority for one in associations.members)
+            self._qos = max((0, *(one.priority for one in associations.qos.values())))
+        self._places: dict[tuple[str, str, str], int] = {}
+
+    def fixed_factors(self, job: Asked) -> FixedFactors:
+        """Return the factors of a job that no clock changes."""
+        parameters, associations = self.parameters, self.associations
+        partition = parameters.partitions.get(job.partition)
+        if partition is None and parameters.partitions:
+            raise TraceError(
+                f"a job asks for the partition {job.partition!r}, which the slurm.conf does not have; "
+                f"it has {first_of(parameters.partitions)}."
+            )
+        place, assoc, qos, usage_factor, of_partition = -1, 0.0, 0.0, 1.0, 0.0
+        if partition is not None:
+            of_partition = _part(partition.job_factor, self._partition, parameters.normal("PART"))
+        if associations is not None:
+            place = self._place(job)
+            mine = associations.members[place]
+            quality = associations.quality(job.qos or mine.default_qos or "normal")
+            usage_factor = quality.usage_factor
+            assoc = _part(mine.priority, self._assoc, parameters.normal("ASSOC"))
+            qos = _part(quality.priority, self._qos, parameters.normal("QOS"))
+        return FixedFactors(
+            association=place,
+            assoc=assoc * parameters.assoc,
+            size=size_factor(job, parameters) * parameters.size,
+            partition=of_partition * parameters.partition,
+            qos=qos * parameters.qos,
+            tres=_of_resources(job, partition, parameters),
+            billing=billing_of(job, partition, parameters),
+            usage_factor=usage_factor,
+        )
+
+    def _place(self, job: Asked) -> int:
+        assert self.associations is not None
+        whose = (job.user, job.account, job.partition)
+        if whose not in self._places:
+            self._places[whose] = self.associations.place(*whose)
+        return self._places[whose]
 
 
 def _part(value: float, highest: float, normal: bool) -> float:
     if not normal:
         return float(value)
     return value / highest if highest > 0 else 0.0
-
-
-def _of_partition(partition: PartitionPriority | None, parameters: PriorityParameters) -> float:
-    if partition is None:
-        return 0.0
-    highest = max(1, *(one.job_factor for one in parameters.partitions.values()))
-    return _part(partition.job_factor, highest, parameters.normal("PART"))
 
 
 def size_factor(job: Asked, parameters: PriorityParameters) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.slurm.asked import fixed_factors
+from fedsched.slurm.asked import Scales
 from fedsched.slurm.resets import resets_from
 from fedsched.slurm.shares import in_all, in_level, shares_of
 
@@ -123,7 +123,8 @@ def pack(
     last_tick
         When that was computed; NaN: never.
     """
-    facts = [fixed_factors(job, parameters, associations) for job in jobs]
+    scales = Scales(parameters, associations)
+    facts = [scales.fixed_factors(job) for job in jobs]
     fixed = np.zeros((len(jobs), len(Factor)))
     for row, job, one in zip(fixed, jobs, facts, strict=True):
         row[Factor.ASSOC], row[Factor.SIZE], row[Factor.PARTITION] = one.assoc, one.size, one.partition
