@@ -37,6 +37,12 @@ def example_file(kind: Literal["federation", "workload"], name: str) -> Path:
     return known[name]
 
 
+def slurm_files() -> dict[str, Path]:
+    """Return the files of the cluster of Slurm's that ships, by name."""
+    folder = Path(str(files("fedsched"))) / "data" / "slurm"
+    return {path.name: path for path in sorted(folder.iterdir())}
+
+
 def names_shipped(name: str | PathLike[str], folder: Path = Path()) -> bool:
     """Return whether this is the name of a shipped log, not that of a file, seen from this folder."""
     path = Path(name)

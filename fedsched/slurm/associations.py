@@ -118,7 +118,7 @@ def of_accounts(found: Accounts, *, cluster: str = "") -> Associations:
     """Return the accounts of what files say."""
     said = ", ".join(found.paths)
     clusters = list(dict.fromkeys(key[0] for key in found.associations if key[0])) or [""]
-    chosen = cluster or (clusters[0] if len(clusters) == 1 else "")
+    chosen = clusters[0] if len(clusters) == 1 else cluster
     if found.associations and chosen not in clusters:
         raise TraceError(f"{said}: it is of the clusters {first_of(clusters)}; name one of them: cluster=...")
     entries = {key[1:]: entry for key, entry in found.associations.items() if key[0] == chosen}

@@ -12,6 +12,7 @@ from fedsched.errors import TraceError
 from fedsched.slurm.asked import Scales
 from fedsched.slurm.priorities import Factor, pack
 from fedsched.slurm.ticks import factors, tick
+from fedsched.text import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -76,8 +77,21 @@ def weigh(
     tick(packed, 0.0, nobody, 0, none)  # ranks everybody
     packed.tree.effective[:] = effective
     if at is None:
-        at = _found(packed, waiting, parameters.calc_period)
+        at = _found(packed, waiting, _newest(queue), parameters.calc_period)
     return list(_weighed(packed, waiting, Scales(parameters, associations), at)), at
+
+
+def notes_of(
+    parameters: PriorityParameters, associations: Associations, queue: Sequence[QueuedJob], *, used: bool
+) -> Iterator[str]:
+    """Give what is not modelled and what is assumed, a line each."""
+    if parameters.left_out:
+        yield f"not modelled of the priorities: {', '.join(parameters.left_out)}"
+    yield from associations.notes()
+    if several := [job.name for job in queue if len(job.partitions) > 1 and is_shown(job)]:
+        yield f"jobs that may run in several partitions, here in the first: {first_of(several)}"
+    if not used:
+        yield "assumed: nobody has used anything, for no --shares are given"
 
 
 def is_shown(job: QueuedJob) -> bool:
@@ -85,12 +99,19 @@ def is_shown(job: QueuedJob) -> bool:
     return job.state == PENDING and job.priority > 0 and job.reason != "BeginTime"
 
 
-def _found(packed: Priorities, waiting: Sequence[QueuedJob], period: float) -> float:
+def _newest(queue: Sequence[QueuedJob]) -> float:
+    """Return the latest moment that a dump tells of, in which expected starts and ends are none."""
+    told = [job.submit for job in queue]
+    told += [job.start for job in queue if job.state != PENDING and not math.isnan(job.start)]
+    told += [job.end for job in queue if job.state not in (PENDING, "RUNNING") and not math.isnan(job.end)]
+    return max(told)
+
+
+def _found(packed: Priorities, waiting: Sequence[QueuedJob], newest: float, period: float) -> float:
     """Return the moment at which the most priorities are those that are told of, the last one of several."""
     if not waiting:
         return math.nan
-    known = max(job.submit for job in waiting)
-    moments = [known + second for second in range(-math.ceil(period), math.ceil(period) + 1)]
+    moments = [newest + second for second in range(-math.ceil(period), math.ceil(period) + 1)]
     return max(moments, key=lambda now: (_same(packed, waiting, now), now))
 
 

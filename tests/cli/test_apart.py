@@ -16,7 +16,7 @@ if typing.TYPE_CHECKING:
 
 # Of each command, the parameters that name files: those that it reads, and those that it writes with the suffix.
 READ = {"scenario", "trace", "traces", "more", "source", "result", "initial", "federation", "partitions", "calendar"}
-READ |= {"file", "arrivals", "what", "hosts"}
+READ |= {"file", "arrivals", "what", "hosts", "queue", "conf", "assoc", "shares"}
 WRITTEN = {"out", "gantt", "save", "checkpoint", "report", "target"}
 # How a command is called with a file to read and one to write; what else it then needs.
 CALLS = {

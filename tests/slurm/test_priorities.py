@@ -66,7 +66,8 @@ def jobs(rng: random.Random, associations: Associations) -> list[Asked]:
         found.append(
             Asked(
                 whose.user, whose.account, rng.choice("pq"), rng.choice(("", "high", "free")), nodes,
-                nodes * rng.randint(1, 4), rng.choice((60.0, 1000.0, 9000.0, math.inf)), nice=rng.choice((0, 0, -50, 90)),
+                nodes * rng.randint(1, 4), rng.choice((60.0, 1000.0, 9000.0, math.inf)),
+                nice=rng.choice((0, 0, -50, 90)),
             )
         )  # fmt: skip
     return found
