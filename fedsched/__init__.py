@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fedsched import gang as gang
     from fedsched import generate as generate
     from fedsched import market as market
+    from fedsched import policies as policies
     from fedsched import search as search
     from fedsched.compare import Budget as Budget
     from fedsched.compare import Instance as Instance
@@ -70,6 +71,7 @@ _HOME: dict[str, str | None] = {
     "generate": None,
     "market": None,
     "optimize": "optimize",
+    "policies": None,
     "read": "io",
     "read_federation": "io",
     "search": None,
@@ -105,6 +107,7 @@ __all__ = [
     "generate",
     "market",
     "optimize",
+    "policies",
     "read",
     "read_federation",
     "search",

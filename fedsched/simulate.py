@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.caps import checked_caps
@@ -18,7 +18,7 @@ from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
+    from fedsched.slurm import Slurm
 
 __all__ = [
     "POLICIES", "ListHeuristic", "OnlinePolicy", "Policy", "Reading", "Rules", "RunningJobs", "prepare", "simulate",
@@ -108,10 +109,34 @@ def to_the_end(run: Simulation, progress: Callable[[int, int], None] | None = No
     return run.schedule()
 
 
+def is_slurm(policy: object) -> TypeGuard[Slurm]:
+    """Return whether a policy is Slurm's own scheduler, without importing that for others."""
+    return type(policy).__module__ == "fedsched.slurm.noun"
+
+
+def _on_slurm(
+    workload: Workload,
+    cluster: Federation,
+    policy: Slurm,
+    reading: Reading,
+    given: Mapping[str, object],
+    progress: Callable[[int, int], None] | None,
+) -> Schedule:
+    from fedsched.slurm.run import scheduled
+
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name}= does not go with {policy}, which chooses nodes and begins by itself; leave it out.")
+    if len(workload) == 0:
+        raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
+    reading = reading.settled("simulate")
+    return scheduled(shaped(workload, reading), cluster, policy, reading, progress)
+
+
 def simulate(
     workload: Workload,
     cluster: Federation,
-    policy: str | Policy = "easy",
+    policy: str | Policy | Slurm = "easy",
     *,
     placement: str | None = None,
     reading: Reading = USUAL,
@@ -134,7 +159,7 @@ def simulate(
     policy
         A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`,
         `ListHeuristic`, or any object with a method `rules(workload, federation)`; `Rolling`, or any other
-        `OnlinePolicy`, plans anew on the way.
+        `OnlinePolicy`, plans anew on the way; `policies.Slurm` is Slurm's own scheduler.
     placement
         A name of `PLACEMENTS` in place of the policy's own.
     reading
@@ -167,6 +192,16 @@ def simulate(
     -----
     Ctrl-C ends a run early: the schedule then holds what was started until then, and says so in its notes.
     """
+    if is_slurm(policy):
+        given = {"placement": placement, "caps": caps, "t0": t0, "running": running}
+        reading = reading.but(
+            same_time=same_time,
+            saturation=saturation,
+            knowledge=knowledge,
+            kill_at_estimate=kill_at_estimate,
+            alternatives=alternatives,
+        )
+        return _on_slurm(workload, cluster, policy, reading, given, progress)
     run = prepare(
         workload,
         cluster,

@@ -1,4 +1,6 @@
-"""Policies: rules by name, list heuristics, and the Protocols of any other."""
+"""Policies: rules by name, list heuristics, Slurm's own scheduler, and the Protocols of any other."""
+
+from typing import TYPE_CHECKING
 
 from fedsched.policies.named import DISPATCH as DISPATCH
 from fedsched.policies.named import ORDERS as ORDERS
@@ -9,3 +11,14 @@ from fedsched.policies.named import OnlinePolicy as OnlinePolicy
 from fedsched.policies.named import Policy as Policy
 from fedsched.policies.named import Rules as Rules
 from fedsched.policies.named import policy_named as policy_named
+
+if TYPE_CHECKING:
+    from fedsched.slurm.noun import Slurm as Slurm
+
+
+def __getattr__(name: str) -> object:
+    if name == "Slurm":  # it reads files, which policies by name do not
+        from fedsched.slurm.noun import Slurm
+
+        return Slurm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,1 +1,5 @@
-"""Slurm's own scheduler: its accounts, its priorities."""
+"""Slurm's own scheduler: its accounts, its priorities, and both of its passes on nodes that have names."""
+
+from fedsched.slurm.clocks import Clocks as Clocks
+from fedsched.slurm.noun import Slurm as Slurm
+from fedsched.slurm.result import SlurmSchedule as SlurmSchedule

@@ -1,0 +1,103 @@
+"""The backfill pass: each waiting job, by priority, starts where that delays no job before it, or gets a reservation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import part
+from fedsched.slurm.arrays import By, Counter, Setting
+from fedsched.slurm.node_sets import count, meet
+from fedsched.slurm.queue import drop_started
+from fedsched.slurm.records import NEVER, begin_table, is_reserved, limit_to_records, reserve, rounded
+from fedsched.slurm.running import start
+from fedsched.slurm.will_run import UNKNOWN, will_run
+
+if TYPE_CHECKING:
+    from fedsched.slurm.arrays import Problem, State
+
+BACKFILL = int(By.BACKFILL)
+
+
+@part
+def backfill_pass(problem: Problem, state: State, now: int) -> None:
+    """Make one pass over the queue, and note how many tests that took."""
+    settings, counter, scratch = problem.settings, state.counter, state.scratch
+    before, tested, started = counter[Counter.TESTS], 0, 0
+    scratch.of_user[:] = 0
+    scratch.of_partition[:] = 0
+    begin_table(problem, state, now)
+    counter[Counter.PASSES] += 1
+    for place in range(counter[Counter.WAITING]):
+        if tested >= settings[Setting.BF_MAX_JOB_TEST] or _is_out_of_time(problem, counter[Counter.TESTS] - before):
+            break
+        job = state.queue[place]
+        if not _is_within_limits(problem, state, job):
+            continue
+        tested += 1
+        if _test(problem, state, job, now):
+            started += 1
+            if started == settings[Setting.BF_MAX_JOB_START]:  # 0: as many as can
+                break
+    if started > 0:
+        drop_started(state)
+
+
+@part
+def _is_out_of_time(problem: Problem, tests: int) -> bool:
+    settings = problem.settings
+    return settings[Setting.TIMED] == 1 and tests >= settings[Setting.BF_MAX_TIME] * settings[Setting.RATE]
+
+
+@part
+def _is_within_limits(problem: Problem, state: State, job: int) -> bool:
+    """Count the job among its user's and its partition's, and return whether the pass looks at so many of them."""
+    user, partition = problem.jobs.user[job], problem.jobs.partition[job]
+    scratch, settings = state.scratch, problem.settings
+    most_of_user, most_of_part = settings[Setting.BF_MAX_JOB_USER], settings[Setting.BF_MAX_JOB_PART]
+    if most_of_part > 0:
+        if scratch.of_partition[partition] >= most_of_part:
+            return False
+        scratch.of_partition[partition] += 1
+    if most_of_user > 0:
+        if scratch.of_user[user] >= most_of_user:
+            return False
+        scratch.of_user[user] += 1
+    return True
+
+
+@part
+def _test(problem: Problem, state: State, job: int, now: int) -> bool:
+    """Start the job now, or reserve nodes for it, or neither; return whether it has started."""
+    jobs, settings, scratch = problem.jobs, problem.settings, state.scratch
+    tasks, limit, chosen = jobs.tasks[job], jobs.limit[job], scratch.chosen
+    reserves = now - jobs.eligible[job] >= settings[Setting.BF_MIN_AGE_RESERVE]
+    later = now
+    while True:
+        state.counter[Counter.TESTS] += 1
+        since = later
+        mine = problem.machine.sets[jobs.nodes[job]]
+        for k in range(mine.size):
+            scratch.usable[k] = mine[k]
+        later = limit_to_records(state, since, max(since, now) + limit)
+        moment = will_run(problem, state, now, tasks) if count(scratch.usable) >= tasks else UNKNOWN
+        if moment == UNKNOWN:
+            if later == NEVER or not reserves:
+                return False
+            continue
+        moment = max(moment, since)
+        if moment <= now and meet(chosen, state.completing):
+            moment, later = now + 1, NEVER  # it waits for those nodes
+        if moment <= now:
+            start(problem, state, job, now, chosen, BACKFILL)
+            return True
+        if not reserves:
+            return False
+        if later != NEVER and moment > later:
+            continue
+        if moment > now + settings[Setting.BF_WINDOW]:
+            return False
+        begin, end = rounded(problem, moment), rounded(problem, moment + limit)
+        if not is_reserved(state, chosen, begin, end):
+            reserve(problem, state, chosen, begin, end)
+            return False
+        later = moment

@@ -1,0 +1,100 @@
+"""Sets of nodes as 64-bit words: how many there are, which come next, and whether sets meet.
+
+Nothing here overflows: uncompiled, numpy would say so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import inlined, step
+
+if TYPE_CHECKING:
+    from fedsched.slurm.arrays import Words
+
+BITS = 64
+_0, _1, _2, _4, _8, _16, _32 = (np.uint64(k) for k in (0, 1, 2, 4, 8, 16, 32))
+_PAIRS, _FOURS, _EIGHTS = (np.uint64(k) for k in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
+_LAST = np.uint64(0x7F)
+
+
+@inlined
+def ones(word: np.uint64) -> int:
+    """Return how many bits of a word are set."""
+    word = word - ((word >> _1) & _PAIRS)
+    word = (word & _FOURS) + ((word >> _2) & _FOURS)
+    word = (word + (word >> _4)) & _EIGHTS
+    word = word + (word >> _8)
+    word = word + (word >> _16)
+    word = word + (word >> _32)
+    return np.int64(word & _LAST)
+
+
+@inlined
+def count(nodes: Words) -> int:
+    """Return how many nodes a set has."""
+    total = 0
+    for k in range(nodes.size):
+        total += ones(nodes[k])
+    return total
+
+
+@inlined
+def meet(one: Words, other: Words) -> bool:
+    """Return whether two sets have a node in common."""
+    for k in range(one.size):
+        if one[k] & other[k] != _0:
+            return True
+    return False
+
+
+@inlined
+def lowest(word: np.uint64) -> int:
+    """Return the place of the lowest bit of a word that has one."""
+    return ones(~word & (word - _1))
+
+
+@step
+def next_in(nodes: Words, first: int) -> int:
+    """Return the first node from `first` on that is in a set; beyond all of them where there is none."""
+    k = first // BITS
+    if k >= nodes.size:
+        return nodes.size * BITS
+    word = (nodes[k] >> np.uint64(first % BITS)) << np.uint64(first % BITS)
+    while word == _0:
+        k += 1
+        if k == nodes.size:
+            return nodes.size * BITS
+        word = nodes[k]
+    return k * BITS + lowest(word)
+
+
+@step
+def next_out(nodes: Words, first: int) -> int:
+    """Return the first node from `first` on that is in no set; beyond all of them where there is none."""
+    k = first // BITS
+    if k >= nodes.size:
+        return nodes.size * BITS
+    word = (~nodes[k] >> np.uint64(first % BITS)) << np.uint64(first % BITS)
+    while word == _0:
+        k += 1
+        if k == nodes.size:
+            return nodes.size * BITS
+        word = ~nodes[k]
+    return k * BITS + lowest(word)
+
+
+@inlined
+def add(nodes: Words, first: int, after: int) -> None:
+    """Put a run of nodes into a set."""
+    for node in range(first, after):
+        nodes[node // BITS] |= _1 << np.uint64(node % BITS)
+
+
+@inlined
+def drop(nodes: Words, first: int, after: int) -> None:
+    """Take a run of nodes out of a set."""
+    for node in range(first, after):
+        nodes[node // BITS] &= ~(_1 << np.uint64(node % BITS))

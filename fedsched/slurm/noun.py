@@ -1,0 +1,94 @@
+"""Slurm: a site's own scheduler as a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
+from fedsched.slurm.clocks import Clocks
+from fedsched.slurm.parameters import Parameters, parameters_of
+from fedsched.values import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+
+PASSES = ("instant", "timed")
+TESTS_A_SECOND = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Slurm:
+    """The two schedulers of a slurm.conf, on nodes that have names; `simulate` runs it in an event loop of its own.
+
+    Parameters
+    ----------
+    conf
+        A slurm.conf, or its path.
+    clocks
+        A recording's clocks, or the path of their file: its backfill passes then take place when they did. None: passes
+        keep their own time.
+    passes
+        "instant": a pass takes no time. "timed": it takes as long as its tests do, and the next one begins so much
+        later; one of bf_max_time looks at no more jobs.
+    rate
+        Tests a second, of timed passes.
+    completing
+        Seconds for which nodes stay busy after a job's end: one number, or one for each id.
+    phase
+        Seconds from the first submission to the first backfill pass.
+    epoch
+        Seconds since 1970 at second 0 of the jobs, by which passes round. None: that of the clocks, else what the log's
+        header says, else 0.
+    """
+
+    conf: SlurmConf
+    clocks: Clocks | None = field(default=None, kw_only=True)
+    passes: str = field(default="instant", kw_only=True)
+    rate: int = field(default=TESTS_A_SECOND, kw_only=True)
+    completing: int | Mapping[int, int] = field(default=0, kw_only=True)
+    phase: int = field(default=0, kw_only=True)
+    epoch: int | None = field(default=None, kw_only=True)
+    parameters: Parameters = field(init=False, repr=False, compare=False)
+
+    def __init__(
+        self,
+        conf: SlurmConf | str | PathLike[str],
+        *,
+        clocks: Clocks | str | PathLike[str] | None = None,
+        passes: str = "instant",
+        rate: int = TESTS_A_SECOND,
+        completing: int | Mapping[int, int] = 0,
+        phase: int = 0,
+        epoch: int | None = None,
+    ) -> None:
+        from fedsched.errors import unknown_name
+
+        if passes not in PASSES:
+            raise unknown_name("passes", passes, PASSES)
+        read = conf if isinstance(conf, SlurmConf) else read_slurm_conf(Path(conf))
+        known = clocks if clocks is None or isinstance(clocks, Clocks) else Clocks.read(clocks)
+        for seconds in (completing,) if isinstance(completing, int) else completing.values():
+            whole("Slurm", "completing", seconds, least=0)
+        given = {
+            "conf": read, "clocks": known, "passes": passes, "rate": whole("Slurm", "rate", rate, least=1),
+            "completing": completing, "phase": whole("Slurm", "phase", phase, least=0),
+            "epoch": None if epoch is None else whole("Slurm", "epoch", epoch), "parameters": parameters_of(read),
+        }  # fmt: skip
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    def rules(self, workload: Workload, federation: Federation) -> NoReturn:
+        """Refuse to be a rule of the plain loop."""
+        raise ValueError(f"{self} is no rule of the plain loop: it runs by simulate(workload, federation, policy=...).")
+
+    def __str__(self) -> str:
+        kind = "backfill" if self.parameters.backfill else "builtin"
+        select = "cons_tres" if self.parameters.cons_tres else "linear"
+        order = "multifactor" if self.parameters.multifactor else "basic"
+        return f"slurm ({kind}, {select}, {order}) of {self.conf.name}"

@@ -1,0 +1,182 @@
+"""From nouns to Slurm's arrays; what this policy does not have yet is refused by name, with the cure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.pack import caps_table
+from fedsched.errors import InfeasibleError
+from fedsched.model.admission import partition_of_jobs
+from fedsched.model.limits import counters_of
+from fedsched.model.pools import needs_on
+from fedsched.slurm.arrays import Jobs, Machine, Problem, Setting
+from fedsched.slurm.parameters import tiers_of
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+    from fedsched.slurm.arrays import Ints, Words
+    from fedsched.slurm.noun import Slurm
+
+LONGEST = 10**9  # seconds: sums of times stay far from the largest number
+
+
+def refuse_what_is_not_here(workload: Workload, federation: Federation, slurm: Slurm, reading: Reading) -> None:
+    """Refuse what jobs or nodes have beyond what this scheduler's model has."""
+    groups = federation.groups
+    speeds = {group.speed for group in groups}
+    there = [host for host, line in slurm.conf.nodes.items() if not line.words.get("state", "").upper().startswith("FUTURE")]
+    needs = {
+        "several clusters": (len(federation.clusters) > 1, "simulate each by itself"),
+        "nodes of several speeds": (len(speeds) > 1, "give all one speed"),
+        "closed nodes": (bool(federation.calendar), "leave the calendar out"),
+        "pools": (bool(needs_on(workload, federation).any()), "leave the federation's pools out"),
+        "limits": (bool(counters_of(workload, federation).amount.size), "leave the federation's limits out"),
+        "conditions between jobs": (workload.after is not None, "give jobs without after="),
+        "jobs that follow others (feedback)": (workload.feedback is not None, "give jobs without feedback="),
+        "cancelled jobs": (workload.cancel_at is not None, "give jobs without cancel_at="),
+        "plans that choose shapes": (reading.is_free(workload), "give alternatives='fixed' or 'smallest_area'"),
+        "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
+        "priority/multifactor": (slurm.parameters.multifactor, "give PriorityType=priority/basic"),
+    }
+    for what, (is_there, cure) in needs.items():
+        if is_there:
+            raise InfeasibleError(f"Policy slurm has no {what} yet; {cure}, or take another policy.")
+    if len(there) != federation.nodes:
+        raise InfeasibleError(
+            f"{slurm.conf.path} has {counted(len(there), 'node')}, but the federation {federation.nodes}; read the "
+            "federation from that file."
+        )
+
+
+def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Reading) -> tuple[Problem, Ints, int]:
+    """Return the arrays, the row of each job in them, and the second of the jobs that is their second 0."""
+    refuse_what_is_not_here(workload, federation, slurm, reading)
+    rows = np.lexsort((workload.id, workload.submit))
+    base = int(np.floor(workload.submit.min()))
+    sets, of_job = _sets(workload, federation)
+    partitions, of_partition, tier = _partitions(workload, federation, slurm)
+    room = np.bitwise_count(sets).sum(axis=1)[of_job] if hasattr(np, "bitwise_count") else _sizes(sets)[of_job]
+    for row in np.flatnonzero(workload.tasks > room)[:1].tolist():
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: tasks={workload.tasks[row]} exceeds the {room[row]} nodes that it may have; "
+            "drop it or use a larger machine."
+        )
+    eligible = np.ceil(workload.submit)
+    if workload.begin is not None:
+        eligible = np.maximum(eligible, np.ceil(workload.begin.begin))
+    limit = np.maximum(60.0 * np.ceil(reading.planned(workload) / 60.0), 60.0)  # Slurm's are of whole minutes
+    length = seconds_of_runs(workload, federation, reading)
+    _refuse_endless(workload, eligible - base, limit, length)
+    jobs = Jobs(
+        eligible=_ints((eligible - base)[rows]),
+        by_eligible=_ints(np.argsort((eligible - base)[rows], kind="stable")),
+        tasks=_ints(workload.tasks[rows]),
+        limit=_ints(limit[rows]),
+        runtime=_ints(np.maximum(np.ceil(length), 1.0)[rows]),
+        completing=_ints(_completing(workload, slurm)[rows]),
+        user=_ints(np.unique(workload.user, return_inverse=True)[1][rows]),
+        partition=_ints(of_partition[rows]),
+        nodes=_ints(of_job[rows]),
+    )
+    weight = np.repeat([group.weight for group in federation.groups], [group.count for group in federation.groups])
+    clocks = slurm.clocks
+    passes = np.array([] if clocks is None else clocks.seconds_of_passes, dtype=np.int64) - base
+    machine = Machine(sets=sets, partitions=partitions, tier=_ints(tier), weight=_ints(weight))
+    settings = _settings(slurm, epoch_of(workload, slurm) + base)
+    return Problem(jobs, machine, settings, _ints(np.unique(passes[passes >= 0]))), _ints(rows), base
+
+
+def seconds_of_runs(workload: Workload, federation: Federation, reading: Reading) -> NDArray[np.float64]:
+    """Return how long the jobs run on these nodes, all of one speed."""
+    slow, sigma = 1.0 / federation.groups[0].speed, workload.compute_fraction
+    return np.asarray(reading.runtime(workload) * (sigma * slow + (1.0 - sigma)))
+
+
+def epoch_of(workload: Workload, slurm: Slurm) -> int:
+    """Return the seconds since 1970 at second 0 of the jobs, as far as anybody says."""
+    if slurm.epoch is not None:
+        return slurm.epoch
+    if slurm.clocks is not None:
+        return slurm.clocks.epoch
+    said = next((text for label, text in workload.header if label == "UnixStartTime"), "")
+    return int(said) if said.isascii() and said.isdecimal() else 0
+
+
+def _refuse_endless(workload: Workload, *times: NDArray[np.float64]) -> None:
+    for values in times:
+        for row in np.flatnonzero(~(values <= LONGEST))[:1].tolist():
+            raise InfeasibleError(
+                f"Job {workload.id[row]}: {values[row]:g} s is over the {LONGEST:,} s that policy slurm counts to; "
+                "shorten it, or give the jobs in parts."
+            )
+
+
+def _sets(workload: Workload, federation: Federation) -> tuple[Words, Ints]:
+    caps, of_job = caps_table(workload, federation)
+    sizes = [group.count for group in federation.groups]
+    return _words(np.repeat(caps > 0, sizes, axis=1)), of_job
+
+
+def _partitions(workload: Workload, federation: Federation, slurm: Slurm) -> tuple[Words, Ints, Ints]:
+    everywhere = np.ones((1, federation.nodes), dtype=np.bool_)
+    if not federation.partitions:
+        return _words(everywhere), np.zeros(len(workload), dtype=np.int64), np.ones(1, dtype=np.int64)
+    tiers = tiers_of(slurm.conf)
+    sizes = [group.count for group in federation.groups]
+    members = np.repeat(federation.groups_of_partitions(), sizes, axis=1)
+    of_job = partition_of_jobs(workload, federation)  # -1 is the last: whoever may have every node
+    tier = [tiers.get(partition.name, 1) for partition in federation.partitions]
+    return _words(np.concatenate([members, everywhere])), of_job % (len(tier) + 1), _ints([*tier, 1])
+
+
+def _words(members: NDArray[np.bool_]) -> Words:
+    """Return sets × words, of sets × nodes."""
+    many = -(-members.shape[1] // 64)
+    wide = np.zeros((len(members), 64 * many), dtype=np.bool_)
+    wide[:, : members.shape[1]] = members
+    packed = np.packbits(wide, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64).reshape(len(members), many)
+
+
+def _sizes(sets: Words) -> Ints:
+    return _ints(np.unpackbits(np.ascontiguousarray(sets).view(np.uint8), axis=1).sum(axis=1))
+
+
+def _completing(workload: Workload, slurm: Slurm) -> Ints:
+    if isinstance(slurm.completing, int):
+        return np.full(len(workload), slurm.completing)
+    missing = [job for job in workload.id.tolist() if job not in slurm.completing]
+    if missing:
+        raise ValueError(f"Slurm: completing= says nothing of job {missing[0]}; give one number, or one for each id.")
+    return np.array([slurm.completing[job] for job in workload.id.tolist()], dtype=np.int64)
+
+
+def _settings(slurm: Slurm, epoch: int) -> Ints:
+    found, numbers = slurm.parameters, slurm.parameters.numbers
+    settings = np.zeros(len(Setting), dtype=np.int64)
+    for name, value in numbers.items():
+        settings[Setting[name.upper()]] = value
+    given = slurm.clocks is not None and slurm.clocks.passes is not None
+    settings[Setting.CONS_TRES] = found.cons_tres
+    settings[Setting.MAIN] = numbers["sched_interval"] >= 0
+    settings[Setting.BACKFILL] = found.backfill
+    settings[Setting.OVERDUE] = found.kill_wait + found.over_time_limit
+    settings[Setting.EPOCH] = epoch
+    settings[Setting.PHASE] = slurm.phase
+    settings[Setting.TIMED] = slurm.passes == "timed"
+    settings[Setting.RATE] = slurm.rate
+    settings[Setting.OWN_CLOCK] = not given
+    return settings
+
+
+def _ints(values: Any) -> Ints:
+    return np.ascontiguousarray(values, dtype=np.int64)

@@ -1,0 +1,139 @@
+"""The parameters of Slurm's two schedulers, as a slurm.conf has them, and what of it is not modelled."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedsched.errors import FederationError, shortened
+from fedsched.io.slurm_values import seconds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fedsched.io.slurm_conf import SlurmConf
+
+BUILTIN, BACKFILL = "sched/builtin", "sched/backfill"
+LINEAR, CONS_TRES = "select/linear", "select/cons_tres"
+BASIC, MULTIFACTOR = "priority/basic", "priority/multifactor"
+OFF = -1  # of an interval: that scheduler makes no pass
+
+# The words of SchedulerParameters that are numbers here: our name, Slurm's usual value, the least, seconds of its unit.
+NUMBERS: Mapping[str, tuple[int, int, int]] = {
+    "sched_interval": (60, OFF, 1),
+    "batch_sched_delay": (3, 0, 1),
+    "default_queue_depth": (100, 0, 1),
+    "bf_interval": (30, OFF, 1),
+    "bf_resolution": (60, 1, 1),
+    "bf_window": (1440, 1, 60),
+    "bf_window_linear": (0, 0, 1),
+    "bf_max_job_test": (500, 1, 1),
+    "bf_max_job_user": (0, 0, 1),
+    "bf_max_job_part": (0, 0, 1),
+    "bf_max_job_start": (0, 0, 1),
+    "bf_min_age_reserve": (0, 0, 1),
+    "bf_max_time": (0, 0, 1),
+}
+SWITCHES = ("bf_continue",)  # a pass here is never cut into pieces, after which others' changes could end it
+ELSEWHERE = ("schedulertype", "schedulerparameters", "selecttype", "killwait", "overtimelimit", "prioritytype")
+# What else of a slurm.conf decides on starts, and the words that say nothing.
+DECISIVE: Mapping[str, tuple[str, ...]] = {
+    "completewait": ("0",),
+    "preempttype": ("preempt/none",),
+    "preemptmode": ("off",),
+    "topologyplugin": ("topology/none",),
+    "enforcepartlimits": ("no",),
+    "resvoverrun": ("0",),
+    "selecttypeparameters": ("none",),
+    "federationparameters": (),
+    "bursttype": (),
+    "burstbuffertype": ("burst_buffer/none",),
+    "jobsubmitplugins": (),
+    "licenses": (),
+    "maxarraysize": (),
+    "powerparameters": (),
+    "suspendprogram": (),
+    "schedulertimeslice": ("30",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """What both schedulers go by; all times are seconds."""
+
+    backfill: bool
+    cons_tres: bool
+    multifactor: bool
+    numbers: Mapping[str, int]  # by the words of SchedulerParameters
+    kill_wait: int
+    over_time_limit: int
+    not_modelled: tuple[str, ...]
+
+
+def parameters_of(conf: SlurmConf) -> Parameters:
+    """Return the parameters of a slurm.conf."""
+    words = dict(_scheduler_words(conf))
+    numbers = {name: _number(conf, words, name) for name in NUMBERS}
+    numbers["bf_max_time"] = numbers["bf_max_time"] or max(numbers["bf_interval"], 1)
+    scheduler = _one_of(conf, "SchedulerType", (BACKFILL, BUILTIN))
+    select = _one_of(conf, "SelectType", (LINEAR, CONS_TRES))
+    over = conf.parameters.get("overtimelimit", "0")
+    return Parameters(
+        backfill=scheduler == BACKFILL and numbers["bf_interval"] != OFF,
+        cons_tres=select == CONS_TRES,
+        multifactor=_one_of(conf, "PriorityType", (BASIC, MULTIFACTOR)) == MULTIFACTOR,
+        numbers=numbers,
+        kill_wait=_whole(conf, "KillWait", conf.parameters.get("killwait", "30"), 0),
+        # No limit at all is some four months, as long as Slurm itself takes it to be.
+        over_time_limit=65_533 * 60 if over.upper() == "UNLIMITED" else int(seconds_of(over, _where(conf))),
+        not_modelled=tuple(_not_modelled(conf, words)),
+    )
+
+
+def tiers_of(conf: SlurmConf) -> dict[str, int]:
+    """Return the tier of each partition."""
+    found = {}
+    for name, line in conf.partitions.items():
+        text = line.words.get("prioritytier") or line.words.get("priority") or "1"
+        if not re.fullmatch(r"\d{1,5}", text, re.ASCII) or int(text) > 65_533:
+            raise FederationError(f"{line.where}: PriorityTier={shortened(text)} is no whole number up to 65533.")
+        found[name] = int(text)
+    return found
+
+
+def _where(conf: SlurmConf) -> str:
+    return conf.path
+
+
+def _scheduler_words(conf: SlurmConf) -> Iterator[tuple[str, str]]:
+    for one in filter(None, conf.parameters.get("schedulerparameters", "").split(",")):
+        name, _, value = one.strip().partition("=")
+        yield name.lower(), value.strip()
+
+
+def _one_of(conf: SlurmConf, name: str, known: tuple[str, ...]) -> str:
+    text = conf.parameters.get(name.lower(), known[0]).lower()
+    if text not in known:
+        raise FederationError(f"{_where(conf)}: {name}={shortened(text)} is not modelled; give {' or '.join(known)}.")
+    return text
+
+
+def _number(conf: SlurmConf, words: Mapping[str, str], name: str) -> int:
+    usual, least, unit = NUMBERS[name]
+    value = usual if name not in words else _whole(conf, name, words[name], least)
+    return value * unit
+
+
+def _whole(conf: SlurmConf, name: str, text: str, least: int) -> int:
+    if not re.fullmatch(r"-?\d{1,9}", text, re.ASCII) or int(text) < least:
+        raise FederationError(f"{_where(conf)}: {name}={shortened(text)} is no whole number from {least} on.")
+    return int(text)
+
+
+def _not_modelled(conf: SlurmConf, words: Mapping[str, str]) -> Iterator[str]:
+    yield from (f"{name}={value}" if value else name for name, value in words.items() if name not in (*NUMBERS, *SWITCHES))
+    for name, nothing in DECISIVE.items():
+        text = conf.parameters.get(name, "")
+        if text and text.lower() not in ("(null)", *nothing):
+            yield f"{name}={text}"

@@ -1,0 +1,102 @@
+"""A workload through Slurm's event loop, from nouns to a schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import ScheduleError
+from fedsched.slurm import loop
+from fedsched.slurm.arrays import Counter, new_state
+from fedsched.slurm.pack import pack, seconds_of_runs
+from fedsched.slurm.result import Played, SlurmSchedule
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+    from fedsched.slurm.arrays import Problem, State
+    from fedsched.slurm.noun import Slurm
+
+SLICE = 20_000  # instants between two looks at Ctrl-C and progress
+
+
+def scheduled(
+    workload: Workload,
+    federation: Federation,
+    slurm: Slurm,
+    reading: Reading,
+    progress: Callable[[int, int], None] | None = None,
+) -> SlurmSchedule:
+    """Return what Slurm makes of these jobs, or of what there was until Ctrl-C."""
+    problem, rows, base = pack(workload, federation, slurm, reading)
+    state = new_state(problem)
+    loop.begin(problem, state)
+    interrupted = not _to_the_end(problem, state, progress)
+    return _schedule(workload, federation, slurm, reading, state, rows, base, interrupted)
+
+
+def _to_the_end(problem: Problem, state: State, progress: Callable[[int, int], None] | None) -> bool:
+    try:
+        while True:
+            status = loop.run(problem, state, SLICE)
+            if progress is not None:
+                progress(int(state.counter[Counter.FINISHED]), problem.jobs.tasks.size)
+            if status == loop.DONE:
+                return True
+            if status == loop.STUCK:
+                raise ScheduleError(
+                    f"{counted(int(state.counter[Counter.WAITING]), 'job')} would wait for ever: there is no main "
+                    "scheduler (sched_interval=-1), and no backfill pass after the last one that is given."
+                )
+    except KeyboardInterrupt:
+        return False
+
+
+def _schedule(
+    workload: Workload,
+    federation: Federation,
+    slurm: Slurm,
+    reading: Reading,
+    state: State,
+    rows: np.ndarray,
+    base: int,
+    interrupted: bool,
+) -> SlurmSchedule:
+    jobs = len(workload)
+    start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
+    begun = state.start >= 0
+    start[rows[begun]] = state.start[begun] + float(base)
+    by[rows], held[rows] = state.by, state.held
+    finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
+    now = float(state.counter[Counter.NOW] + base)
+    notes = [f"not modelled of {slurm.conf.path}: {', '.join(slurm.parameters.not_modelled)}"]
+    notes = notes if slurm.parameters.not_modelled else []
+    if interrupted:
+        finish = np.where(finish <= now, finish, np.nan)
+        done = int((~np.isnan(finish)).sum())
+        notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
+    return SlurmSchedule(
+        workload=workload,
+        federation=federation,
+        start=start,
+        finish=finish,
+        counts=_counts(held, federation),
+        t0=float(workload.submit.min()),
+        reading=reading,
+        policy=str(slurm),
+        notes=tuple(notes),
+        until=now if interrupted else np.inf,
+        played=Played(by, held, int(state.counter[Counter.PASSES]), int(state.counter[Counter.TESTS])),
+    )
+
+
+def _counts(held: np.ndarray, federation: Federation) -> np.ndarray:
+    members = np.unpackbits(np.ascontiguousarray(held).astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    begins = np.cumsum([0, *(group.count for group in federation.groups)])
+    each = [members[:, begin:end].sum(axis=1, dtype=np.int64) for begin, end in zip(begins, begins[1:], strict=False)]
+    return np.stack(each, axis=1)
