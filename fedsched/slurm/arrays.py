@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
     Words = NDArray[np.uint64]
+
+    from fedsched.slurm.priorities import Priorities
 
 
 class By(IntEnum):
@@ -141,8 +144,8 @@ class State(NamedTuple):
 
     counter: Ints
     queue: Ints
-    priority: Ints
-    start: Ints
+    priorities: Priorities
+    start: Floats  # whole seconds; NaN: it waits, or is not there yet
     by: Ints
     held: Words  # job × word
     busy: Words
@@ -152,7 +155,7 @@ class State(NamedTuple):
     scratch: Scratch
 
 
-def new_state(problem: Problem) -> State:
+def new_state(problem: Problem, priorities: Priorities) -> State:
     """Return the state of a run that has not begun."""
     jobs, machine = problem.jobs, problem.machine
     many, words, nodes = jobs.tasks.size, machine.sets.shape[1], machine.weight.size
@@ -170,8 +173,8 @@ def new_state(problem: Problem) -> State:
     return State(
         counter=ints(len(Counter)),
         queue=ints(many),
-        priority=ints(many),
-        start=ints(many, -1),
+        priorities=priorities,
+        start=np.full(many, np.nan),
         by=ints(many),
         held=sets(many, words),
         busy=sets(words),

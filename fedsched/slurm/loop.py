@@ -10,8 +10,9 @@ from fedsched.compiled import kernel, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.backfill_pass import backfill_pass
 from fedsched.slurm.main_pass import main_pass
-from fedsched.slurm.queue import join
+from fedsched.slurm.queue import join, order
 from fedsched.slurm.running import NEVER, next_end, take_ends
+from fedsched.slurm.ticks import first_priority, next_tick, tick
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
@@ -53,6 +54,8 @@ def next_instant(problem: Problem, state: State) -> int:
     """Return when something happens next."""
     counter, jobs = state.counter, problem.jobs
     now = next_end(state)
+    if next_tick(state.priorities) < now:
+        now = np.int64(np.ceil(next_tick(state.priorities)))
     if counter[Counter.ARRIVED] < jobs.tasks.size:
         now = min(now, jobs.eligible[jobs.by_eligible[counter[Counter.ARRIVED]]])
     if problem.settings[Setting.MAIN] == 1:
@@ -82,6 +85,7 @@ def _take(problem: Problem, state: State, now: int) -> None:
     counter, settings = state.counter, problem.settings
     counter[Counter.NOW] = now
     freed = take_ends(problem, state, now)
+    _take_ticks(problem, state, now)
     came = _take_arrivals(problem, state, now)
     if came:
         counter[Counter.WANTED_MAIN] = min(
@@ -96,6 +100,17 @@ def _take(problem: Problem, state: State, now: int) -> None:
 
 
 @part
+def _take_ticks(problem: Problem, state: State, now: int) -> None:
+    ticked = False
+    while next_tick(state.priorities) <= now:
+        moment = next_tick(state.priorities)
+        tick(state.priorities, moment, state.running.job, state.counter[Counter.RUNNING], state.start)
+        ticked = True
+    if ticked:
+        order(problem, state)
+
+
+@part
 def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
     counter, jobs = state.counter, problem.jobs
     came = False
@@ -104,6 +119,7 @@ def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
         if jobs.eligible[job] > now:
             break
         counter[Counter.ARRIVED] += 1
+        first_priority(state.priorities, job, np.float64(now))
         join(problem, state, job)
         came = True
     return came

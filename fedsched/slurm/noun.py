@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from fedsched.errors import FederationError, unknown_name
 from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
+from fedsched.slurm.associations import Associations
 from fedsched.slurm.clocks import Clocks
 from fedsched.slurm.parameters import Parameters, parameters_of
+from fedsched.slurm.priority_parameters import PriorityParameters
 from fedsched.values import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from fedsched.model.federation import Federation
@@ -30,6 +33,9 @@ class Slurm:
     ----------
     conf
         A slurm.conf, or its path.
+    assoc
+        Its accounts: what `sacctmgr dump` or `sacctmgr -P show assoc,qos` prints, read or its path; several paths for
+        several files. Fair share needs them.
     clocks
         A recording's clocks, or the path of their file: its backfill passes then take place when they did. None: passes
         keep their own time.
@@ -48,6 +54,7 @@ class Slurm:
     """
 
     conf: SlurmConf
+    assoc: Associations | None = field(default=None, kw_only=True)
     clocks: Clocks | None = field(default=None, kw_only=True)
     passes: str = field(default="instant", kw_only=True)
     rate: int = field(default=TESTS_A_SECOND, kw_only=True)
@@ -55,11 +62,13 @@ class Slurm:
     phase: int = field(default=0, kw_only=True)
     epoch: int | None = field(default=None, kw_only=True)
     parameters: Parameters = field(init=False, repr=False, compare=False)
+    priority: PriorityParameters = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
         conf: SlurmConf | str | PathLike[str],
         *,
+        assoc: Associations | str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
         clocks: Clocks | str | PathLike[str] | None = None,
         passes: str = "instant",
         rate: int = TESTS_A_SECOND,
@@ -67,8 +76,6 @@ class Slurm:
         phase: int = 0,
         epoch: int | None = None,
     ) -> None:
-        from fedsched.errors import unknown_name
-
         if passes not in PASSES:
             raise unknown_name("passes", passes, PASSES)
         read = conf if isinstance(conf, SlurmConf) else read_slurm_conf(Path(conf))
@@ -79,9 +86,22 @@ class Slurm:
             "conf": read, "clocks": known, "passes": passes, "rate": whole("Slurm", "rate", rate, least=1),
             "completing": completing, "phase": whole("Slurm", "phase", phase, least=0),
             "epoch": None if epoch is None else whole("Slurm", "epoch", epoch), "parameters": parameters_of(read),
+            "priority": PriorityParameters.of(read), "assoc": _accounts(assoc),
         }  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)
+        if self.parameters.multifactor and self.priority.fairshare and self.assoc is None:
+            raise FederationError(
+                f"{read.path}: PriorityWeightFairshare={self.priority.fairshare} needs accounts; give assoc= "
+                "(fedsched: --assoc), what `sacctmgr dump CLUSTER` prints, or set the weight to 0."
+            )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what the files say and this model does not have, a line each."""
+        facts = (*self.parameters.not_modelled, *self.priority.left_out)
+        said = [f"not modelled of {self.conf.path}: {', '.join(facts)}"] if facts else []
+        return (*said, *(() if self.assoc is None else self.assoc.notes()))
 
     def rules(self, workload: Workload, federation: Federation) -> NoReturn:
         """Refuse to be a rule of the plain loop."""
@@ -92,3 +112,10 @@ class Slurm:
         select = "cons_tres" if self.parameters.cons_tres else "linear"
         order = "multifactor" if self.parameters.multifactor else "basic"
         return f"slurm ({kind}, {select}, {order}) of {self.conf.name}"
+
+
+def _accounts(given: Associations | str | PathLike[str] | Sequence[str | PathLike[str]] | None) -> Associations | None:
+    if given is None or isinstance(given, Associations):
+        return given
+    paths = (given,) if isinstance(given, str) or not isinstance(given, Sequence) else tuple(given)
+    return Associations.read(*paths)

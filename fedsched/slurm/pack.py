@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from fedsched.errors import InfeasibleError
 from fedsched.model.admission import partition_of_jobs
 from fedsched.model.limits import counters_of
 from fedsched.model.pools import needs_on
+from fedsched.model.reservations import users_of
 from fedsched.slurm.arrays import Jobs, Machine, Problem, Setting
+from fedsched.slurm.asked import Asked
 from fedsched.slurm.parameters import tiers_of
+from fedsched.slurm.priorities import pack as pack_priorities
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -25,6 +28,16 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
     from fedsched.slurm.arrays import Ints, Words
     from fedsched.slurm.noun import Slurm
+    from fedsched.slurm.priorities import Priorities
+
+class Packed(NamedTuple):
+    """A problem, its priorities, the row of each of its jobs, and the second of the workload that is its second 0."""
+
+    problem: Problem
+    priorities: Priorities
+    rows: Ints
+    base: int
+
 
 LONGEST = 10**9  # seconds: sums of times stay far from the largest number
 
@@ -45,7 +58,6 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, slurm: S
         "cancelled jobs": (workload.cancel_at is not None, "give jobs without cancel_at="),
         "plans that choose shapes": (reading.is_free(workload), "give alternatives='fixed' or 'smallest_area'"),
         "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
-        "priority/multifactor": (slurm.parameters.multifactor, "give PriorityType=priority/basic"),
     }
     for what, (is_there, cure) in needs.items():
         if is_there:
@@ -57,8 +69,8 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, slurm: S
         )
 
 
-def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Reading) -> tuple[Problem, Ints, int]:
-    """Return the arrays, the row of each job in them, and the second of the jobs that is their second 0."""
+def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Reading) -> Packed:
+    """Return these jobs on these nodes as arrays."""
     refuse_what_is_not_here(workload, federation, slurm, reading)
     rows = np.lexsort((workload.id, workload.submit))
     base = int(np.floor(workload.submit.min()))
@@ -92,7 +104,31 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
     passes = np.array([] if clocks is None else clocks.seconds_of_passes, dtype=np.int64) - base
     machine = Machine(sets=sets, partitions=partitions, tier=_ints(tier), weight=_ints(weight))
     settings = _settings(slurm, epoch_of(workload, slurm) + base)
-    return Problem(jobs, machine, settings, _ints(np.unique(passes[passes >= 0]))), _ints(rows), base
+    problem = Problem(jobs, machine, settings, _ints(np.unique(passes[passes >= 0])))
+    return Packed(problem, _priorities(workload, slurm, rows, limit, base), _ints(rows), base)
+
+
+def _priorities(workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.float64], base: int) -> Priorities:
+    parameters = slurm.priority
+    names = {name: workload.label(name).tolist() for name in ("account", "qos", "partition")}
+    users, each = users_of(workload), parameters.cpus // parameters.nodes
+    usual = next((name for name, one in parameters.partitions.items() if one.default), "")
+    asked = [
+        Asked(
+            user=str(users[row]),
+            account=names["account"][row],
+            partition=names["partition"][row] or usual,
+            qos=names["qos"][row],
+            nodes=int(workload.tasks[row]),
+            cpus=int(workload.tasks[row]) * each,
+            limit=float(limit[row]),
+            amounts={"cpu": float(workload.tasks[row] * each), "node": float(workload.tasks[row])},
+        )
+        for row in rows.tolist()
+    ]
+    ticks = slurm.clocks.ticks if slurm.clocks is not None and slurm.clocks.ticks is not None else base
+    origin = epoch_of(workload, slurm) + base
+    return pack_priorities(parameters, slurm.assoc, asked, phase=float(ticks - base), origin=float(origin))
 
 
 def seconds_of_runs(workload: Workload, federation: Federation, reading: Reading) -> NDArray[np.float64]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.compiled import inlined, part
 from fedsched.slurm.arrays import Counter
 
@@ -18,8 +20,9 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
     first, second = tier[problem.jobs.partition[one]], tier[problem.jobs.partition[other]]
     if first != second:
         return first > second
-    if state.priority[one] != state.priority[other]:
-        return state.priority[one] > state.priority[other]
+    value = state.priorities.value
+    if value[one] != value[other]:
+        return value[one] > value[other]
     return one < other
 
 
@@ -45,7 +48,7 @@ def drop_started(state: State) -> None:
     """Take those out of the queue who have started."""
     queue, kept = state.queue, 0
     for place in range(state.counter[Counter.WAITING]):
-        if state.start[queue[place]] < 0:
+        if np.isnan(state.start[queue[place]]):
             queue[kept] = queue[place]
             kept += 1
     state.counter[Counter.WAITING] = kept

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
     from fedsched.slurm.arrays import Problem, State
+    from fedsched.slurm.pack import Packed
     from fedsched.slurm.noun import Slurm
 
 SLICE = 20_000  # instants between two looks at Ctrl-C and progress
@@ -33,11 +34,11 @@ def scheduled(
     progress: Callable[[int, int], None] | None = None,
 ) -> SlurmSchedule:
     """Return what Slurm makes of these jobs, or of what there was until Ctrl-C."""
-    problem, rows, base = pack(workload, federation, slurm, reading)
-    state = new_state(problem)
-    loop.begin(problem, state)
-    interrupted = not _to_the_end(problem, state, progress)
-    return _schedule(workload, federation, slurm, reading, state, rows, base, interrupted)
+    packed = pack(workload, federation, slurm, reading)
+    state = new_state(packed.problem, packed.priorities)
+    loop.begin(packed.problem, state)
+    interrupted = not _to_the_end(packed.problem, state, progress)
+    return _schedule(workload, federation, slurm, reading, state, packed, interrupted)
 
 
 def _to_the_end(problem: Problem, state: State, progress: Callable[[int, int], None] | None) -> bool:
@@ -63,19 +64,16 @@ def _schedule(
     slurm: Slurm,
     reading: Reading,
     state: State,
-    rows: np.ndarray,
-    base: int,
+    packed: Packed,
     interrupted: bool,
 ) -> SlurmSchedule:
-    jobs = len(workload)
+    jobs, rows, base = len(workload), packed.rows, packed.base
     start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
-    begun = state.start >= 0
-    start[rows[begun]] = state.start[begun] + float(base)
+    start[rows] = state.start + base
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
     now = float(state.counter[Counter.NOW] + base)
-    notes = [f"not modelled of {slurm.conf.path}: {', '.join(slurm.parameters.not_modelled)}"]
-    notes = notes if slurm.parameters.not_modelled else []
+    notes = list(slurm.notes)
     if interrupted:
         finish = np.where(finish <= now, finish, np.nan)
         done = int((~np.isnan(finish)).sum())

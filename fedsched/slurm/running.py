@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.compiled import inlined, part, step
 from fedsched.slurm.arrays import Counter
+from fedsched.slurm.ticks import ended
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, Running, State, Words
@@ -48,6 +49,7 @@ def take_ends(problem: Problem, state: State, now: int) -> bool:
         job = what // 2
         if what % 2 == 0:
             _leave(state, job)
+            ended(state.priorities, job, time, state.start)
             if problem.jobs.completing[job] > 0:
                 for k in range(state.completing.size):
                     state.completing[k] |= state.held[job, k]
