@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -183,7 +183,7 @@ class Policy(Group):
         str | None,
         Parameter(
             help="easy (when not given), fcfs, easy-sjbf, min-min, …, any ORDER-DISPATCH or HEURISTIC-DISPATCH; "
-            "rolling plans anew as time goes by."
+            "rolling plans anew as time goes by; slurm is Slurm's own scheduler, by --conf."
         ),
     ] = None
     order: Annotated[
@@ -217,12 +217,22 @@ class Policy(Group):
         str | None, Parameter(help="rolling: `change`, or plan at most each so many simulated seconds.")
     ] = None
     objective: Annotated[str | None, Parameter(help="rolling: the metric to minimise.")] = None
+    conf: Annotated[Path | None, Parameter(help="slurm: its slurm.conf, which is the machine too if none is given.")] = None
+    assoc: Annotated[Path | None, Parameter(help="slurm: its accounts, what `sacctmgr dump CLUSTER` prints.")] = None
+    clocks: Annotated[Path | None, Parameter(help="slurm: a recording's clocks (.json), to pass when it did.")] = None
+    passes: Annotated[
+        Literal["instant", "timed"] | None,
+        Parameter(help="slurm: whether backfill passes take no time (when not given) or that of their tests."),
+    ] = None
+    completing: Annotated[
+        int | None, Parameter(help="slurm: for how many seconds nodes stay busy after a job's end. Default: 0.")
+    ] = None
 
     def over(self, before: parts.PolicyChoice) -> parts.PolicyChoice:
         """Return a scenario's policy, with what was given in place of its own; another policy's rules are its own."""
         from fedsched.scenario import PolicyChoice
 
-        words = self.given()
+        words = {name: str(word) if isinstance(word, Path) else word for name, word in self.given().items()}
         if "policy" not in words:
             return replace(before, **words)
         return PolicyChoice(name=words.pop("policy"), **words)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
+FILES = ("partitions", "calendar", "hosts", "conf", "assoc", "clocks")  # keys that name files
 # A federation that stands in [machine] itself, with keys as in its file.
 INLINE = ("name", "description", "cluster", "pool", "partition", "downtime", "limit")
 
@@ -85,7 +86,7 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
     for field in fields(noun):
         if field.name in ("file", "model") and field.name not in values:
             raise ConfigError(f"{where}: the key {field.name!r} is missing.")
-    for key in {"file", "federation", "partitions", "calendar", "hosts"} & set(values):
+    for key in {"file", "federation", *FILES} & set(values):
         values[key] = _from_folder(values[key], Path(path).parent, key)
     if inline:
         if "federation" in values or "cluster" not in inline:
@@ -147,7 +148,7 @@ def scenario_text(scenario: Scenario, *, folder: Path | None = None) -> str:
             inline = federation_text(words.pop("federation"), table="machine")
         elif "federation" in words:
             words["federation"] = located(words["federation"], lambda given: not names_federation_file(given))
-        for key in {"partitions", "calendar", "hosts"} & set(words):
+        for key in set(FILES) & set(words):
             words[key] = located(words[key], lambda _: False)
         if "file" in words:
             words["file"] = located(words["file"], names_shipped)

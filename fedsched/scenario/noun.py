@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fedsched.model.reading import USUAL, Reading
@@ -61,7 +61,7 @@ class Scenario:
     @property
     def sources(self) -> tuple[str, ...]:
         """Return the files that it reads."""
-        return (*self.jobs.sources, *self.machine.sources)
+        return (*self.jobs.sources, *self.machine.sources, *self.policy.sources)
 
     def workload(self) -> Workload:
         """Return the jobs, read or made."""
@@ -69,7 +69,10 @@ class Scenario:
 
     def cluster(self, workload: Workload) -> Federation:
         """Return the federation that these jobs of it run on."""
-        return self.machine.cluster(workload)
+        machine = self.machine
+        if self.policy.conf is not None and machine.federation is None and machine.nodes is None:
+            machine = replace(machine, federation=self.policy.conf)
+        return machine.cluster(workload)
 
     def simulate(
         self,

@@ -13,6 +13,7 @@ from fedsched.generate.feedback import feedback, feedback_named
 from fedsched.io.examples import federation_file, names_federation_file, names_shipped
 from fedsched.io.files import STDIN
 from fedsched.policies import POLICIES, Rules
+from fedsched.scenario.slurm_choice import slurm_of
 from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
     from fedsched.policies import Policy
+    from fedsched.slurm import Slurm
 
 Unit = Literal["cpus", "nodes"]
 Sites = Literal["auto", "partition", "none"]
@@ -32,7 +34,8 @@ OnError = Literal["raise", "skip"]
 _AS_GIVEN = ("descriptor", "unit", "over_request", "cancelled", "on_error", "statuses")  # to `fedsched.read`
 Model = Literal["lublin", "poisson"]
 Estimates = Literal["exact", "tsafrir"]
-ROLLING = "rolling"
+ROLLING, SLURM = "rolling", "slurm"
+OF_SLURM_ALONE = f"goes with {{policy}} {SLURM}"
 OF_ROLLING = f"goes with {{policy}} {ROLLING}"  # as FieldError's words
 
 
@@ -277,11 +280,13 @@ class PolicyChoice:
     Parameters
     ----------
     name
-        A name of `fedsched.simulate.POLICIES`, or "rolling".
+        A name of `fedsched.simulate.POLICIES`, "rolling", or "slurm".
     order, dispatch, backfill_order, placement
         In place of the named policy's own rules.
     method, window, evaluations, every, objective
         For "rolling", as in `fedsched.Rolling`.
+    conf, assoc, clocks, passes, completing
+        For "slurm", as in `fedsched.policies.Slurm`; its machine is that of the conf where none is given.
     """
 
     name: str = "easy"
@@ -294,17 +299,33 @@ class PolicyChoice:
     evaluations: int | None = None
     every: str | float | None = None
     objective: str | None = None
+    conf: str | None = None
+    assoc: str | None = None
+    clocks: str | None = None
+    passes: str | None = None
+    completing: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name.lower() != ROLLING and self.name.lower() not in POLICIES:
-            raise unknown_name("policy", self.name, [*POLICIES, ROLLING])
+        if self.name.lower() not in (ROLLING, SLURM) and self.name.lower() not in POLICIES:
+            raise unknown_name("policy", self.name, [*POLICIES, ROLLING, SLURM])
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the files that are read."""
+        return tuple(filter(None, (self.conf, self.assoc, self.clocks)))
 
     def given(self, names: Sequence[str]) -> dict[str, Any]:
         """Return those of these fields that say something."""
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
-    def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy:
+    def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
         """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""
+        if self.name.lower() == SLURM:
+            self._refuse((*OF_RULES, "placement", *OF_SEARCH), "is what policy slurm has in its conf")
+            if checkpoint is not None:
+                raise NotOfPolicyError(f"{{checkpoint}} {{}} {OF_ROLLING}; leave it out.", checkpoint)
+            return slurm_of(self.given(OF_SLURM))
+        self._refuse(OF_SLURM, OF_SLURM_ALONE)
         if self.name.lower() == ROLLING:
             from fedsched.rolling import Rolling
 
@@ -336,6 +357,7 @@ class PolicyChoice:
 
 
 OF_RULES = ("order", "dispatch", "backfill_order")
+OF_SLURM = ("conf", "assoc", "clocks", "passes", "completing")
 OF_SEARCH = ("method", "window", "evaluations", "every", "objective")
 
 

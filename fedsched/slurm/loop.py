@@ -119,6 +119,7 @@ def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
         if jobs.eligible[job] > now:
             break
         counter[Counter.ARRIVED] += 1
+        state.priorities.accrue[job] = jobs.eligible[job]  # a pass that took its time may have kept it waiting
         first_priority(state.priorities, job, np.float64(now))
         join(problem, state, job)
         came = True
@@ -130,7 +131,7 @@ def _main_if_due(problem: Problem, state: State, now: int, freed: bool) -> None:
     counter, settings = state.counter, problem.settings
     of_interval = now >= counter[Counter.NEXT_MAIN]
     wanted = now >= counter[Counter.WANTED_MAIN]
-    if not (freed or of_interval or wanted):
+    if not (freed or wanted or (of_interval and counter[Counter.WAITING] > 0)):
         return
     main_pass(problem, state, now, ALL if of_interval else settings[Setting.DEFAULT_QUEUE_DEPTH])
     counter[Counter.LAST_MAIN] = now

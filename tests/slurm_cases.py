@@ -1,0 +1,148 @@
+"""Random sites, jobs and parameters for Slurm's schedulers: both as our nouns and as the naive reference has them."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from slurm_naive import Job, Play, Site, whole
+
+import fedsched as fs
+from fedsched.slurm import Clocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fedsched.slurm import SlurmSchedule
+
+
+class Case(NamedTuple):
+    workload: fs.Workload
+    policy: object
+    machine: fs.Federation
+    play: Play
+
+
+def parameters(draw: random.Random) -> dict[str, int]:
+    """Return some of the words of SchedulerParameters."""
+    often = {
+        "sched_interval": (5, 30, 60, -1),
+        "batch_sched_delay": (0, 1, 3, 20),
+        "default_queue_depth": (1, 2, 100),
+        "bf_interval": (1, 10, 30, 45),
+        "bf_resolution": (1, 30, 60, 300),
+        "bf_window": (5, 20, 1440),
+        "bf_window_linear": (15, 60),
+        "bf_max_job_test": (1, 3, 500),
+        "bf_max_job_user": (1, 2),
+        "bf_max_job_part": (1, 3),
+        "bf_max_job_start": (1, 2),
+        "bf_min_age_reserve": (30, 100),
+        "bf_max_time": (1, 2),
+    }
+    return {name: draw.choice(values) for name, values in often.items() if draw.random() < 0.25}
+
+
+def case(seed: int, folder: Path) -> Case:
+    """Return a random site with its jobs."""
+    draw = random.Random(seed)
+    nodes = draw.choice((1, 3, 5, 8, 12, 66, 130))
+    backfill, cons_tres, multifactor = draw.random() < 0.85, draw.random() < 0.5, draw.random() < 0.3
+    words = parameters(draw)
+    if not backfill and words.get("sched_interval") == -1:
+        del words["sched_interval"]
+    if words.get("bf_min_age_reserve") and words.get("sched_interval") == -1:
+        del words["bf_min_age_reserve"]
+    if words.get("sched_interval") == -1:
+        words.pop("bf_window", None)
+        words.pop("bf_max_job_test", None)
+    members, tiers = [frozenset(range(nodes))], [1]
+    for _ in range(draw.choice((0, 0, 1, 2))):
+        first = draw.randrange(nodes)
+        members.append(frozenset(range(first, draw.randrange(first, nodes) + 1)))
+        tiers.append(draw.choice((1, 1, 2, 5)))
+    weights = [draw.choice((1, 1, 2)) if draw.random() < 0.5 else 1] * nodes
+    split = draw.randrange(nodes + 1)
+    weights[split:] = [draw.choice((1, 3))] * (nodes - split)
+    age, size, max_age, period = draw.choice((0, 1000)), draw.choice((0, 500)), draw.choice((5, 20)), draw.choice((1, 2))
+    over, kill = draw.choice((0, 2)), draw.choice((0, 30))
+    lines = [
+        "ClusterName=c", f"SchedulerType=sched/{'backfill' if backfill else 'builtin'}",
+        f"SchedulerParameters={','.join(f'{name}={value}' for name, value in words.items())}",
+        f"SelectType=select/{'cons_tres' if cons_tres else 'linear'}", f"KillWait={kill}", f"OverTimeLimit={over}",
+        f"PriorityType=priority/{'multifactor' if multifactor else 'basic'}", f"PriorityWeightAge={age}",
+        f"PriorityWeightJobSize={size}", f"PriorityMaxAge={max_age}", f"PriorityCalcPeriod={period}",
+        *(f"NodeName=n{k + 1} CPUs=1 Weight={weight}" for k, weight in enumerate(weights)),
+        *(f"PartitionName=p{p} Nodes={','.join(f'n{k + 1}' for k in sorted(mine))} PriorityTier={tier} "
+          f"Default={'NO' if p else 'YES'}" for p, (mine, tier) in enumerate(zip(members, tiers, strict=True))),
+    ]  # fmt: skip
+    path = folder / f"slurm-{seed}.conf"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    jobs = draw.choice((1, 8, 15, 30))
+    partition = [draw.randrange(len(members)) for _ in range(jobs)]
+    most = draw.choice((max(1, nodes // 2), nodes, nodes))
+    tasks = [draw.randint(1, min(most, len(members[p]))) for p in partition]
+    limit = [60 * draw.choice((1, 1, 2, 5, 9)) for _ in range(jobs)]
+    runtime = [draw.choice((0.5, 1.0, draw.uniform(0.01, 1.1) * one, float(one))) for one in limit]
+    origin = draw.choice((0.0, 1000.0, 77.5))
+    submit = [origin + draw.choice((0, draw.randrange(60), draw.randrange(400) + 0.25)) for _ in range(jobs)]
+    begin = [one + draw.choice((0, 0, 35.5)) for one in submit] if draw.random() < 0.3 else None
+    users = [draw.randrange(3) for _ in range(jobs)]
+    clear = [draw.choice((0, 2, 4)) for _ in range(jobs)] if draw.random() < 0.5 else [draw.choice((0, 3))] * jobs
+    base = int(np.floor(min(submit)))
+    given = None
+    if backfill and draw.random() < 0.2 and words.get("sched_interval") != -1:
+        given = sorted(draw.randrange(600) + draw.random() for _ in range(20))
+    epoch, phase, rate = draw.choice((0, 1_700_000_017)), draw.choice((0, 7)), draw.choice((0, 0, 1, 5))
+    first_tick = draw.choice((-50, 0, 20))
+    policy = fs.policies.Slurm(
+        path,
+        clocks=Clocks(
+            epoch=epoch,
+            passes=None if given is None else tuple(one + base for one in given),
+            ticks=base + first_tick,
+        ),
+        passes="timed" if rate else "instant",
+        rate=rate or 1,
+        completing=dict(enumerate(clear, start=1)),
+        phase=phase,
+    )
+    workload = fs.Workload(
+        submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin,
+        labels={"partition": [f"p{p}" for p in partition]},
+    )  # fmt: skip
+    told = {name: value for name, value in words.items() if name != "bf_window"}
+    told.setdefault("bf_max_time", max(1, words.get("bf_interval", 30)))
+    site = Site(
+        nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
+        overdue=kill + 60 * over, epoch=epoch + base, phase=phase, rate=rate,
+        given=None if given is None else [int(one) for one in given],
+        age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0, first_tick=first_tick,
+        bf_window=60 * words.get("bf_window", 1440), **told,
+    )  # fmt: skip
+    order = sorted(range(jobs), key=lambda k: (submit[k], k))
+    from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
+    naive = [
+        Job(
+            eligible=whole(from_when[k]) - base, tasks=tasks[k], limit=limit[k], runtime=max(1, whole(runtime[k])),
+            completing=clear[k], user=users[k], partition=partition[k], may=members[partition[k]],
+        )
+        for k in order
+    ]  # fmt: skip
+    return Case(workload, policy, fs.read_federation(path), Play(site, naive))
+
+
+def differences(one: Case) -> list[str]:
+    """Return how our schedule and that of the naive reference are apart, a line a job; and what verify finds."""
+    schedule: SlurmSchedule = fs.simulate(one.workload, one.machine, one.policy)  # type: ignore[assignment]
+    one.play.run()
+    base = int(np.floor(one.workload.submit.min()))
+    rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
+    found = schedule.violations()
+    for row, job in zip(rows, one.play.jobs, strict=True):
+        ours = (schedule.start[row] - base, schedule.started_by[row], schedule.nodes_of(row))
+        theirs = (job.start, job.by, tuple(sorted(job.nodes)))
+        if ours != theirs:
+            found.append(f"job {one.workload.id[row]}: {ours} here, {theirs} by the naive reference")
+    return found
