@@ -36,25 +36,23 @@ NUMBERS: Mapping[str, tuple[int, int, int]] = {
     "bf_max_time": (0, 0, 1),
 }
 SWITCHES = ("bf_continue",)  # a pass here is never cut into pieces, after which others' changes could end it
-ELSEWHERE = ("schedulertype", "schedulerparameters", "selecttype", "killwait", "overtimelimit", "prioritytype")
 # What else of a slurm.conf decides on starts, and the words that say nothing.
 DECISIVE: Mapping[str, tuple[str, ...]] = {
-    "completewait": ("0",),
-    "preempttype": ("preempt/none",),
-    "preemptmode": ("off",),
-    "topologyplugin": ("topology/none",),
-    "enforcepartlimits": ("no",),
-    "resvoverrun": ("0",),
-    "selecttypeparameters": ("none",),
-    "federationparameters": (),
-    "bursttype": (),
-    "burstbuffertype": ("burst_buffer/none",),
-    "jobsubmitplugins": (),
-    "licenses": (),
-    "maxarraysize": (),
-    "powerparameters": (),
-    "suspendprogram": (),
-    "schedulertimeslice": ("30",),
+    "CompleteWait": ("0",),
+    "PreemptType": ("preempt/none",),
+    "PreemptMode": ("off",),
+    "TopologyPlugin": ("topology/none",),
+    "EnforcePartLimits": ("no",),
+    "ResvOverRun": ("0",),
+    "SelectTypeParameters": ("none",),
+    "FederationParameters": (),
+    "BurstBufferType": ("burst_buffer/none",),
+    "JobSubmitPlugins": (),
+    "Licenses": (),
+    "MaxArraySize": (),
+    "PowerParameters": (),
+    "SuspendProgram": (),
+    "SchedulerTimeSlice": ("30",),
 }
 
 
@@ -132,8 +130,10 @@ def _whole(conf: SlurmConf, name: str, text: str, least: int) -> int:
 
 
 def _not_modelled(conf: SlurmConf, words: Mapping[str, str]) -> Iterator[str]:
-    yield from (f"{name}={value}" if value else name for name, value in words.items() if name not in (*NUMBERS, *SWITCHES))
+    for name, value in words.items():
+        if name not in (*NUMBERS, *SWITCHES):
+            yield f"{name}={value}" if value else name
     for name, nothing in DECISIVE.items():
-        text = conf.parameters.get(name, "")
+        text = conf.parameters.get(name.lower(), "")
         if text and text.lower() not in ("(null)", *nothing):
             yield f"{name}={text}"

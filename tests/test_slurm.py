@@ -1,0 +1,167 @@
+"""Slurm's own scheduler: start for start that of a naive reference on random sites, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from interpreted import tries
+from slurm_cases import case, differences
+
+import fedsched as fs
+from fedsched.errors import FederationError, InfeasibleError, ScheduleError, TraceError, UnknownNameError
+from fedsched.slurm import Clocks, SlurmSchedule
+from fedsched.slurm.clocks import seconds_to_clear
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONF = "ClusterName=c\nNodeName=n[1-4] CPUs=1\nPartitionName=p Nodes=ALL Default=YES\n"
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    """Return a slurm.conf of four nodes."""
+    path = tmp_path / "slurm.conf"
+    path.write_text(CONF, encoding="utf-8")
+    return path
+
+
+def on_four(conf: Path, policy: object = None, **columns: object) -> SlurmSchedule:
+    """Return what becomes of jobs on the four nodes."""
+    jobs = fs.Workload(**columns)  # type: ignore[arg-type]
+    schedule = fs.simulate(jobs, fs.read_federation(conf), policy or fs.policies.Slurm(conf))  # type: ignore[arg-type]
+    assert isinstance(schedule, SlurmSchedule)
+    schedule.verify()
+    return schedule
+
+
+@pytest.mark.parametrize("tenth", range(10))
+def test_it_is_the_naive_reference_start_for_start(tenth: int, tmp_path: Path) -> None:
+    """On random sites, with every parameter, the same job starts in the same second on the same nodes by the same pass."""
+    for seed in range(tenth, tries(400), 10):
+        assert differences(case(seed, tmp_path)) == [], f"seed {seed}"
+
+
+def test_a_short_job_goes_around_a_wide_one(conf: Path) -> None:
+    """Backfill lets whoever ends before a reservation go ahead; the main scheduler lets nobody."""
+    columns = {"submit": [0, 1, 2], "tasks": [3, 4, 1], "runtime": [600, 60, 60], "estimate": [600, 600, 500]}
+    schedule = on_four(conf, **columns)
+    assert schedule.start.tolist() == [0.0, 600.0, 30.0]
+    assert schedule.started_by == ("main", "main", "backfill")
+    assert [schedule.nodes_of(row) for row in range(3)] == [(0, 1, 2), (0, 1, 2, 3), (3,)]
+    conf.write_text(CONF + "SchedulerType=sched/builtin\n", encoding="utf-8")
+    assert on_four(conf, **columns).start.tolist() == [0.0, 600.0, 660.0]
+
+
+def test_nodes_that_complete_are_busy(conf: Path) -> None:
+    """A job waits for them, and its schedule says nothing of them but that."""
+    policy = fs.policies.Slurm(conf, completing=5)
+    schedule = on_four(conf, policy, submit=[0, 0], tasks=[4, 4], runtime=[100, 100])
+    assert schedule.start.tolist() == [0.0, 105.0]
+
+
+def test_a_higher_tier_comes_first(tmp_path: Path) -> None:
+    """Whoever is in a partition of a higher tier is looked at first, and holds its nodes for itself."""
+    conf = tmp_path / "slurm.conf"
+    lines = "NodeName=n[1-4]\nPartitionName=low Nodes=ALL Default=YES\nPartitionName=high Nodes=n[1-2] PriorityTier=9\n"
+    conf.write_text(lines, encoding="utf-8")
+    schedule = on_four(
+        conf, submit=[0, 1, 2], tasks=[4, 4, 2], runtime=[100, 100, 100], labels={"partition": ["low", "low", "high"]}
+    )
+    assert schedule.start.tolist() == [0.0, 200.0, 100.0]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("SchedulerParameters=bf_interval=x", "bf_interval=x is no whole number from -1 on"),
+        ("SchedulerParameters=bf_resolution=0", "bf_resolution=0 is no whole number from 1 on"),
+        ("SchedulerType=sched/wiki", "SchedulerType=sched/wiki is not modelled; give sched/backfill or sched/builtin"),
+        ("SelectType=select/cray", "SelectType=select/cray is not modelled"),
+        ("PriorityType=priority/multifactor\nPriorityWeightFairshare=5", "PriorityWeightFairshare=5 needs accounts"),
+    ],
+)
+def test_what_a_conf_says_wrongly_is_an_error(conf: Path, word: str, said: str) -> None:
+    """The error names the file, the word and what it may be."""
+    conf.write_text(f"{CONF}{word}\n", encoding="utf-8")
+    with pytest.raises(FederationError, match=said):
+        fs.policies.Slurm(conf)
+
+
+def test_what_is_not_modelled_is_said(conf: Path) -> None:
+    """Every other parameter of the schedulers is named wherever the schedule is shown."""
+    words = "SchedulerParameters=bf_busy_nodes,bf_window=60,defer\nPreemptType=preempt/qos\n"
+    conf.write_text(CONF + words, encoding="utf-8")
+    [note] = on_four(conf, submit=[0], tasks=[1], runtime=[1]).notes
+    assert note == f"not modelled of {conf}: bf_busy_nodes, defer, PreemptType=preempt/qos"
+
+
+def test_what_it_has_not_is_refused(conf: Path) -> None:
+    """By name, with a cure."""
+    policy, machine = fs.policies.Slurm(conf), fs.read_federation(conf)
+    jobs = {"submit": [0, 0], "tasks": [1, 1], "runtime": [1, 1]}
+    for columns, said in (
+        ({"after": ["", "afterok:1"]}, "conditions between jobs"),
+        ({"cancel_at": [-1, 9]}, "cancelled jobs"),
+    ):
+        with pytest.raises(InfeasibleError, match=f"has no {said} yet"):
+            fs.simulate(fs.Workload(**jobs, **columns), machine, policy)
+    with pytest.raises(InfeasibleError, match="has 4 nodes, but the federation 5"):
+        fs.simulate(fs.Workload(**jobs), fs.Federation.homogeneous(5), policy)
+    with pytest.raises(InfeasibleError, match="several clusters"):
+        fs.simulate(fs.Workload(**jobs), fs.Federation.of(2, 2), policy)
+    with pytest.raises(InfeasibleError, match="tasks=9 exceeds the 4 nodes"):
+        fs.simulate(fs.Workload(submit=[0], tasks=[9], runtime=[1]), machine, policy)
+    with pytest.raises(ValueError, match="placement= does not go with slurm"):
+        fs.simulate(fs.Workload(**jobs), machine, policy, placement="fastest")
+    with pytest.raises(ValueError, match="runs by simulate"):
+        policy.rules(fs.Workload(**jobs), machine)
+    with pytest.raises(TraceError, match="is empty"):
+        fs.simulate(fs.Workload(submit=[], tasks=[], runtime=[]), machine, policy)
+    with pytest.raises(UnknownNameError, match="passes"):
+        fs.policies.Slurm(conf, passes="slow")
+    with pytest.raises(ValueError, match=r"completing= says nothing of job 2"):
+        fs.simulate(fs.Workload(**jobs), machine, fs.policies.Slurm(conf, completing={1: 3}))
+
+
+def test_who_would_wait_for_ever_is_an_error(conf: Path) -> None:
+    """Without a main scheduler somebody may be left when the last given pass is over."""
+    conf.write_text(f"{CONF}SchedulerParameters=sched_interval=-1\n", encoding="utf-8")
+    policy = fs.policies.Slurm(conf, clocks=Clocks(passes=(5.0,)))
+    assert on_four(conf, policy, submit=[0], tasks=[1], runtime=[1]).start.tolist() == [5.0]
+    with pytest.raises(ScheduleError, match="1 job would wait for ever"):
+        on_four(conf, policy, submit=[0, 9], tasks=[1, 1], runtime=[1, 1])
+
+
+def test_clocks_are_read_and_checked(tmp_path: Path) -> None:
+    """A file that is no recording's clock is an error that says why."""
+    path = tmp_path / "clock.json"
+    path.write_text('{"epoch": 7, "backfill_passes_that_started_a_job": [3.5, 1.25], "decay_thread_started": -9}')
+    clocks = Clocks.read(path)
+    assert (clocks.epoch, clocks.seconds_of_passes, clocks.ticks) == (7, [1, 3], -9)
+    for text, said in (("{", "no JSON"), ("{}", "no epoch"), ('{"epoch": 1, "x": 2}', "'x' is none of"),
+                       ('{"epoch": 1.5}', "whole number"),
+                       ('{"epoch": 1, "backfill_passes_that_started_a_job": 3}', "a list")):  # fmt: skip
+        path.write_text(text)
+        with pytest.raises(TraceError, match=said):
+            Clocks.read(path)
+    with pytest.raises(TraceError, match="must be finite"):
+        Clocks(passes=(np.inf,))
+
+
+def test_how_long_nodes_clear_is_measured(conf: Path) -> None:
+    """No longer than until the next job comes to one of them, and never below nothing."""
+    assert seconds_to_clear([0, 12, 12], [10, 20, 30], [[0, 1], [1], [2]], most=4) == [2, 4, 4]
+
+
+def test_a_schedule_made_of_columns_knows_no_nodes(conf: Path) -> None:
+    """What a filtered schedule does not know, it does not make up."""
+    schedule = on_four(conf, submit=[0, 0], tasks=[1, 1], runtime=[1, 1])
+    part = SlurmSchedule(
+        workload=schedule.workload, federation=schedule.federation, start=schedule.start, finish=schedule.finish,
+        counts=schedule.counts, t0=0.0,
+    )  # fmt: skip
+    with pytest.raises(ScheduleError, match="do not tell"):
+        part.nodes_of(0)
