@@ -1,4 +1,4 @@
-"""Slurm's own scheduler on a whole log: jobs a second, beside a plain Python model of the same rules where it is at hand."""
+"""Slurm's own scheduler on a whole log: jobs a second, beside a plain Python model of the same rules."""
 
 from __future__ import annotations
 

@@ -126,7 +126,9 @@ def _on_slurm(
 
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name}= does not go with {policy}, which chooses nodes and begins by itself; leave it out.")
+            raise ValueError(
+                f"{name}= does not go with {policy}, which chooses nodes and begins by itself; leave it out."
+            )
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")

@@ -65,7 +65,12 @@ def case(seed: int, folder: Path) -> Case:
     weights = [draw.choice((1, 1, 2)) if draw.random() < 0.5 else 1] * nodes
     split = draw.randrange(nodes + 1)
     weights[split:] = [draw.choice((1, 3))] * (nodes - split)
-    age, size, max_age, period = draw.choice((0, 1000)), draw.choice((0, 500)), draw.choice((5, 20)), draw.choice((1, 2))
+    age, size, max_age, period = (
+        draw.choice((0, 1000)),
+        draw.choice((0, 500)),
+        draw.choice((5, 20)),
+        draw.choice((1, 2)),
+    )
     over, kill = draw.choice((0, 2)), draw.choice((0, 30))
     lines = [
         "ClusterName=c", f"SchedulerType=sched/{'backfill' if backfill else 'builtin'}",

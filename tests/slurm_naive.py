@@ -1,7 +1,8 @@
-"""Slurm's two schedulers on whole nodes, second by second, with sets of node numbers: slow, plain, and nobody else's."""
+"""Slurm's two schedulers on whole nodes, second by second, with sets of node numbers: slow, plain, independent."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -82,7 +83,9 @@ class Play:
                 if number not in cleared and job.start is not None and self._end(job) + job.completing <= now:
                     cleared.add(number)
                     freed = True
-            self.busy = {n for k, job in enumerate(self.jobs) if job.start is not None and k not in cleared for n in job.nodes}
+            self.busy = {
+                n for k, job in enumerate(self.jobs) if job.start is not None and k not in cleared for n in job.nodes
+            }
             self.completing = {
                 n for k, job in enumerate(self.jobs)
                 if job.start is not None and k not in cleared and self._end(job) <= now for n in job.nodes
@@ -253,7 +256,7 @@ class Play:
             edge for edge in (begin, end) if self.records[0][0] < edge < self.records[-1][1]
         })  # fmt: skip
         pieces: list[tuple[int, int, set[int]]] = []
-        for a, b in zip(cuts, cuts[1:], strict=False):
+        for a, b in itertools.pairwise(cuts):
             [left] = [set(left) for x, y, left in self.records if x <= a and b <= y]
             left -= nodes if a >= begin and b <= end else set()
             if pieces and pieces[-1][2] == left:

@@ -39,7 +39,7 @@ def on_four(conf: Path, policy: object = None, **columns: object) -> SlurmSchedu
 
 @pytest.mark.parametrize("tenth", range(10))
 def test_it_is_the_naive_reference_start_for_start(tenth: int, tmp_path: Path) -> None:
-    """On random sites, with every parameter, the same job starts in the same second on the same nodes by the same pass."""
+    """On random sites, with every parameter, jobs start in the same second on the same nodes by the same pass."""
     for seed in range(tenth, tries(400), 10):
         assert differences(case(seed, tmp_path)) == [], f"seed {seed}"
 

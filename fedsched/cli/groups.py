@@ -217,7 +217,9 @@ class Policy(Group):
         str | None, Parameter(help="rolling: `change`, or plan at most each so many simulated seconds.")
     ] = None
     objective: Annotated[str | None, Parameter(help="rolling: the metric to minimise.")] = None
-    conf: Annotated[Path | None, Parameter(help="slurm: its slurm.conf, which is the machine too if none is given.")] = None
+    conf: Annotated[
+        Path | None, Parameter(help="slurm: its slurm.conf, which is the machine too if none is given.")
+    ] = None
     assoc: Annotated[Path | None, Parameter(help="slurm: its accounts, what `sacctmgr dump CLUSTER` prints.")] = None
     clocks: Annotated[Path | None, Parameter(help="slurm: a recording's clocks (.json), to pass when it did.")] = None
     passes: Annotated[
@@ -232,7 +234,9 @@ class Policy(Group):
         """Return a scenario's policy, with what was given in place of its own; another policy's rules are its own."""
         from fedsched.scenario import PolicyChoice
 
-        words = {name: str(word) if isinstance(word, Path) else word for name, word in self.given().items()}
+        words: dict[str, Any] = {
+            name: str(word) if isinstance(word, Path) else word for name, word in self.given().items()
+        }
         if "policy" not in words:
             return replace(before, **words)
         return PolicyChoice(name=words.pop("policy"), **words)

@@ -136,7 +136,7 @@ class Scratch(NamedTuple):
     of_user: Ints
     of_partition: Ints
     queue: Ints
-    waiting: Ints
+    smallest: Ints
 
 
 class State(NamedTuple):
@@ -182,6 +182,16 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
         running=Running(ints(nodes + 1), ints(nodes + 1), ints(nodes + 1), ints(nodes + 1)),
         table=Table(ints(records), ints(records), sets(records, words)),
         scratch=Scratch(
-            *(sets(words) for _ in range(6)), ints(partitions), ints(users), ints(partitions), ints(many), ints(many)
+            usable=sets(words),
+            free=sets(words),
+            within=sets(words),
+            chosen=sets(words),
+            blocks=sets(words),
+            withdrawn=sets(words),
+            failed=ints(partitions),
+            of_user=ints(users),
+            of_partition=ints(partitions),
+            queue=ints(many),
+            smallest=ints(many),
         ),
     )

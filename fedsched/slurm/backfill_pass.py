@@ -1,4 +1,4 @@
-"""The backfill pass: each waiting job, by priority, starts where that delays no job before it, or gets a reservation."""
+"""The backfill pass: by priority, each waiting job starts where that delays nobody before it, or has nodes reserved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
     scratch.of_partition[:] = 0
     begin_table(problem, state, now)
     counter[Counter.PASSES] += 1
+    _note_smallest(problem, state)
     for place in range(counter[Counter.WAITING]):
+        if settings[Setting.TIMED] == 0 and scratch.smallest[place] > problem.machine.weight.size - count(state.busy):
+            break  # none of the others can start now, and reservations end with the pass
         if tested >= settings[Setting.BF_MAX_JOB_TEST] or _is_out_of_time(problem, counter[Counter.TESTS] - before):
             break
         job = state.queue[place]
@@ -40,6 +43,15 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
                 break
     if started > 0:
         drop_started(state)
+
+
+@part
+def _note_smallest(problem: Problem, state: State) -> None:
+    """Note for each place of the queue how few nodes somebody from there on wants."""
+    least = problem.machine.weight.size + 1
+    for place in range(state.counter[Counter.WAITING] - 1, -1, -1):
+        least = min(least, problem.jobs.tasks[state.queue[place]])
+        state.scratch.smallest[place] = least
 
 
 @part

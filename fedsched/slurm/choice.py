@@ -50,9 +50,7 @@ def _end_of_block(blocks: Words, weight: Ints, weighed: bool, first: int) -> int
 
 
 @part
-def _is_better(
-    weight: Ints, weighed: bool, left: int, first: int, length: int, best: int, best_length: int
-) -> bool:
+def _is_better(weight: Ints, weighed: bool, left: int, first: int, length: int, best: int, best_length: int) -> bool:
     if weighed and weight[first] != weight[best]:
         return weight[first] < weight[best]
     if length >= left:

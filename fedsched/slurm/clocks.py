@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from dataclasses import dataclass
@@ -89,6 +90,6 @@ def seconds_to_clear(
             on.setdefault(node, []).append(job)
     for jobs in on.values():
         jobs.sort(key=lambda job: (start[job], end[job]))
-        for one, other in zip(jobs, jobs[1:], strict=False):
+        for one, other in itertools.pairwise(jobs):
             found[one] = max(0, min(found[one], math.floor(start[other] - end[one])))
     return found

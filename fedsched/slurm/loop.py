@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import kernel, part
+from fedsched.compiled import constant, kernel, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.backfill_pass import backfill_pass
 from fedsched.slurm.main_pass import main_pass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
 
 DONE, PAUSED, STUCK = 0, 1, 2
-ALL = np.int64(2**62)
+ALL = constant(2**62)
 
 
 @kernel
@@ -55,7 +55,7 @@ def next_instant(problem: Problem, state: State) -> int:
     counter, jobs = state.counter, problem.jobs
     now = next_end(state)
     if next_tick(state.priorities) < now:
-        now = np.int64(np.ceil(next_tick(state.priorities)))
+        now = int(np.ceil(next_tick(state.priorities)))
     if counter[Counter.ARRIVED] < jobs.tasks.size:
         now = min(now, jobs.eligible[jobs.by_eligible[counter[Counter.ARRIVED]]])
     if problem.settings[Setting.MAIN] == 1:
@@ -159,5 +159,3 @@ def _backfill(problem: Problem, state: State, now: int) -> None:
         seconds = (counter[Counter.TESTS] - before) // settings[Setting.RATE]
         counter[Counter.BLOCKED_UNTIL] = now + seconds
     counter[Counter.NEXT_BACKFILL] = now + seconds + settings[Setting.BF_INTERVAL]
-
-

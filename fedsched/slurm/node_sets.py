@@ -29,7 +29,7 @@ def ones(word: np.uint64) -> int:
     word = word + (word >> _8)
     word = word + (word >> _16)
     word = word + (word >> _32)
-    return np.int64(word & _LAST)
+    return np.int64(word & _LAST)  # type: ignore[return-value]
 
 
 @inlined
@@ -44,10 +44,7 @@ def count(nodes: Words) -> int:
 @inlined
 def meet(one: Words, other: Words) -> bool:
     """Return whether two sets have a node in common."""
-    for k in range(one.size):
-        if one[k] & other[k] != _0:
-            return True
-    return False
+    return any(one[k] & other[k] != _0 for k in range(one.size))
 
 
 @inlined

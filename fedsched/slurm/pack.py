@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.noun import Slurm
     from fedsched.slurm.priorities import Priorities
 
+
 class Packed(NamedTuple):
     """A problem, its priorities, the row of each of its jobs, and the second of the workload that is its second 0."""
 
@@ -46,7 +47,9 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, slurm: S
     """Refuse what jobs or nodes have beyond what this scheduler's model has."""
     groups = federation.groups
     speeds = {group.speed for group in groups}
-    there = [host for host, line in slurm.conf.nodes.items() if not line.words.get("state", "").upper().startswith("FUTURE")]
+    there = [
+        host for host, line in slurm.conf.nodes.items() if not line.words.get("state", "").upper().startswith("FUTURE")
+    ]
     needs = {
         "several clusters": (len(federation.clusters) > 1, "simulate each by itself"),
         "nodes of several speeds": (len(speeds) > 1, "give all one speed"),

@@ -124,5 +124,3 @@ def _join_equals(state: State) -> None:
             if kept != record:
                 _copy(state, record, kept)
     state.counter[Counter.RECORDS] = kept + 1
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
     from fedsched.slurm.arrays import Problem, State
-    from fedsched.slurm.pack import Packed
     from fedsched.slurm.noun import Slurm
+    from fedsched.slurm.pack import Packed
 
 SLICE = 20_000  # instants between two looks at Ctrl-C and progress
 
@@ -96,5 +97,5 @@ def _schedule(
 def _counts(held: np.ndarray, federation: Federation) -> np.ndarray:
     members = np.unpackbits(np.ascontiguousarray(held).astype("<u8").view(np.uint8), axis=1, bitorder="little")
     begins = np.cumsum([0, *(group.count for group in federation.groups)])
-    each = [members[:, begin:end].sum(axis=1, dtype=np.int64) for begin, end in zip(begins, begins[1:], strict=False)]
+    each = [members[:, begin:end].sum(axis=1, dtype=np.int64) for begin, end in itertools.pairwise(begins)]
     return np.stack(each, axis=1)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedsched.compiled import inlined, part, step
+from fedsched.compiled import constant, inlined, part, step
 from fedsched.slurm.arrays import Counter
 from fedsched.slurm.ticks import ended
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, Running, State, Words
 
-NEVER = np.int64(2**62)
+NEVER = constant(2**62)
 
 
 @part
@@ -25,7 +23,9 @@ def start(problem: Problem, state: State, job: int, now: int, nodes: Words, by: 
         state.held[job, k] = nodes[k]
         state.busy[k] |= nodes[k]
     end, place = now + jobs.limit[job], counter[Counter.RUNNING]
-    while place > 0 and (running.end[place - 1] > end or running.end[place - 1] == end and running.job[place - 1] > job):
+    while place > 0 and (
+        running.end[place - 1] > end or (running.end[place - 1] == end and running.job[place - 1] > job)
+    ):
         running.end[place], running.job[place] = running.end[place - 1], running.job[place - 1]
         place -= 1
     running.end[place], running.job[place] = end, job

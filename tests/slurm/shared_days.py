@@ -1,4 +1,4 @@
-"""A day of KTH's jobs on a real Slurm in four configurations, beside ours: `PYTHONPATH=tests python -m slurm.shared_days`.
+"""KTH's jobs on a real Slurm in four configurations, beside ours: `PYTHONPATH=tests python -m slurm.shared_days`.
 
 The recordings lie in ../shared/slurm/recorded. How long nodes take to clear is measured before anything is compared: as
 much as jobs ran over what they were asked to, by their median; and where another job came sooner to a job's nodes, no
@@ -23,8 +23,9 @@ from fedsched.slurm.clocks import seconds_to_clear
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedsched.model.schedule import Schedule
     from numpy.typing import NDArray
+
+    from fedsched.model.schedule import Schedule
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "slurm" / "recorded"
 NAMES = ("kth-builtin", "kth-backfill", "kth-cons_tres", "kth-multifactor")

@@ -1,4 +1,4 @@
-"""Slurm's own scheduler beside recordings of a real one, start for start; they lie beside the checkout, where at all."""
+"""Slurm's own scheduler beside recordings of a real one, start for start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from slurm.shared_days import CLOSE, FOLDER, NAMES, Day
 
 pytestmark = [
     pytest.mark.needs_traces,
-    pytest.mark.skipif(not FOLDER.is_dir(), reason="../shared/slurm/recorded with recordings is not beside this checkout"),
+    pytest.mark.skipif(
+        not FOLDER.is_dir(), reason="../shared/slurm/recorded with recordings is not beside this checkout"
+    ),
 ]
 
 
