@@ -44,7 +44,11 @@ def count(nodes: Words) -> int:
 @inlined
 def meet(one: Words, other: Words) -> bool:
     """Return whether two sets have a node in common."""
-    return any(one[k] & other[k] != _0 for k in range(one.size))
+    for k in range(one.size):
+        both = one[k] & other[k]
+        if both != _0:
+            return True
+    return False
 
 
 @inlined
