@@ -29,6 +29,7 @@ from fedsched.gang import simulate as gang_simulate
 from fedsched.io.fetch import Fetched
 from fedsched.model.federation import Cluster, Federation, NodeGroup
 from fedsched.model.labels import Labels
+from fedsched.model.node_use import NodeUse
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.schedule import Schedule
 from fedsched.model.workload import Workload
@@ -74,6 +75,15 @@ def plan(name: str) -> Schedule:
     return Schedule(
         workload=workload(name), federation=federation(name), start=[0, 10, 1], finish=[10, 15, 8],  # type: ignore[arg-type]
         counts=[[1, 0], [1, 1], [0, 1]], t0=0.0, policy=name, notes=(name,),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def node_use(name: str) -> NodeUse:
+    """Return what its jobs used on each node."""
+    schedule = plan(name)
+    return NodeUse(
+        workload=schedule.workload, federation=schedule.federation, start=schedule.start, finish=schedule.finish,
+        alone=[False] * 3, job=[0, 1, 1, 2], node=[0, 0, 1, 2], tasks=[1, 1, 1, 1],  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -127,6 +137,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Workload": workload,
     "Federation": federation,
     "Schedule": plan,
+    "NodeUse": node_use,
     "Result": result,
     "PlannedQueue": lambda name: PlannedQueue(policy=name),
     "Rules": lambda name: Rules(name=name),

@@ -120,8 +120,9 @@ class NodeUse:
             raise ScheduleError(f"{found[0]}{more}")
 
     def __str__(self) -> str:
-        nodes = counted(np.unique(self.node).size, "node")
-        return f"{counted(len(self.workload), 'job')} on {nodes} of {self.federation.name}: {counted(len(self), 'row')}"
+        jobs, rows = counted(len(self.workload), "job"), counted(len(self), "row")
+        nodes, machine = counted(np.unique(self.node).size, "node"), one_line(self.federation.name)
+        return f"{jobs} on {nodes} of {machine}: {rows}"
 
     def where(self, node: int) -> str:
         """Return what a node is called: by its cluster, and its number there."""
