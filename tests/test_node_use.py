@@ -127,6 +127,17 @@ def test_tasks_hold_what_jobs_demand() -> None:
     )
 
 
+def test_amounts_that_cannot_be_added_up_are_refused() -> None:
+    """Tests that no sum leaves its range, where a machine would be found to have room for it."""
+    demand = {"memory": [2**53, 2**53]}
+    federation = machine((1, {"cpu": 2**11, "memory": 2**53}))
+    with pytest.raises(ScheduleError, match="so much 'memory' cannot be added up; count it in larger units"):
+        use_of(federation, (0, 10, {0: 2**9}), (0, 10, {0: 2**9}), demand=demand).verify()
+    few = use_of(federation, (0, 10, {0: 2**8}), (0, 10, {0: 2**8}), demand=demand)
+    assert few.violations() == [f"Job 1: at 0 node 0 of 'a' has {2**61} of 'memory' in use, but only {2**53}."]
+    assert few.peaks("memory").tolist() == [2**62]
+
+
 def test_a_lone_job_has_its_nodes_to_itself() -> None:
     """Tests that company is found whoever came first, and that before and after it others may be there."""
     federation = machine((2, {"cpu": 8}))

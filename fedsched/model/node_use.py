@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
 CHECKED = ("labels", "demand")  # of what jobs may have beside the plain model
+MOST_TOGETHER = 2**62  # so that sums are exact
 CORES = "cpu"  # of which a task has one, where its job says nothing of it
 
 
@@ -78,6 +79,8 @@ class NodeUse:
         of_task = known.get(resource, np.zeros(len(self.workload), dtype=np.int64))
         if resource == CORES:
             of_task = np.maximum(of_task, 1)
+        if int(of_task.max(initial=0)) * int(np.abs(self.tasks).sum()) > MOST_TOGETHER:
+            raise ScheduleError(f"NodeUse: so much {resource!r} cannot be added up; count it in larger units.")
         return np.asarray(self.tasks * of_task[self.job])
 
     def peaks(self, resource: str = CORES) -> NDArray[np.int64]:
