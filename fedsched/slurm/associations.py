@@ -52,9 +52,6 @@ class Association:
     limits: Limits = field(default_factory=dict)
     where: str = ""
 
-    def __str__(self) -> str:
-        return f"user {self.user!r} of account {self.account!r}" if self.user else f"account {self.account!r}"
-
 
 @dataclass(frozen=True, slots=True)
 class Qos:

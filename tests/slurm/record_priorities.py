@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from slurm.accounted import AccountedCluster
+from slurm.accounted import AccountedCluster, missing
 from slurm.priority_days import ACCOUNTS, COMMON, DEVICES, NODE, NODES, PARTITIONS, SETTINGS, Submit, jobs
 
 RECORDED = Path(__file__).parent / "recorded" / "priorities"
@@ -112,6 +112,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SETTINGS))
     parser.add_argument("--factor", type=float, default=FACTOR, help="how many times as fast as the world's")
     asked = parser.parse_args()
+    if absent := missing():
+        parser.error(f"no {', '.join(absent)} here (on Debian and Ubuntu: apt-get install slurmdbd mariadb-server)")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the daemons are ended as on any other way out
     if unknown := set(asked.names) - set(SETTINGS):
         parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(SETTINGS)}")

@@ -37,7 +37,7 @@ def test_a_day_s_priorities_are_slurm_s(name: str) -> None:
         if not (over and day.parameters.charges_ends):  # what ended between the tick and the look is charged by then
             used = day.usage(kept)
             for one, amount in zip(day.associations.members, packed.tree.usage.tolist(), strict=True):
-                assert int(amount) == used[one.account, one.user].raw, (kept, str(one))
+                assert int(amount) == used[one.account, one.user].raw, (kept, one)
         if day.parameters.fair_tree:
             shares = day.fair_shares(kept)
             for one, factor in zip(day.associations.members, packed.tree.factor.tolist(), strict=True):
