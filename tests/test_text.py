@@ -27,6 +27,7 @@ from fedsched.errors import FedschedError, FieldError, TraceError
 from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
 from fedsched.io.fetch import Fetched
+from fedsched.io.slurm_conf import SlurmConf
 from fedsched.model.federation import Cluster, Federation, NodeGroup
 from fedsched.model.labels import Labels
 from fedsched.model.node_use import NodeUse
@@ -39,6 +40,7 @@ from fedsched.policies import Rules
 from fedsched.report import of_schedules, write
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.search.run import Moment
+from fedsched.slurm import Slurm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -138,6 +140,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Federation": federation,
     "Schedule": plan,
     "NodeUse": node_use,
+    "Slurm": lambda name: Slurm(SlurmConf("slurm.conf", {"clustername": name}, {}, {}, {})),
     "Result": result,
     "PlannedQueue": lambda name: PlannedQueue(policy=name),
     "Rules": lambda name: Rules(name=name),

@@ -65,7 +65,7 @@ def command(
     fedsched simulate sample --head 100 --federation example --policy rolling --evaluations 300
     fedsched simulate sample figure-1-6 --nodes 128
     """
-    from fedsched.scenario.parts import NotOfPolicyError
+    from fedsched.scenario.policy_choice import NotOfPolicyError
     from fedsched.simulate import simulate
 
     if more:

@@ -110,10 +110,10 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         backfill=backfill,
         classes=_new_classes(jobs, groups, needs),
         profile=Profile(
-            time=np.empty(breakpoints),
+            time=np.zeros(breakpoints),
             total=np.empty(breakpoints, dtype=np.int64),
             free=np.empty((groups if groups > 1 else 0, breakpoints), dtype=np.int64),
-            load=np.empty((breakpoints, clusters)),
+            load=np.zeros((breakpoints, clusters)),
             reserved=np.zeros(jobs if planning else 0),
             promised=np.zeros((jobs if planning and groups > 1 else 0, groups), dtype=np.int64),
             untouched=np.zeros(jobs if planning and groups > 1 else 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fedsched.scenario.noun import Scenario
-from fedsched.scenario.parts import Log, Machine, Made, PolicyChoice
+from fedsched.scenario.parts import Log, Machine, Made
+from fedsched.scenario.policy_choice import PolicyChoice
 
 __all__ = ["Log", "Machine", "Made", "PolicyChoice", "Scenario"]

@@ -17,7 +17,8 @@ from fedsched.io.toml import federation_of_data, federation_text, quoted
 from fedsched.model.federation import Federation
 from fedsched.model.reading import Reading
 from fedsched.scenario.noun import Scenario
-from fedsched.scenario.parts import Log, Machine, Made, PolicyChoice, words_of
+from fedsched.scenario.parts import Log, Machine, Made, words_of
+from fedsched.scenario.policy_choice import PolicyChoice
 from fedsched.values import fits, told
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fedsched.model.reading import USUAL, Reading
-from fedsched.scenario.parts import Log, Machine, Made, PolicyChoice
+from fedsched.scenario.parts import Log, Machine, Made
+from fedsched.scenario.policy_choice import PolicyChoice
 from fedsched.values import seed_of
 
 if TYPE_CHECKING:

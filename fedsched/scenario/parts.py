@@ -12,18 +12,13 @@ from fedsched.errors import FieldError, TraceError, unknown_name
 from fedsched.generate.feedback import feedback, feedback_named
 from fedsched.io.examples import federation_file, names_federation_file, names_shipped
 from fedsched.io.files import STDIN
-from fedsched.policies import POLICIES, Rules
-from fedsched.scenario.slurm_choice import slurm_of
 from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from os import PathLike
 
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
-    from fedsched.policies import Policy
-    from fedsched.slurm import Slurm
 
 Unit = Literal["cpus", "nodes"]
 Sites = Literal["auto", "partition", "none"]
@@ -34,9 +29,6 @@ OnError = Literal["raise", "skip"]
 _AS_GIVEN = ("descriptor", "unit", "over_request", "cancelled", "on_error", "statuses")  # to `fedsched.read`
 Model = Literal["lublin", "poisson"]
 Estimates = Literal["exact", "tsafrir"]
-ROLLING, SLURM = "rolling", "slurm"
-OF_SLURM_ALONE = f"goes with {{policy}} {SLURM}"
-OF_ROLLING = f"goes with {{policy}} {ROLLING}"  # as FieldError's words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,98 +265,6 @@ class Machine:
         return Federation.homogeneous(size)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyChoice:
-    """A policy by name, with those of its rules or of its search's settings that are to be others.
-
-    Parameters
-    ----------
-    name
-        A name of `fedsched.simulate.POLICIES`, "rolling", or "slurm".
-    order, dispatch, backfill_order, placement
-        In place of the named policy's own rules.
-    method, window, evaluations, every, objective
-        For "rolling", as in `fedsched.Rolling`.
-    conf, assoc, clocks, passes, completing
-        For "slurm", as in `fedsched.policies.Slurm`; its machine is that of the conf where none is given.
-    """
-
-    name: str = "easy"
-    order: str | None = None
-    dispatch: str | None = None
-    backfill_order: str | None = None
-    placement: str | None = None
-    method: str | None = None
-    window: int | None = None
-    evaluations: int | None = None
-    every: str | float | None = None
-    objective: str | None = None
-    conf: str | None = None
-    assoc: str | None = None
-    clocks: str | None = None
-    passes: str | None = None
-    completing: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.name.lower() not in (ROLLING, SLURM) and self.name.lower() not in POLICIES:
-            raise unknown_name("policy", self.name, [*POLICIES, ROLLING, SLURM])
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Return the files that are read."""
-        return tuple(filter(None, (self.conf, self.assoc, self.clocks)))
-
-    def given(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return those of these fields that say something."""
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-
-    def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
-        """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""
-        if self.name.lower() == SLURM:
-            self._refuse((*OF_RULES, "placement", *OF_SEARCH), "is what policy slurm has in its conf")
-            if checkpoint is not None:
-                raise NotOfPolicyError(f"{{checkpoint}} {{}} {OF_ROLLING}; leave it out.", checkpoint)
-            return slurm_of(self.given(OF_SLURM))
-        self._refuse(OF_SLURM, OF_SLURM_ALONE)
-        if self.name.lower() == ROLLING:
-            from fedsched.rolling import Rolling
-
-            self._refuse(OF_RULES, "is found by the search")
-            settings = self.given((*OF_SEARCH, "placement"))
-            if isinstance(self.every, str):
-                settings["every"] = _seconds(self.every)
-            return Rolling(**settings, seed=seed, checkpoint=checkpoint)
-        self._refuse(OF_SEARCH, OF_ROLLING)
-        if checkpoint is not None:
-            raise NotOfPolicyError(f"{{checkpoint}} {{}} {OF_ROLLING}; leave it out.", checkpoint)
-        known = POLICIES[self.name.lower()]
-        if not isinstance(known, Rules):
-            self._refuse(
-                ("order", "backfill_order", "placement"), f"is what policy {self.name.lower()!r} chooses itself"
-            )
-            return replace(known, dispatch=self.dispatch or known.dispatch)
-        changed = self.given(OF_RULES)
-        return replace(
-            known,
-            **changed,
-            placement=self.placement or known.placement,
-            name="" if changed else self.name.lower(),
-        )
-
-    def _refuse(self, names: Sequence[str], why: str) -> None:
-        for name, value in self.given(names).items():
-            raise NotOfPolicyError(f"{{{name}}} {{}} {why}; leave it out.", value)
-
-
-OF_RULES = ("order", "dispatch", "backfill_order")
-OF_SLURM = ("conf", "assoc", "clocks", "passes", "completing")
-OF_SEARCH = ("method", "window", "evaluations", "every", "objective")
-
-
-class NotOfPolicyError(FieldError):
-    """A setting was given that does not go with the policy; it is the first of `fields`."""
-
-
 def bytes_a_second(given: str | float, field: str) -> float:
     """Return the number that a text like 1.25G gives a field: bytes a second, k, M, G, T for thousands of them."""
     text = str(given)
@@ -419,13 +319,6 @@ def _federation_called(name: str) -> Federation:
     from fedsched.model.federation import Federation
 
     return federation_file(name) if names_federation_file(name) else Federation.example(name)
-
-
-def _seconds(every: str) -> str | float:
-    try:
-        return float(every)
-    except ValueError:
-        return every  # a word: the policy says which it knows
 
 
 def _check_choice(name: str, value: object, known: Sequence[str]) -> None:

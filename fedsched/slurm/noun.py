@@ -13,6 +13,7 @@ from fedsched.slurm.associations import Associations
 from fedsched.slurm.clocks import Clocks
 from fedsched.slurm.parameters import Parameters, parameters_of
 from fedsched.slurm.priority_parameters import PriorityParameters
+from fedsched.text import one_line
 from fedsched.values import whole
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Slurm:
         kind = "backfill" if self.parameters.backfill else "builtin"
         select = "cons_tres" if self.parameters.cons_tres else "linear"
         order = "multifactor" if self.parameters.multifactor else "basic"
-        return f"slurm ({kind}, {select}, {order}) of {self.conf.name}"
+        return f"slurm ({kind}, {select}, {order}) of {one_line(self.conf.name)}"
 
 
 def _accounts(given: Associations | str | PathLike[str] | Sequence[str | PathLike[str]] | None) -> Associations | None:

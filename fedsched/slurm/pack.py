@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.engine.pack import caps_table
+from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
 from fedsched.model.admission import partition_of_jobs
 from fedsched.model.limits import counters_of

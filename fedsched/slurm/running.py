@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, Running, State, Words
 
 NEVER = constant(2**62)
+NEXT = constant(0)  # the place of the earliest event
 
 
 @part
@@ -103,7 +104,7 @@ def _push(state: State, time: int, what: int) -> None:
 def _pop(state: State) -> None:
     running = state.running
     many = state.counter[Counter.EVENTS] - 1
-    _swap(running, 0, many)
+    _swap(running, NEXT, many)
     state.counter[Counter.EVENTS] = many
     place = 0
     while True:
