@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain import plain
 
-from fedsched.model.integrals import NOTHING_WASTED, Integrals, Wasted
+from fedsched.model.integrals import NOTHING_WASTED, Eligible, Integrals, Wasted
 from fedsched.model.metrics import FIRST_INTEGRAL, METRICS, NAMES, OF_A_SCHEDULE, Column, Metrics
 
 metrics = plain("fedsched.model.metrics")
@@ -33,7 +33,7 @@ def row_of(
 ) -> dict[str, float]:
     """Return the metric row by name."""
     row = np.full(len(Column), 77.0)
-    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), eligible, wasted,
+    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), Eligible(eligible), wasted,
                      Integrals(12.0, 0.25, 0.0, 0.0), np.full((users, 2), 9.0), row)  # fmt: skip
     return dict(zip(NAMES, row.tolist(), strict=True))
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Awaits, WaitingNumber
+from fedsched.model.integrals import Eligible
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Problem, Waiting
@@ -200,11 +201,11 @@ def eligible_since(state: ExtraState | None, submit: Floats, j: int) -> float:
 
 
 @inlined
-def eligible_times(state: ExtraState | None, nobody: Floats) -> Floats:
-    """Return since when jobs have been eligible, a time each; `nobody` where all are from their submits on."""
+def eligible_times(state: ExtraState | None, nobody: Floats) -> Eligible:
+    """Return since when jobs have been eligible; `nobody` where all are from their submits on."""
     if state is None:
-        return nobody
-    return state.waiting.moment
+        return Eligible(nobody)
+    return Eligible(state.waiting.moment)
 
 
 @inlined

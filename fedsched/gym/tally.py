@@ -15,7 +15,7 @@ from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
 from fedsched.engine.precedence import eligible_times
 from fedsched.gym.runs import measured_of
-from fedsched.model.integrals import Integrals
+from fedsched.model.integrals import Eligible, Integrals
 from fedsched.model.metrics import Column, fill_row
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def count_job(problem: Problem, state: State, j: int, no_users: Floats, row: Flo
         state.start[j : j + 1],
         state.finish[j : j + 1],
         state.counts[j : j + 1],
-        eligible_times(state.extras, state.load[:0])[j : j + 1],
+        Eligible(eligible_times(state.extras, state.load[:0]).since[j : j + 1]),
         wasted(state.extras, state.load[:0]),
         Integrals(0.0, 0.0, 0.0, 0.0),
         no_users,

@@ -21,6 +21,12 @@ class Wasted(NamedTuple):
 NOTHING_WASTED = Wasted(np.zeros(0), -np.inf)
 
 
+class Eligible(NamedTuple):
+    """Since when jobs might start, a time each; of no size where all might from their submits on."""
+
+    since: NDArray[np.float64]
+
+
 class Integrals(NamedTuple):
     """What was added up over a run, by the metrics' names and in the order of their columns; NaN = not known."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Integrals, Wasted
+from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Eligible, Integrals, Wasted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,7 +134,7 @@ def fill_row(
     start: NDArray[np.float64],
     finish: NDArray[np.float64],
     counts: NDArray[np.int64],
-    eligible: NDArray[np.float64],
+    eligible: Eligible,
     wasted: Wasted,
     integrals: Integrals,
     user_sums: NDArray[np.float64],
@@ -143,7 +143,7 @@ def fill_row(
     """Fill the metric row of the jobs that have finished (those whose finish is not NaN).
 
     What runs held that came to nothing counts as busy, and as long as the last of them lasted. `eligible` says since
-    when jobs might start; with no rows they might from their submits on.
+    when jobs might start.
     `user_sums` is a U × 2 workspace; with no rows the user spread is not computed (NaN).
     """
     jobs, groups = counts.shape
@@ -165,8 +165,8 @@ def fill_row(
         last_finish = max(last_finish, finish[j])
         flow += response
         wait_sum += wait
-        if eligible.size > 0:
-            in_queue += start[j] - eligible[j]
+        if eligible.since.size > 0:
+            in_queue += start[j] - eligible.since[j]
         wait_max = max(wait_max, wait)
         slowdown += response / run
         job_bounded = max(1.0, response / max(run, BOUND_SECONDS))
@@ -209,7 +209,7 @@ def fill_row(
     if done > 0:
         row[Column.FLOW] = flow
         row[Column.MEAN_WAIT] = wait_sum / done
-        row[Column.MEAN_WAIT_ELIGIBLE] = (in_queue if eligible.size > 0 else wait_sum) / done
+        row[Column.MEAN_WAIT_ELIGIBLE] = (in_queue if eligible.since.size > 0 else wait_sum) / done
         row[Column.MAX_WAIT] = wait_max
         row[Column.MEAN_RESPONSE] = flow / done
         row[Column.MEAN_SLOWDOWN] = slowdown / done
@@ -283,7 +283,7 @@ def metrics_of(
             np.array(start, dtype=np.float64),
             np.array(finish, dtype=np.float64),
             np.array(counts, dtype=np.int64),
-            np.zeros(0) if eligible is None else np.array(eligible, dtype=np.float64),
+            Eligible(np.zeros(0) if eligible is None else np.array(eligible, dtype=np.float64)),
             Wasted(np.array(wasted.seconds, dtype=np.float64), float(wasted.until)),
             Integrals(*map(float, integrals)),
             user_sums,

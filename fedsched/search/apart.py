@@ -11,7 +11,7 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.codes import Dispatch, Status
-from fedsched.model.integrals import Integrals, Wasted
+from fedsched.model.integrals import Eligible, Integrals, Wasted
 from fedsched.model.metrics import Column, fill_row
 from fedsched.random_numbers import below, uniform
 from fedsched.search.descent import note, pocket, scalar
@@ -217,7 +217,7 @@ def walk_apart(
                     parts.start,
                     parts.finish,
                     parts.counts,
-                    state.load[:0],
+                    Eligible(state.load[:0]),
                     Wasted(state.load[:0], -np.inf),
                     nothing,
                     user_sums,

@@ -17,7 +17,6 @@ from fedsched.engine.evaluate import unpacked
 from fedsched.engine.loop import begin, run
 from fedsched.engine.meters import integrals
 from fedsched.engine.plans import plan_in_order
-from fedsched.engine.precedence import eligible_times
 from fedsched.engine.shapes import write_shapes
 from fedsched.engine.simulation import set_running, until_the_last_end
 from fedsched.model.integrals import NOTHING_WASTED, Wasted
@@ -66,12 +65,17 @@ def metrics_unless(
             state.start,
             state.finish,
             state.counts,
-            eligible=eligible_times(state.extras, np.zeros(0)),
+            eligible=_eligible(state),
             wasted=_wasted(state),
             integrals=sums,
         )
         metrics[:] = tuple(found.as_dict().values())
     return status
+
+
+def _eligible(state: State) -> Floats | None:
+    since = np.zeros(0) if state.extras is None else state.extras.waiting.moment
+    return since if since.size else None
 
 
 def _wasted(state: State) -> Wasted:
