@@ -204,7 +204,7 @@ def test_wrong_claims_are_found(field: str) -> None:
     claimed = schedule.metrics()
     with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as 0.125, but .* make it"):
         schedule.verify(claimed=replace(claimed, **{field: 0.125}))
-    close = getattr(claimed, field) * 1.0001 + 1e-4
+    close = np.nan_to_num(getattr(claimed, field)) * 1.0001 + 1e-4
     with pytest.raises(fs.errors.ScheduleError, match=f"{field} is given as"):
         schedule.verify(claimed=replace(claimed, **{field: close}))
     unknown = replace(claimed, **{field: np.nan})
