@@ -2,10 +2,11 @@
 
 Jobs are Lublin and Feitelson's, at a load of 0.7 that keeps the queue's depth bounded however many there are: the loop
 of a simulation (FCFS, EASY, conservative). Where all jobs wait at once the queue is as long as the workload: a plan's
-evaluation in a random order, the same where caps bind each job to one group that it is not too wide for, a memetic
-search of 100 evaluations (bounds and first plans included), a comparison of three policies. A search in packages of 200
-has 100 evaluations a package and keeps the submits; both searches have one baseline, FCFS. A table of runs is what a
-comparison says of as many runs. Times are the processor's, so that other programs do not count.
+evaluation in a random order (a conservative one's on one group of as many nodes), the same where caps bind each job to
+one group that it is not too wide for, a memetic search of 100 evaluations (bounds and first plans included), a
+comparison of three policies. A search in packages of 200 has 100 evaluations a package and keeps the submits; both
+searches have one baseline, FCFS. A table of runs is what a comparison says of as many runs. Times are the processor's,
+so that other programs do not count.
 Exponents are slopes of least squares in log-log, of time alone and of time over log n. Each point of the first table
 is a process of its own, whose peak memory counts; a curve ends where its next point would take longer than --limit.
 Draws out/scaling.png.
@@ -33,7 +34,7 @@ LONG = 1000  # from here on a point's time is the algorithm's more than the call
 TARGET = 1.15  # the exponent up to which growth is called linear
 LINEAR = ("fcfs", "easy", "conservative", "evaluate strict", "search in packages", "table of runs")
 # Where every pass has a whole queue to look through: aimed at up to so many jobs, beyond which memory's latency shows.
-WAITING = ("evaluate easy", "evaluate greedy bound", "evaluate easy bound")
+WAITING = ("evaluate easy", "evaluate conservative", "evaluate greedy bound", "evaluate easy bound")
 WAITING_TARGET, WAITING_MOST = 1.3, 100_000
 SLOW_START = ("search", "search in packages", "compare", "table of runs")  # timed with one call a point
 

@@ -60,10 +60,15 @@ def simulated(policy: str) -> Made:
     return make
 
 
-def evaluated(dispatch: Dispatch, *, bound: bool = False) -> Made:
-    """Return what makes evaluations of one plan, a random queue order: all jobs wait at once, some bound to a group."""
+def evaluated(dispatch: Dispatch, *, bound: bool = False, one_group: bool = False) -> Made:
+    """Return what makes evaluations of one plan, a random queue order: all jobs wait at once, some bound to a group.
+
+    On one group the machine's nodes are all alike.
+    """
 
     def make(workload: fs.Workload, machine: fs.Federation) -> Callable[[], object]:
+        if one_group:
+            machine = fs.Federation.homogeneous(machine.nodes)
         problem = pack(
             fs.Workload(submit=np.zeros(len(workload)), tasks=workload.tasks, runtime=workload.runtime), machine,
             reading=CLAIRVOYANT,
@@ -136,6 +141,7 @@ CASES: dict[str, Made] = {
     "evaluate strict": evaluated(Dispatch.STRICT),
     "evaluate greedy": evaluated(Dispatch.GREEDY),
     "evaluate easy": evaluated(Dispatch.EASY),
+    "evaluate conservative": evaluated(Dispatch.CONSERVATIVE, one_group=True),
     "evaluate greedy bound": evaluated(Dispatch.GREEDY, bound=True),
     "evaluate easy bound": evaluated(Dispatch.EASY, bound=True),
     "search": searched(None),

@@ -554,23 +554,29 @@ def scenarios(
 
 
 def random_scenario(
-    seed: int, *, max_jobs: int = 14, epoch: bool | None = None, restless: bool = False, **fixed: Any
+    seed: int,
+    *,
+    max_jobs: int = 14,
+    epoch: bool | None = None,
+    restless: bool = False,
+    one_group: bool = False,
+    **fixed: Any,
 ) -> Scenario:
     """Return the scenario of a seed: the same federations, jobs and settings, drawn evenly; every fifth at the epoch.
 
     Hypothesis leans to simple examples. Orders that turn on the last bit of a float, or on a job that arrives
     just as a crowded link clears, want many busy ones; these come at a millisecond apiece and do not shrink.
-    In `restless` ones jobs may be cancelled, or follow others.
+    In `restless` ones jobs may be cancelled, or follow others. On `one_group` there are more nodes.
     """
     rng = random.Random(seed)
     speeds = rng.choice((SPEEDS, (rng.choice(SPEEDS),)))
-    clusters = range(rng.randint(1, 4))
+    clusters = range(1 if one_group else rng.randint(1, 4))
     groups = []
     for cluster in clusters:
-        for _ in range(rng.randint(1, 3)):
+        for _ in range(1 if one_group else rng.randint(1, 3)):
             idle = rng.choice((0.0, 50.0, 90.25))
             busy = idle + rng.choice((0.0, 41.3, 100.0))
-            groups.append(naive.Group(cluster, rng.randint(1, 4), rng.choice(speeds), busy, idle))
+            groups.append(naive.Group(cluster, rng.randint(1, 12 if one_group else 4), rng.choice(speeds), busy, idle))
     beside = random.Random(-1 - seed)  # of its own, so that nodes and jobs are those of the seed, pools or not
     pools = tuple(beside.randint(1, 4) for _ in range(beside.choice((0, 0, 1, 2))))
     machine = naive.Machine(groups, [rng.choice(UPLINKS) for _ in clusters], pools)

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.engine.breakpoints import Blocks
     from fedsched.engine.cancellations import Cancellations, Cancelled
     from fedsched.engine.moldable import Moldable, Molded
     from fedsched.engine.reserved import Apart, Reserved
@@ -173,6 +174,7 @@ class Profile(NamedTuple):
     untouched: Floats  # per job: begin of its first window with nodes enough in all, or IN_DOUBT
     low: Ints  # scratch: least free nodes over a window
     peak: Floats  # scratch: greatest load over a window
+    blocks: Blocks
 
 
 class Packing(NamedTuple):

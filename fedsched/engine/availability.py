@@ -10,16 +10,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, pools
+from fedsched.engine import blocks, calendar, pools
 from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.breakpoints import (
+    NOW,
+    first_at,
+    first_with,
+    first_without,
+    insert_time,
+    least_of,
+    repeat_before,
+    take,
+)
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import fill_demand, place, planned_duration
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, Profile, State
+    from fedsched.engine.arrays import Extras, ExtraState, Floats, Plan, Problem, State
 
-NOW = constant(0)  # the breakpoint of now
 MOST_AT_ONCE = constant(64)  # breakpoints that are added before a search goes on
 ROUNDING = 1e-12  # by how much, relative to the clock, the search for candidates is wider than the test
 
@@ -40,11 +49,26 @@ def planned_load(problem: Problem, state: State, time: float, load: Floats) -> N
 def fill_profile(problem: Problem, plan: Plan, state: State) -> None:
     """Fill the profile with what is free at the planned ends of the running jobs, and as nodes close and open."""
     now = state.clock[Clock.NOW]
+    blocks.put_together(state.profile)
     state.counter[Counter.BREAKPOINTS] = _fill_times(problem.extras, state.extras, problem, state)
-    if plan.placement == Placement.LINK_AWARE:
+    _part_up_if_long(state)
+    if _bears_loads(plan, state):
         # Row 0 stands for right after now, without pending finishes; for now itself the load is `state.load`.
         planned_load(problem, state, np.nextafter(now, np.inf), state.profile.load[0])
         _load_from(problem, state, NOW + 1)
+
+
+@inlined
+def _bears_loads(plan: Plan, state: State) -> bool:
+    # On one group nobody sends anything.
+    return plan.placement == Placement.LINK_AWARE and state.free.size > 1
+
+
+@inlined
+def _part_up_if_long(state: State) -> None:
+    rows = state.counter[Counter.BREAKPOINTS]
+    if rows >= blocks.LONG_PROFILE and state.profile.blocks.place.shape[1] > 0:
+        blocks.part_up(state.profile, rows)
 
 
 @inlined
@@ -91,6 +115,9 @@ def _fill_beside_closures(extras: Extras, extra_state: ExtraState, state: State)
 def _cover(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, time: float) -> None:
     # Lets the profile know what closes and opens until this time, and as much again as it knows already.
     now, rows = state.clock[Clock.NOW], state.counter[Counter.BREAKPOINTS]
+    if blocks.are_in_use(state.profile):
+        _cover_with_blocks(extras, extra_state, state, time)
+        return
     row = rows
     while calendar.covered_until(extras, extra_state) <= time or row < min(2 * rows, rows + MOST_AT_ONCE):
         change = calendar.covered_until(extras, extra_state)
@@ -101,8 +128,22 @@ def _cover(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan
         calendar.note_what_is_left(extras, extra_state, state.profile, row, change)
         row += 1
     state.counter[Counter.BREAKPOINTS] = row
-    if plan.placement == Placement.LINK_AWARE:
+    if _bears_loads(plan, state):
         _load_from(problem, state, rows)
+
+
+@inlined
+def _cover_with_blocks(extras: Extras, extra_state: ExtraState, state: State, time: float) -> None:
+    added, now = 0, state.clock[Clock.NOW]
+    while calendar.covered_until(extras, extra_state) <= time or added < MOST_AT_ONCE:
+        change = calendar.covered_until(extras, extra_state)
+        if change == np.inf:
+            break
+        row = blocks.add_last(extras, extra_state, state.profile)
+        calendar.change_until(extras, extra_state, now, change)
+        calendar.note_what_is_left(extras, extra_state, state.profile, row, change)
+        blocks.know_last(state.profile)
+        added += 1
 
 
 @inlined
@@ -143,30 +184,6 @@ def _cover_until(
         _cover(extras, extra_state, problem, plan, state, time)
 
 
-@inlined
-def first_at(profile: Profile, time: float, first: int, rows: int) -> int:
-    """Return the first breakpoint from `first` on that is not before `time`, or `rows`."""
-    low, high = first, rows
-    while low < high:
-        middle = (low + high) >> 1
-        if profile.time[middle] < time:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@inlined
-def _repeat_at(values: Ints, place: int, size: int) -> None:
-    # Inserts at `place` what stands before it.
-    tail = values[place - 1 : size + 1]
-    carried = tail[0]
-    for i in range(1, tail.size):
-        here = tail[i]
-        tail[i] = carried
-        carried = here
-
-
 @part
 def _break_at(extras: Extras | None, state: State, time: float, first: int, with_loads: bool) -> int:
     # The breakpoint at `time`, made if there is none; `first` is a breakpoint before it.
@@ -175,14 +192,10 @@ def _break_at(extras: Extras | None, state: State, time: float, first: int, with
     place = first_at(profile, time, first, rows)
     if place < rows and profile.time[place] == time:
         return place
-    later, carried = profile.time[place : rows + 1], time
-    for i in range(later.size):
-        here = later[i]
-        later[i] = carried
-        carried = here
-    _repeat_at(profile.total, place, rows)
+    insert_time(profile.time, place, rows, time)
+    repeat_before(profile.total, place, rows)
     for g in range(profile.free.shape[0]):
-        _repeat_at(profile.free[g], place, rows)
+        repeat_before(profile.free[g], place, rows)
     pools.insert_breakpoint(extras, state.extras, place, rows)
     if with_loads:
         for b in range(rows, place - 1, -1):
@@ -193,36 +206,25 @@ def _break_at(extras: Extras | None, state: State, time: float, first: int, with
 
 
 @inlined
-def _take(values: Ints, begin: int, end: int, nodes: int) -> None:
-    span = values[begin:end]
-    for i in range(span.size):
-        span[i] -= nodes
-
-
-@inlined
-def _least(values: Ints, begin: int, end: int, least: int) -> int:
-    span = values[begin:end]
-    for i in range(span.size):
-        least = min(least, span[i])
-    return least
-
-
-@inlined
 def reserve_window(problem: Problem, plan: Plan, state: State, j: int, begin: int, end_time: float) -> None:
     """Take the nodes in `state.scratch.chosen`, and the job's pools, from breakpoint `begin` up to `end_time`."""
     profile, chosen = state.profile, state.scratch.chosen
-    link_aware = plan.placement == Placement.LINK_AWARE
+    link_aware = _bears_loads(plan, state)
     _cover_until(problem.extras, state.extras, problem, plan, state, end_time)
+    if blocks.are_in_use(profile):
+        blocks.reserve(problem.extras, state.extras, profile, j, problem.tasks[j], profile.time[begin], end_time)
+        return
     end = _break_at(problem.extras, state, end_time, begin, link_aware)
-    _take(profile.total, begin, end, problem.tasks[j])
+    take(profile.total, begin, end, problem.tasks[j])
     for g in range(profile.free.shape[0]):
         if chosen[g] > 0:
-            _take(profile.free[g], begin, end, chosen[g])
+            take(profile.free[g], begin, end, chosen[g])
     pools.reserve_over(problem.extras, state.extras, j, begin, end)
     if link_aware and fill_demand(problem.groups, problem.tasks[j], problem.bandwidth[j], chosen, state.scratch.demand):
         for b in range(begin, end):
             for k in range(state.load.size):
                 profile.load[b, k] += state.scratch.demand[k]
+    _part_up_if_long(state)
 
 
 @inlined
@@ -244,7 +246,7 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
         past = first_at(profile, end, seen, rows)
         total = 0
         for g in range(low.size):
-            low[g] = _least(profile.free[g], seen, past, low[g])
+            low[g] = least_of(profile.free[g], seen, past, low[g])
             total += low[g]
         if link_aware:
             for b in range(seen, past):
@@ -261,28 +263,6 @@ def _fits_from(problem: Problem, plan: Plan, state: State, j: int, begin: int) -
         if planned <= end:
             return True
         end = planned
-
-
-@inlined
-def _first_with(totals: Ints, first: int, rows: int, tasks: int) -> int:
-    # The first breakpoint from `first` on with so many free nodes in all, or `rows`.
-    rest = totals[first:rows]
-    for i in range(rest.size):
-        if rest[i] >= tasks:
-            return first + i
-    return rows
-
-
-@inlined
-def first_without(profile: Profile, first: int, rows: int, tasks: int, end: float) -> int:
-    """Return the first breakpoint from `first` on, but before `end`, with fewer free nodes in all; or `rows`."""
-    times, totals = profile.time[first:rows], profile.total[first:rows]
-    for i in range(times.size):
-        if times[i] >= end:
-            return rows
-        if totals[i] < tasks:
-            return first + i
-    return rows
 
 
 @inlined
@@ -313,6 +293,12 @@ def _first_fit(
 
 
 @inlined
+def _ends_in_time(state: State, begin: int, duration: float) -> bool:
+    time = state.profile.time[begin]
+    return end_after(time + duration, time) <= calendar.open_until(state.extras)
+
+
+@inlined
 def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int:
     # A breakpoint with too few free nodes rules out every window that holds it; on one group nothing else does, but a
     # pool. On several, the first window that nothing rules out is noted.
@@ -323,7 +309,10 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
     several = profile.free.shape[0] > 0
     untouched = np.inf
     state.scratch.chosen[0] = tasks
-    begin = _first_with(profile.total, NOW, rows, tasks)
+    if blocks.are_in_use(profile):
+        begin = blocks.first_window(problem.extras, state.extras, profile, j, tasks, duration)
+        return begin if begin < NOW or _ends_in_time(state, begin, duration) else -1
+    begin = first_with(profile.total, NOW, rows, tasks)
     while begin < rows:
         # A window holds its begin, even where its end is too near for the clock [0].
         lacking = first_without(profile, begin + 1, rows, tasks, profile.time[begin] + duration)
@@ -336,17 +325,34 @@ def _first_in_profile(problem: Problem, plan: Plan, state: State, j: int) -> int
             elif pools.suffice_until(
                 problem.extras, state.extras, profile.time, rows, j, begin, profile.time[begin] + duration
             ):
-                end = end_after(profile.time[begin] + duration, profile.time[begin])
-                return begin if end <= calendar.open_until(state.extras) else -1
-        begin = _first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
+                return begin if _ends_in_time(state, begin, duration) else -1
+        begin = first_with(profile.total, lacking + 1 if lacking < rows else begin + 1, rows, tasks)
     return -1
+
+
+@inlined
+def row_of_now(state: State) -> int:
+    """Return the breakpoint of now."""
+    return blocks.first_row(state.profile) if blocks.are_in_use(state.profile) else NOW
+
+
+@inlined
+def next_below(state: State, nodes: int) -> int:
+    """Return the first breakpoint after now with fewer free nodes in all, or -1."""
+    if blocks.are_in_use(state.profile):
+        return blocks.first_below(state.profile, nodes)
+    rows = state.counter[Counter.BREAKPOINTS]
+    less = first_without(state.profile, NOW + 1, rows, nodes, np.inf)
+    return less if less < rows else -1
 
 
 @inlined
 def could_start(problem: Problem, state: State, j: int, first: int) -> bool:
     """Return whether enough nodes are free from breakpoint `first` on for a start now, as long as it surely lasts."""
     profile = state.profile
-    end = profile.time[NOW] + state.shortest[j] * (1.0 - ROUNDING)
+    end = state.clock[Clock.NOW] + state.shortest[j] * (1.0 - ROUNDING)
+    if blocks.are_in_use(profile):
+        return blocks.has_room_until(profile, profile.time[first], problem.tasks[j], end)
     rows = state.counter[Counter.BREAKPOINTS]
     return first_without(profile, first, rows, problem.tasks[j], end) == rows
 
@@ -357,6 +363,9 @@ def forget_the_past(problem: Problem, plan: Plan, state: State) -> None:
     _cover_until(problem.extras, state.extras, problem, plan, state, state.clock[Clock.NOW])
     profile = state.profile
     now = state.clock[Clock.NOW]
+    if blocks.are_in_use(profile):
+        blocks.forget_until(problem.extras, state.extras, profile, now)
+        return
     rows = state.counter[Counter.BREAKPOINTS]
     past = 0
     while past + 1 < rows and profile.time[past + 1] <= now:
@@ -365,6 +374,6 @@ def forget_the_past(problem: Problem, plan: Plan, state: State) -> None:
         for b in range(past, rows):
             profile.time[b - past] = profile.time[b]
             profile.total[b - past] = profile.total[b]
-        pools.drop_breakpoints(problem.extras, state.extras, past, rows)
+        pools.move_breakpoints(problem.extras, state.extras, past, NOW, rows - past)
         state.counter[Counter.BREAKPOINTS] = rows - past
     profile.time[0] = now

@@ -2,7 +2,8 @@
 
 The plan is made anew at each instant, but only as far as it matters: planning ends where no job further down the
 queue could start now. Until a job ends off its planned end or a job joins ahead of planned ones, a plan on a single
-node group stays right, so it is kept and only lengthened; on several most of it is recalled (engine/promises.py).
+node group stays right, so it is kept and only lengthened (engine/due.py, engine/blocks.py); on several most of it is
+recalled (engine/promises.py).
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import limits, promises
+from fedsched.engine import due, limits, promises
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import (
-    NOW,
     ROUNDING,
     could_start,
     fill_profile,
     first_fit,
-    first_without,
     forget_the_past,
+    next_below,
     reserve_window,
+    row_of_now,
 )
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement, QueueKey
@@ -41,21 +42,22 @@ NOWHERE = constant(-1)
 def _next_starter(problem: Problem, state: State, position: int) -> int:
     # The first position from `position` on whose job could start now if nothing before it were planned, or -1.
     profile = state.profile
-    rows = state.counter[Counter.BREAKPOINTS]
-    now = profile.time[NOW]
-    free_now = profile.total[NOW]
-    less = first_without(profile, NOW + 1, rows, free_now, np.inf)
+    now = state.clock[Clock.NOW]
+    free_now = profile.total[row_of_now(state)]
+    if state.queue.tasks[1] > free_now:
+        return NOBODY
+    less = next_below(state, free_now)
     window = np.inf
     free_after = free_now
-    if less < rows:
+    if less >= 0:
         window = (profile.time[less] - now) + ROUNDING * (abs(profile.time[less]) + abs(now))
         free_after = profile.total[less]
     position = next_candidate(state.queue, position, free_now, window, free_after)
     while position >= 0:
-        if could_start(problem, state, state.queue.order[position], less):
+        if less < 0 or could_start(problem, state, state.queue.order[position], less):
             return position
         position = next_candidate(state.queue, position + 1, free_now, window, free_after)
-    return -1
+    return NOBODY
 
 
 @inlined
@@ -73,20 +75,11 @@ def _all_went_as_planned(plan: Plan, state: State) -> bool:
 
 @inlined
 def _start_what_is_due(problem: Problem, plan: Plan, state: State) -> None:
-    now = state.clock[Clock.NOW]
-    if state.clock[Clock.NEXT_DUE] > now:
-        return
-    next_due = np.inf
-    position = next_small(state.queue, FIRST, ANY)
-    while 0 <= position < state.counter[Counter.PLANNED_TO]:
-        j = state.queue.order[position]
-        if state.profile.reserved[j] <= now:
-            state.scratch.chosen[0] = problem.tasks[j]
-            start_job(problem, plan, state, j)
-        else:
-            next_due = min(next_due, state.profile.reserved[j])
-        position = next_small(state.queue, position + 1, ANY)
-    state.clock[Clock.NEXT_DUE] = next_due
+    j = due.next_one(state)
+    while j >= 0:
+        state.scratch.chosen[0] = problem.tasks[j]
+        start_job(problem, plan, state, j)
+        j = due.next_one(state)
 
 
 @part
@@ -96,6 +89,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         return
     queue = state.queue
     profile = state.profile
+    now = state.clock[Clock.NOW]
     several = state.free.size > 1
     as_planned = _all_went_as_planned(plan, state)
     promised_to = state.counter[Counter.PLANNED_TO] if as_planned and several else FIRST
@@ -104,8 +98,8 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         _start_what_is_due(problem, plan, state)
     else:
         fill_profile(problem, plan, state)
+        due.forget_all(state)
         state.counter[Counter.PLANNED_TO] = 0
-        state.clock[Clock.NEXT_DUE] = np.inf
     position = next_small(queue, state.counter[Counter.PLANNED_TO], ANY)
     starter = NOBODY if position < 0 else _next_starter(problem, state, position)
     while 0 <= position <= starter:
@@ -122,14 +116,14 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
             profile.reserved[j] = time
             end = end_after(time + planned_duration(problem, j, state.scratch.chosen), time)
             reserve_window(problem, plan, state, j, begin, end)
-            if begin == NOW:
+            if time == now:
                 start_job(problem, plan, state, j)
                 if several:
                     promises.doubt(state, position, end)
-            else:
-                state.clock[Clock.NEXT_DUE] = min(state.clock[Clock.NEXT_DUE], time)
+            elif not several:
+                due.add(state, j)
         gone = position == starter or limits.are_full(state.extras, queue.order[starter])
-        if gone or not could_start(problem, state, queue.order[starter], max(begin, NOW)):
+        if gone or not could_start(problem, state, queue.order[starter], begin if begin >= 0 else row_of_now(state)):
             starter = _next_starter(problem, state, starter + 1)
         position = next_small(queue, position + 1, ANY)
     state.counter[Counter.PLANNED_TO] = max(position if position >= 0 else queue.position.size, promised_to)

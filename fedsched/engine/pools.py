@@ -165,13 +165,13 @@ def insert_breakpoint(extras: Extras | None, state: ExtraState | None, place: in
 
 
 @inlined
-def drop_breakpoints(extras: Extras | None, state: ExtraState | None, past: int, rows: int) -> None:
-    """Forget the first breakpoints."""
+def move_breakpoints(extras: Extras | None, state: ExtraState | None, begin: int, to: int, count: int) -> None:
+    """Let so many breakpoints stand elsewhere: before where they stood, or where none did."""
     if extras is None or state is None:
         return
     for p in range(state.pools.free.size):
-        for b in range(past, rows):
-            state.pools.planned[p, b - past] = state.pools.planned[p, b]
+        for i in range(count):
+            state.pools.planned[p, to + i] = state.pools.planned[p, begin + i]
 
 
 @inlined

@@ -15,7 +15,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Counter
-from fedsched.engine.availability import NOW, first_at
+from fedsched.engine.breakpoints import NOW, first_at
 from fedsched.engine.queue import ANY, FIRST, next_small
 
 if TYPE_CHECKING:

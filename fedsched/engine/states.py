@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine import blocks, floors
 from fedsched.engine.arrays import (
     Classes,
     ClassNumber,
@@ -30,6 +31,7 @@ from fedsched.engine.arrays import (
     Waiting,
     WaitingNumber,
 )
+from fedsched.engine.breakpoints import BlockNumber, BlockRow, Blocks
 from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.class_tables import room_for
 from fedsched.engine.classes import LONG_QUEUE
@@ -64,6 +66,15 @@ def _new_classes(jobs: int, groups: int, needs: Needs) -> Classes:
     return Classes(number=np.zeros(whole, dtype=np.int64), other=np.empty(other))
 
 
+def _new_blocks(jobs: int, rows: int) -> Blocks:
+    return Blocks(
+        number=np.zeros(len(BlockNumber), dtype=np.int64),
+        due=np.zeros(jobs, dtype=np.int64),
+        place=np.zeros((len(BlockRow), rows // blocks.BLOCK), dtype=np.int64),
+        floor=np.empty(floors.ROOM if rows else 0),
+    )
+
+
 def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> State:
     """Return the arrays that a run works in, with room for what its dispatch rules need."""
     jobs, groups, clusters = problem.submit.size, problem.groups.nodes.size, problem.groups.uplink.size
@@ -73,6 +84,9 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
     # A running job has one breakpoint, a reservation two; pages that are never reached cost no memory.
     changes = 0 if problem.extras is None else problem.extras.calendar.change.size
     breakpoints = 2 * jobs + min(jobs, problem.nodes) + changes + 2 if planning else 0
+    rows = breakpoints
+    if groups == 1 and breakpoints >= blocks.LONG_PROFILE:
+        rows = 2 * (breakpoints + blocks.BLOCK)  # a block that is parted leaves two half as full
     queue = _new_queue(jobs, with_durations=with_durations)
     backfill = _new_queue(jobs, with_durations=with_durations) if separate_backfill else queue
     candidates, sums = (LOOKAHEAD, problem.nodes + 1) if Needs.PACKING in needs else (0, 0)
@@ -110,15 +124,16 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         backfill=backfill,
         classes=_new_classes(jobs, groups, needs),
         profile=Profile(
-            time=np.zeros(breakpoints),
-            total=np.empty(breakpoints, dtype=np.int64),
-            free=np.empty((groups if groups > 1 else 0, breakpoints), dtype=np.int64),
-            load=np.zeros((breakpoints, clusters)),
+            time=np.zeros(rows),
+            total=np.empty(rows, dtype=np.int64),
+            free=np.empty((groups if groups > 1 else 0, rows), dtype=np.int64),
+            load=np.zeros((rows, clusters)),
             reserved=np.zeros(jobs if planning else 0),
             promised=np.zeros((jobs if planning and groups > 1 else 0, groups), dtype=np.int64),
             untouched=np.zeros(jobs if planning and groups > 1 else 0),
             low=np.zeros(groups, dtype=np.int64),
             peak=np.zeros(clusters),
+            blocks=_new_blocks(jobs if planning and groups == 1 else 0, rows if rows > breakpoints else 0),
         ),
         packing=Packing(
             candidate=np.zeros((len(CandidateRow), candidates), dtype=np.int64),
@@ -132,7 +147,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
             cluster_sum=np.zeros(clusters, dtype=np.int64),
             demand=np.zeros(clusters),
         ),
-        extras=None if problem.extras is None else _extra_state(problem, problem.extras, breakpoints, queue, backfill),
+        extras=None if problem.extras is None else _extra_state(problem, problem.extras, rows, queue, backfill),
     )
 
 

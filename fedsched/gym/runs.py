@@ -33,6 +33,7 @@ from fedsched.engine.arrays import (
     State,
     Waiting,
 )
+from fedsched.engine.breakpoints import Blocks
 from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.moldable import Molded
 from fedsched.engine.reserved import Apart
@@ -277,6 +278,12 @@ def state_of(states: State, one: ExtraState | None, b: int) -> State:
             profile.untouched[b],
             profile.low[b],
             profile.peak[b],
+            Blocks(
+                profile.blocks.number[b],
+                profile.blocks.due[b],
+                profile.blocks.place[b],
+                profile.blocks.floor[b],
+            ),
         ),
         Packing(packing.candidate[b], packing.reach[b]),
         Scratch(

@@ -116,7 +116,7 @@ def test_a_window_of_a_plan_needs_enough_at_each_of_its_breakpoints() -> None:
         False, True, False, False, True,
     ]  # fmt: skip
     assert fits(1, 10.0)  # a window holds its begin, however short it is
-    pools.drop_breakpoints(extras, state, 2, 4)
+    pools.move_breakpoints(extras, state, 2, 0, 2)
     assert state.pools.planned[:, :2].tolist() == [[1, 5], [0, 3]]
 
 
