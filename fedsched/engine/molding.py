@@ -12,7 +12,8 @@ import numpy as np
 
 from fedsched.compiled import inlined, part
 from fedsched.engine.arrays import Counter
-from fedsched.engine.availability import NOW, fill_profile, first_fit, reserve_window
+from fedsched.engine.availability import fill_profile, first_fit, reserve_window
+from fedsched.engine.breakpoints import NOW
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import QueueKey, SameTime
 from fedsched.engine.moldable import PLANNED_TO, STANDS, take_shape
