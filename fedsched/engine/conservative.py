@@ -135,10 +135,3 @@ def joins_plan(state: State, j: int) -> None:
     """Note that a job has joined the queue: a standing plan falls if the job comes before planned ones."""
     if state.queue.position[j] < state.counter[Counter.PLANNED_TO]:
         state.counter[Counter.PLAN_HOLDS] = 0
-
-
-@inlined
-def ends_as_planned(state: State, j: int) -> None:
-    """Note that a job has ended: a standing plan falls if that is not when it was planned to."""
-    if state.planned_end[j] != state.clock[Clock.NOW]:
-        state.counter[Counter.PLAN_HOLDS] = 0

@@ -260,6 +260,13 @@ def vacate(problem: Problem, state: State, j: int) -> None:
                 break
 
 
+@inlined
+def ends_as_planned(state: State, j: int) -> None:
+    """Note that a job has ended, or is counted so: a conservative plan falls if that is not when it was planned to."""
+    if state.planned_end[j] != state.clock[Clock.NOW]:
+        state.counter[Counter.PLAN_HOLDS] = 0
+
+
 @part
 def release_pending(extras: Extras | None, state: State) -> None:
     """Count what jobs hold that end now, as planned or later, as free although their event is pending [3]."""
@@ -269,6 +276,7 @@ def release_pending(extras: Extras | None, state: State) -> None:
         j = state.ends.job[place]
         place -= 1
         if state.finish[j] == now:
+            ends_as_planned(state, j)
             release(extras, state, j)
             _remove_end(state.ends, state.counter[Counter.ENDS], state.planned_end[j], j)
             state.counter[Counter.ENDS] -= 1

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 conservative = plain("fedsched.engine.conservative")
 dispatch = plain("fedsched.engine.dispatch")
+running = plain("fedsched.engine.running")
 TEN = fs.Federation.homogeneous(10)
 
 
@@ -60,10 +61,9 @@ def test_a_standing_plan_starts_what_is_due() -> None:
     problem, plan, state = planned([6, 8, 4], [10.0, 5.0, 12.0])
     assert state.counter[Counter.PLAN_HOLDS] == 1
     assert state.clock[Clock.NEXT_DUE] == 10.0
-    running = plain("fedsched.engine.running")
     state.clock[Clock.NOW] = 10.0
     j = running.pop_finish(state)
-    conservative.ends_as_planned(state, j)
+    running.ends_as_planned(state, j)
     running.vacate(problem, state, j)
     assert state.counter[Counter.PLAN_HOLDS] == 1
     conservative.plan_the_queue(problem, plan, state)
@@ -84,7 +84,7 @@ def test_a_plan_falls_when_a_job_ends_early_or_another_comes_first() -> None:
     assert state.counter[Counter.PLAN_HOLDS] == 0
     state.counter[Counter.PLAN_HOLDS] = 1
     state.clock[Clock.NOW] = 9.0
-    conservative.ends_as_planned(state, 0)
+    running.ends_as_planned(state, 0)
     assert state.counter[Counter.PLAN_HOLDS] == 0
 
 
@@ -100,6 +100,18 @@ def test_a_plan_that_a_job_has_outrun_does_not_stand() -> None:
     linked = plan._replace(placement=Placement.LINK_AWARE)
     assert conservative._all_went_as_planned(linked, state)
     assert not conservative._all_went_as_planned(linked, state._replace(free=np.zeros(2)))
+
+
+@pytest.mark.parametrize("same_time", ["batch", "sequential"])
+def test_a_plan_falls_when_jobs_that_outran_their_estimates_end_at_the_instant_of_a_submit(same_time: str) -> None:
+    """At 40 s jobs 1 and 2 end, 20 s late: job 3, planned for 20 s, starts then, and job 4 not beside it."""
+    log = fs.Workload(
+        submit=[0.0, 0.0, 0.0, 0.0, 20.0, 40.0], tasks=[1, 1, 3, 3, 1, 1], runtime=[40.0, 40.0, 20.0, 20.0, 5.0, 5.0],
+        estimate=[20.0, 20.0, 20.0, 20.0, 5.0, 5.0],
+    )  # fmt: skip
+    schedule = fs.simulate(log, fs.Federation.homogeneous(3), "conservative", same_time=same_time)
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.start.tolist() == [0.0, 0.0, 40.0, 60.0, 80.0, 80.0]
 
 
 def test_on_several_groups_the_placement_decides_how_long_the_window_is() -> None:

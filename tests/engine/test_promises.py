@@ -72,7 +72,7 @@ def pass_at(now: float, problem, plan, state, monkeypatch: pytest.MonkeyPatch) -
     state.clock[Clock.NOW] = now
     while state.counter[Counter.RUNNING] > 0 and state.heap.time[0] <= now:
         j = running.pop_finish(state)
-        conservative.ends_as_planned(state, j)
+        running.ends_as_planned(state, j)
         running.vacate(problem, state, j)
     sought, seek = [], conservative.first_fit
     with monkeypatch.context() as patch:
