@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from plain import plain
 
+import fedsched as fs
 from fedsched.model.integrals import NOTHING_WASTED, Eligible, Integrals, Wasted
 from fedsched.model.metrics import FIRST_INTEGRAL, METRICS, NAMES, OF_A_SCHEDULE, Column, Metrics
 
@@ -137,3 +138,15 @@ def test_users_are_measured_on_request() -> None:
     assert math.isnan(row_of(users=0)["user_spread"])
     assert math.isnan(Metrics.from_row(np.array(list(row_of(users=0).values()))).user_spread)
     assert Metrics.from_row(np.arange(float(len(Column)))).user_spread == len(Column) - 1
+
+
+def test_rows_are_equal_where_the_same_is_not_known() -> None:
+    """What is not known is no difference; a value that only one of them has is."""
+    schedule = fs.simulate(fs.Workload(submit=[0.0], tasks=[1], runtime=[5.0]), fs.Federation.homogeneous(1))
+    known = schedule.metrics(users=False)
+    again = schedule.metrics(users=False)
+    assert np.isnan(known.workflow_makespan)
+    assert known == again
+    assert hash(known) == hash(again)
+    assert known != schedule.metrics(users=True)
+    assert known != known.as_dict()

@@ -74,6 +74,7 @@ def test_who_comes_too_late_never_starts_and_is_named() -> None:
     assert schedule.to_json()["never_start"] == [2, 4]
     assert schedule.remarks == (
         "never started, for they wait for what cannot happen: 1 job (4)",
+        "1 workflow of 2 jobs; 1 unfinished, which no mean counts (first jobs: 4)",
         "kept by reservation course: 25.00% of the nodes' time until the last job ends, of which its 1 job used 25.00%",
         "never started, for their reservation was over or left them no room: 1 job (2)",
     )

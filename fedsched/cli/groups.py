@@ -217,10 +217,8 @@ class Policy(Group):
         str | None, Parameter(help="rolling: `change`, or plan at most each so many simulated seconds.")
     ] = None
     objective: Annotated[str | None, Parameter(help="rolling: the metric to minimise.")] = None
-    conf: Annotated[
-        Path | None, Parameter(help="slurm: its slurm.conf, which is the machine too if none is given.")
-    ] = None
-    assoc: Annotated[Path | None, Parameter(help="slurm: its accounts, what `sacctmgr dump CLUSTER` prints.")] = None
+    conf: options.SlurmConf = None
+    assoc: options.SlurmAccounts = ()
     clocks: Annotated[Path | None, Parameter(help="slurm: a recording's clocks (.json), to pass when it did.")] = None
     passes: Annotated[
         Literal["instant", "timed"] | None,
@@ -237,6 +235,8 @@ class Policy(Group):
         words: dict[str, Any] = {
             name: str(word) if isinstance(word, Path) else word for name, word in self.given().items()
         }
+        if self.assoc:
+            words["assoc"] = tuple(map(str, self.assoc))
         if "policy" not in words:
             return replace(before, **words)
         return PolicyChoice(name=words.pop("policy"), **words)

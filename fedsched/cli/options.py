@@ -150,6 +150,17 @@ Saturation = Annotated[
     reading.Saturation | None,
     Parameter(help="Whether rates follow the uplinks' load (when not given) or stay as at the start."),
 ]
+SlurmConf = Annotated[
+    Path | None, Parameter(help="The slurm.conf; --policy slurm takes it for the machine too, if none is given.")
+]
+SlurmAccounts = Annotated[
+    tuple[Path, ...],
+    Parameter(
+        consume_multiple=True,
+        help="Slurm's accounts and QOS: what `sacctmgr dump CLUSTER`, `sacctmgr -P show assoc tree`, "
+        "`sacctmgr -P show qos` print.",
+    ),
+]
 Alternatives = Annotated[
     reading.Choice | None,
     Parameter(

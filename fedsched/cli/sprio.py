@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.shared import check_input, print_json, print_table, say
@@ -24,8 +22,8 @@ def command(
     queue: Path,
     /,
     *,
-    conf: Path | None = None,
-    assoc: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
+    conf: options.SlurmConf = None,
+    assoc: options.SlurmAccounts = (),
     shares: Path | None = None,
     at: str | None = None,
     json: options.Json = False,
@@ -36,10 +34,6 @@ def command(
     ----------
     queue
         What `scontrol -o show job` prints; or `sample`, a queue that ships with all files of its cluster.
-    conf
-        The slurm.conf.
-    assoc
-        Accounts and QOS: what `sacctmgr dump CLUSTER`, `sacctmgr -P show assoc tree`, `sacctmgr -P show qos` print.
     shares
         Who has used how much: what `sshare -a -l -P` prints. Without it nobody has used anything.
     at

@@ -119,6 +119,7 @@ class Episodes:
         self.workload, self.federation, self.reading = workload, federation, run.reading
         self.order, self.placement = order, placement
         self._running = running
+        self._tiers = run.problem.extras is not None and run.problem.extras.tier.size > 0
         self.runs = self._new_runs(run.problem, run.plan, objectives, runs, places, others)
         self.answers: Ints = self.runs.answer
         self.seen: Seen = self.runs.seen
@@ -176,6 +177,7 @@ class Episodes:
             arrival=log.arrival[: self.jobs],
             arrival_rank=log.arrival_rank[: self.jobs],
             t0=float(log.submit[first]),
+            extras=None if log.extras is None else log.extras._replace(tier=log.extras.tier[rows]),
         )
 
     def begin(self, b: int, first: int) -> None:
@@ -185,7 +187,7 @@ class Episodes:
         runs.first[b] = first
         if not self._whole:
             runs.t0[b] = runs.log.submit[first]
-        if runs.plan.order_key == QueueKey.FIXED and self.order != "fcfs":
+        if runs.plan.order_key == QueueKey.FIXED and (self.order != "fcfs" or self._tiers):
             runs.order[b] = queue_order(self._stretch(runs.log, first), self.order)[0]
         if self._running is not None:
             set_running(self.state(b), self._running.rows, self._running)

@@ -60,9 +60,12 @@ def _metric(unit: str, meaning: str) -> Any:
     return field(metadata={"unit": unit, "meaning": meaning})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Metrics:
-    """The metric row of one schedule; NaN where a column was not asked for."""
+    """The metric row of one schedule; NaN where a column was not asked for, or is not known.
+
+    Rows are equal where all their values are, and the same ones are not known.
+    """
 
     makespan: float = _metric("s", "last finish − t0")
     flow: float = _metric("s", "Σ(finish − submit)")
@@ -88,6 +91,15 @@ class Metrics:
     mean_stretch: float = _metric("", "mean over workflows of makespan/critical path (of a schedule)")
     max_stretch: float = _metric("", "greatest of these")
     user_spread: float = _metric("", "standard deviation over users of their mean bounded slowdown (on request)")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Metrics):
+            return NotImplemented
+        pairs = zip(self.as_dict().values(), other.as_dict().values(), strict=True)
+        return all(a == b or (a != a and b != b) for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash(tuple(value if value == value else None for value in self.as_dict().values()))
 
     @classmethod
     def from_row(cls, row: NDArray[np.float64]) -> Metrics:

@@ -54,7 +54,7 @@ class PolicyChoice:
     every: str | float | None = None
     objective: str | None = None
     conf: str | None = None
-    assoc: str | None = None
+    assoc: tuple[str, ...] = ()
     clocks: str | None = None
     passes: str | None = None
     completing: int | None = None
@@ -66,11 +66,11 @@ class PolicyChoice:
     @property
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
-        return tuple(filter(None, (self.conf, self.assoc, self.clocks)))
+        return tuple(filter(None, (self.conf, *self.assoc, self.clocks)))
 
     def given(self, names: Sequence[str]) -> dict[str, Any]:
         """Return those of these fields that say something."""
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {name: value for name in names if (value := getattr(self, name)) not in (None, ())}
 
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
         """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""

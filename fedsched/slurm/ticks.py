@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, kernel, part
+from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.slurm.classic import look, share
 from fedsched.slurm.fair_tree import rank
 from fedsched.slurm.priorities import Count, Factor, Moment, Switch, Weight
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 HIGHEST = 4294967295.0  # of 32 bits
 LEAST_LEFT = 2.2250738585072014e-308  # of a use, whatever its age
+NOBODY = constant(0)
 
 
 @kernel
@@ -191,7 +192,7 @@ def _forget(priorities: Priorities, now: float) -> None:
 @inlined
 def _still_waiting(priorities: Priorities, start: Floats) -> int:
     # Keeps those who wait, in the order of their ids; returns how many they are.
-    kept = 0
+    kept = NOBODY
     for i in range(priorities.counts[Count.WAITING]):
         job = priorities.waiting[i]
         if priorities.is_waiting[job] == 1 and np.isnan(start[job]):

@@ -16,7 +16,7 @@ if typing.TYPE_CHECKING:
 
 # Of each command, the parameters that name files: those that it reads, and those that it writes with the suffix.
 READ = {"scenario", "trace", "traces", "more", "source", "result", "initial", "federation", "partitions", "calendar"}
-READ |= {"file", "arrivals", "what", "hosts", "queue", "conf", "assoc", "shares"}
+READ |= {"file", "arrivals", "what", "hosts", "queue", "conf", "assoc", "shares", "clocks"}
 WRITTEN = {"out", "gantt", "save", "checkpoint", "report", "target"}
 # How a command is called with a file to read and one to write; what else it then needs.
 CALLS = {
@@ -29,6 +29,9 @@ CALLS = {
         "simulate sample --nodes 8 --calendar works.txt --hosts F --out F",
         "simulate F --from swf --gantt F",
         "simulate F --from swf --policy rolling --checkpoint F",
+        "simulate sample --policy slurm --conf F --out F",
+        "simulate sample --policy slurm --conf slurm.conf --assoc F --out F",
+        "simulate sample --policy slurm --conf slurm.conf --clocks F --out F",
     ],
     "optimize": [
         "optimize F --from swf --nodes 8 --out F",

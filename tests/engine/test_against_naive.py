@@ -167,6 +167,8 @@ def test_a_run_starts_from_a_running_state() -> None:
         scenario = strategies.random_scenario(seed, **fixed).without_conditions()  # whose lags jobs of before leave
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         chosen = scenario.settings
+        if chosen.alternatives == "earliest_finish":
+            continue  # jobs that run already are in the shapes that their columns say [52]
         words = ("saturation", "kill_at_estimate", "alternatives")
         options = {name: getattr(chosen, name) for name in words}
         rules = fs.Rules(dispatch=chosen.dispatch, placement=chosen.placement)

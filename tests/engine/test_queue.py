@@ -124,7 +124,7 @@ def test_jobs_are_sorted_by_key_then_rank(count: int, shape: str) -> None:
         shape, rng.permutation(count)
     )
     rank, order = rng.permutation(count), np.arange(count)
-    queues._sort(rank, key.astype(float), order, count)
+    queues._sort(None, rank, key.astype(float), order, count)
     assert order.tolist() == sorted(range(count), key=lambda j: (-key[j], rank[j]))
 
 

@@ -109,7 +109,7 @@ COMMANDS = {
     "gang": ("gang", "-"),
     "market": ("market", "--trace", "-", "--begin", "0", "--interval", "50", "--length", "1", "2", "--jobs", "1"),
 }
-NO_LOG = ("plot", "generate", "fetch", "completion", "doctor", "demo")
+NO_LOG = ("sprio", "plot", "generate", "fetch", "completion", "doctor", "demo")
 
 
 def test_every_command_is_here() -> None:
