@@ -12,6 +12,7 @@ from engine.test_against_naive import run_engine
 from interpreted import tries
 
 import fedsched as fs
+from fedsched.model.eligible import eligible_since
 
 FOUR = fs.NodeGroup(4)
 
@@ -107,6 +108,18 @@ def test_a_cancelled_job_waited_until_then_and_one_that_never_starts_did_not() -
     endless = fs.simulate(jobs((0, 1, 20), (0, 3, 200)), machine(window(100, np.inf)), "easy")
     assert np.isnan(endless.start[1])
     assert endless.metrics().drain_loss == 0.0
+
+
+@pytest.mark.parametrize(("kind", "lost"), [("afterok", 0), ("afterany", 3 * 35)])
+def test_who_waits_for_what_can_never_be_loses_nothing_until_it_is_cancelled(kind: str, lost: float) -> None:
+    """A job killed at 25 ends badly: who waits for that it ends well never might start, who waits for its end might."""
+    log = jobs(
+        (0, 1, 90), (0, 1, 30), (0, 3, 200),
+        estimate=[90, 25, 200], cancel_at=[-1, -1, 60], after=["", "", f"{kind}:2"],
+    )  # fmt: skip
+    assert loss(log, machine(window(100, 110)), kill_at_estimate=True) == lost
+    since = eligible_since(fs.simulate(log, machine(window(100, 110)), kill_at_estimate=True))
+    assert np.isnan(since[2]) == (kind == "afterok")
 
 
 def test_random_systems_lose_what_the_reference_says() -> None:

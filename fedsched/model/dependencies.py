@@ -291,23 +291,42 @@ def never_start(
     hopeless = np.zeros(len(workload), dtype=np.bool_) if missed is None else missed.copy()
     if not edges.job.size:
         return hopeless
-    ends = ends_of(workload, reading)
-    if killed is not None:
-        ends[killed] = End.BADLY
-    if cancelled is not None:
-        ends[cancelled] = End.CANCELLED
-        unseen = np.array(cancelled)
-        unseen[begun] = False
-        hopeless[edges.job[(edges.kind == Kind.AFTER) & unseen[edges.on]]] = True
-    for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
-        if kind != Kind.AFTERNOTOK or not any_may_be_killed:
-            hopeless[edges.job[(edges.kind == kind) & (ends[edges.on] != wanted)]] = True
+    broken = broken_edges(
+        workload, reading, edges, killed=killed, cancelled=cancelled, begun=begun, any_may_be_killed=any_may_be_killed
+    )
+    hopeless[edges.job[broken]] = True
     going = may_be_cancelled(workload)
     hopeless[going] = False
     if hopeless.any():
         for job, on in in_order(workload, edges):
             hopeless[job] |= hopeless[on] and not going[job]
     return hopeless
+
+
+def broken_edges(
+    workload: Workload,
+    reading: Reading,
+    edges: Edges,
+    *,
+    killed: NDArray[np.int64] | None = None,
+    cancelled: NDArray[np.bool_] | None = None,
+    begun: NDArray[np.int64] | None = None,
+    any_may_be_killed: bool = False,
+) -> NDArray[np.bool_]:
+    """Return which conditions cannot hold by how the jobs that they are about end; the words are `never_start`'s."""
+    ends = ends_of(workload, reading)
+    broken = np.zeros(edges.job.size, dtype=np.bool_)
+    if killed is not None:
+        ends[killed] = End.BADLY
+    if cancelled is not None:
+        ends[cancelled] = End.CANCELLED
+        unseen = np.array(cancelled)
+        unseen[begun] = False
+        broken |= (edges.kind == Kind.AFTER) & unseen[edges.on]
+    for kind, wanted in ((Kind.AFTEROK, End.WELL), (Kind.AFTERNOTOK, End.BADLY)):
+        if kind != Kind.AFTERNOTOK or not any_may_be_killed:
+            broken |= (edges.kind == kind) & (ends[edges.on] != wanted)
+    return broken
 
 
 def in_order(workload: Workload, edges: Edges) -> list[tuple[int, int]]:

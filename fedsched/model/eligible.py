@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.dependencies import Kind, edges_of
+from fedsched.model.dependencies import Kind, broken_edges, edges_of
 from fedsched.model.reservations import earliest_starts
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
-    """Return the time from which every job of a schedule might start; NaN where that was not known to its end."""
+    """Return the time from which every job of a schedule might start; NaN where that was not known, or never came."""
     workload = schedule.workload
     alone = workload.after is None and workload.begin is None and workload.feedback is None
     if alone and not schedule.federation.calendar:
@@ -29,10 +29,11 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
     begun, over, lost = np.array(schedule.start), np.array(schedule.finish), schedule.lost
     np.fmin.at(begun, lost.job, lost.start)  # the first of several runs
     over[lost.killed] = lost.end[~lost.requeued]
+    gone = schedule.cancelled
     if workload.cancel_at is not None:
-        gone = schedule.cancelled
         over[gone] = workload.cancel_at.times[gone]
     since = np.where(edges.kind == Kind.AFTER, begun[edges.on], over[edges.on]) + edges.lag
+    since[broken_edges(workload, schedule.reading, edges, killed=lost.killed, cancelled=gone, begun=lost.job)] = np.nan
     with np.errstate(invalid="ignore"):
         np.maximum.at(moment, edges.job, since)
     return moment
