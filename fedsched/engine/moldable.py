@@ -7,16 +7,15 @@ arrays are of no size.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedsched.compiled import constant, inlined
+from fedsched.engine.shapes import seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Problem, State
 
@@ -127,7 +126,7 @@ def in_each_shape(problem: Problem, most: Ints) -> Iterator[Problem]:
     many = np.diff(moldable.first)
     for k in range(1, int(many.max())):
         tasks = moldable.tasks[moldable.first[:-1] + np.minimum(k, many - 1)]
-        yield problem._replace(tasks=_seen(np.where(tasks <= most, tasks, problem.tasks)))
+        yield problem._replace(tasks=seen(np.where(tasks <= most, tasks, problem.tasks)))
 
 
 def as_chosen(problem: Problem, state: State) -> Problem:
@@ -135,15 +134,9 @@ def as_chosen(problem: Problem, state: State) -> Problem:
     if problem.extras is None or state.extras is None or moldable_of(problem) is None:
         return problem
     molded, extras = state.extras.molded, problem.extras
-    tasks = _seen(molded.tasks)
+    tasks = seen(molded.tasks)
     if extras.limits.tasks.size:
         extras = extras._replace(limits=extras.limits._replace(tasks=tasks))
     return problem._replace(
-        tasks=tasks, runtime=_seen(molded.runtime), estimate=_seen(molded.estimate), extras=extras
+        tasks=tasks, runtime=seen(molded.runtime), estimate=seen(molded.estimate), extras=extras
     )
-
-
-def _seen(column: NDArray[Any]) -> NDArray[Any]:
-    view = column.view()
-    view.setflags(write=False)
-    return view
