@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from fedsched.rolling import Rolling as Rolling
     from fedsched.scenario import Scenario as Scenario
     from fedsched.simulate import simulate as simulate
+    from fedsched.tuning import tune as tune
 
 __version__ = "0.1.0"
 
@@ -76,6 +77,7 @@ _HOME: dict[str, str | None] = {
     "read_federation": "io",
     "search": None,
     "simulate": "simulate",
+    "tune": "tuning",
     "write": "io",
 }
 
@@ -112,6 +114,7 @@ __all__ = [
     "read_federation",
     "search",
     "simulate",
+    "tune",
     "write",
 ]
 

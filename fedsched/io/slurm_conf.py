@@ -101,6 +101,20 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmConf:
     return SlurmConf(str(path), parameters, nodes, partitions, sets)
 
 
+def texts_of_conf(path: str | PathLike[str]) -> dict[str, str]:
+    """Return the texts of a slurm.conf and of the files that it includes, by their paths, itself first."""
+    found: dict[str, str] = {}
+    coming = [Path(path)]
+    while coming:
+        one = coming.pop(0)
+        if str(one) in found:
+            continue
+        found[str(one)] = text = read_text(one)
+        included = [match[1] for line in text.splitlines() if (match := _INCLUDE.fullmatch(line))]
+        coming[:0] = [one.parent / name for name in included]
+    return found
+
+
 def _records(path: Path, *, depth: int) -> Iterator[tuple[str, dict[str, str]]]:
     """Give the records of a file, those of the files that it includes in their place."""
     try:

@@ -1,0 +1,139 @@
+"""`fedsched tune`: search the parameters of a slurm.conf on the site's own log."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING
+
+from fedsched.cli import groups, options
+from fedsched.cli.shared import check_apart, load_workload, print_json, print_table, progress_bar, say
+from fedsched.errors import OutputError
+from fedsched.model.reading import USUAL
+
+if TYPE_CHECKING:
+    from fedsched.tuning import Tuned, Tuning
+
+
+def command(
+    trace: options.Trace = None,
+    /,
+    *,
+    conf: options.SlurmConf = None,
+    assoc: options.SlurmAccounts = (),
+    completing: int = 0,
+    log: groups.Sampled = groups.SAMPLED,
+    machine: groups.Machine = groups.MACHINE,
+    objective: options.Objectives = (),
+    gene: tuple[str, ...] = (),
+    simulations: int | None = None,
+    seconds: options.Seconds = None,
+    phases: int = 2,
+    check: float = 0.5,
+    seed: options.Seed = None,
+    reading: groups.Known = groups.KNOWN,
+    out: Path | None = None,
+    json: options.Json = False,
+) -> int:
+    """Search the parameters of a slurm.conf on the site's own log; each conf that is found is a diff.
+
+    The conf as it is stands in the first line. What got better on the first part of the log is checked on the rest,
+    which the search does not see.
+
+    Parameters
+    ----------
+    completing
+        For how many seconds nodes stay busy after a job's end.
+    gene
+        A parameter that may change, be it within limits: bf_interval, or bf_max_job_test=50:2000; may be given several
+        times. All that matter for this conf when not given.
+    simulations
+        The budget. Default: 600, where there are no --seconds.
+    phases
+        With how many phases of the clocks each conf is judged.
+    check
+        The share of the log, its end, that the search does not see.
+    out
+        A folder: the files that change, and their diff, of each conf found.
+
+    Examples
+    --------
+    fedsched tune sample --head 400 --conf slurm.conf --simulations 200 --out tuned
+    fedsched tune jobs.sacct --conf slurm.conf --assoc accounts.cfg --objective mean_wait --objective max_wait
+        --gene bf_max_job_test=50:2000 --gene PriorityWeightAge --seconds 600
+    """
+    from fedsched.tuning import tune
+
+    if conf is None:
+        raise ValueError("tune needs --conf, the path of a slurm.conf.")
+    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OutputError(f"--out {out} is there already; give a new folder.")
+    check_apart((trace, conf, *assoc, *machine.files), {"--out": out})
+    asked = groups.scenario_of(None, trace, log=log, machine=machine, reading=reading, seed=seed, usual=USUAL)
+    workload = load_workload(asked.jobs, asked.seed, announced=json)
+    given = bool({"federation", "nodes"} & machine.given().keys())
+    with progress_bar("tuning", unit="simulations") as progress:
+        tuning = tune(
+            conf,
+            workload,
+            asked.cluster(workload) if given else None,
+            **({"objectives": objective} if objective else {}),
+            genes=_limits(gene) if gene else None,
+            simulations=simulations,
+            seconds=seconds,
+            phases=phases,
+            check=check,
+            seed=asked.seed,
+            assoc=tuple(assoc) or None,
+            completing=completing,
+            reading=asked.reading,
+            progress=progress,
+        )
+    files = [] if out is None else [str(path) for k, one in enumerate(tuning, 1) for path in one.write(out / str(k))]
+    if json:
+        print_json(_as_json(tuning, files))
+        return 0
+    head, *rows = tuning.rows()
+    numbered = [[str(k) if k else "", *row] for k, row in enumerate(rows)]
+    print_table("Confs of the front, the one as it is first", ["", *head], numbered, align="r" * len(head) + "l")
+    say(tuning.summary)
+    for note in tuning.notes:
+        say(note)
+    if not tuning.front:
+        say("No conf that was tried is better in any objective.")
+    return 0
+
+
+def _limits(genes: tuple[str, ...]) -> dict[str, tuple[int, int] | None]:
+    found: dict[str, tuple[int, int] | None] = {}
+    for text in genes:
+        name, mark, limits = text.partition("=")
+        low, between, high = limits.partition(":")
+        if mark and not (between and low.isdecimal() and high.isdecimal()):
+            raise ValueError(f"--gene {text}: limits are two whole numbers, as bf_max_job_test=50:2000.")
+        found[name] = (int(low), int(high)) if mark else None
+    return found
+
+
+def _as_json(tuning: Tuning, files: list[str]) -> dict[str, object]:
+    def one(tuned: Tuned) -> dict[str, object]:
+        return {
+            "changes": dict(tuned.changes),
+            "values": dict(zip(tuning.objectives, tuned.values, strict=True)),
+            "spread": dict(zip(tuning.objectives, tuned.spread, strict=True)),
+            "checked": None if tuned.checked is None else dict(zip(tuning.objectives, tuned.checked, strict=True)),
+            "holds": tuned.holds,
+            "diff": tuned.diff,
+        }
+
+    return {
+        "objectives": list(tuning.objectives),
+        "current": one(tuning.current),
+        "front": [one(tuned) for tuned in tuning],
+        "genes": list(tuning.genes),
+        "jobs": tuning.jobs,
+        "checked_jobs": tuning.checked_jobs,
+        "simulations": tuning.simulations,
+        "seconds": tuning.seconds,
+        "notes": list(tuning.notes),
+        "written": files,
+    }
