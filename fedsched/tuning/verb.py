@@ -66,8 +66,8 @@ def tune(
     objectives
         Metrics to be made small.
     genes
-        Names of `fedsched.tuning.GENES`, with limits where they are a mapping: {"bf_max_job_test": (50, 2000)}. All that
-        matter for this conf when not given.
+        Names of `fedsched.tuning.GENES`, a mapping with limits where these are given: {"bf_max_job_test": (50, 2000)}.
+        All that matter for this conf when not given.
     simulations, seconds
         The budget: how many simulations may be made, and for how long. 600 simulations when neither is given.
     phases
