@@ -160,12 +160,12 @@ def test_the_command_prints_the_front_and_writes_each_diff(
     monkeypatch.chdir(tmp_path)
     log().write("jobs.csv")
     words = ["tune", "jobs.csv", "--conf", "slurm.conf", "--simulations", "60", "--gene", "bf_max_job_test=10:99"]
-    assert run([*words, "--objective", "mean_wait", "--out", "tuned"]) == 0
+    assert run([*words, "--objective", "mean_wait", "--into", "tuned"]) == 0
     out = capsys.readouterr().out
     assert "as it is" in out
     assert "bf_max_job_test 1 → " in out
     assert Path("tuned/1/slurm.diff").read_text(encoding="utf-8").startswith("--- slurm.conf\n+++ slurm.conf (tuned)\n")
-    assert run([*words, "--out", "tuned"]) == 2
+    assert run([*words, "--into", "tuned"]) == 2
     assert "is there already" in capsys.readouterr().err
     assert run(["tune", "jobs.csv"]) == 2
     assert "needs --conf" in capsys.readouterr().err

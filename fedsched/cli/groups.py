@@ -224,9 +224,7 @@ class Policy(Group):
         Literal["instant", "timed"] | None,
         Parameter(help="slurm: whether backfill passes take no time (when not given) or that of their tests."),
     ] = None
-    completing: Annotated[
-        int | None, Parameter(help="slurm: for how many seconds nodes stay busy after a job's end. Default: 0.")
-    ] = None
+    completing: options.Completing = None
 
     def over(self, before: parts.PolicyChoice) -> parts.PolicyChoice:
         """Return a scenario's policy, with what was given in place of its own; another policy's rules are its own."""

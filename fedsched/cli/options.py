@@ -161,6 +161,9 @@ SlurmAccounts = Annotated[
         "`sacctmgr -P show qos` print.",
     ),
 ]
+Completing = Annotated[
+    int | None, Parameter(help="slurm: for how many seconds nodes stay busy after a job's end. Default: 0.")
+]
 Alternatives = Annotated[
     reading.Choice | None,
     Parameter(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 the command line reads the types
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from fedsched.cli import groups, options
 from fedsched.cli.shared import check_apart, load_workload, print_json, print_table, progress_bar, say
@@ -20,18 +22,24 @@ def command(
     *,
     conf: options.SlurmConf = None,
     assoc: options.SlurmAccounts = (),
-    completing: int = 0,
+    completing: options.Completing = None,
     log: groups.Sampled = groups.SAMPLED,
     machine: groups.Machine = groups.MACHINE,
     objective: options.Objectives = (),
-    gene: tuple[str, ...] = (),
+    gene: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="A parameter that may change, be it within limits: bf_interval, or bf_max_job_test=50:2000; may be "
+            "given several times. All that matter for this conf when not given."
+        ),
+    ] = (),
     simulations: int | None = None,
     seconds: options.Seconds = None,
     phases: int = 2,
     check: float = 0.5,
     seed: options.Seed = None,
     reading: groups.Known = groups.KNOWN,
-    out: Path | None = None,
+    into: Path | None = None,
     json: options.Json = False,
 ) -> int:
     """Search the parameters of a slurm.conf on the site's own log; each conf that is found is a diff.
@@ -41,33 +49,28 @@ def command(
 
     Parameters
     ----------
-    completing
-        For how many seconds nodes stay busy after a job's end.
-    gene
-        A parameter that may change, be it within limits: bf_interval, or bf_max_job_test=50:2000; may be given several
-        times. All that matter for this conf when not given.
     simulations
         The budget. Default: 600, where there are no --seconds.
     phases
         With how many phases of the clocks each conf is judged.
     check
         The share of the log, its end, that the search does not see.
-    out
-        A folder: the files that change, and their diff, of each conf found.
+    into
+        A new folder for the files that change, and their diff, of each conf found.
 
     Examples
     --------
-    fedsched tune sample --head 400 --conf slurm.conf --simulations 200 --out tuned
-    fedsched tune jobs.sacct --conf slurm.conf --assoc accounts.cfg --objective mean_wait --objective max_wait
-        --gene bf_max_job_test=50:2000 --gene PriorityWeightAge --seconds 600
+    fedsched tune sample --head 400 --conf slurm.conf --simulations 200 --into tuned
+    fedsched tune sample --head 400 --conf slurm.conf --objective mean_wait --objective max_wait
+        --gene bf_max_job_test=50:2000 --gene bf_window --simulations 200
     """
     from fedsched.tuning import tune
 
     if conf is None:
         raise ValueError("tune needs --conf, the path of a slurm.conf.")
-    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise OutputError(f"--out {out} is there already; give a new folder.")
-    check_apart((trace, conf, *assoc, *machine.files), {"--out": out})
+    if into is not None and into.exists() and (not into.is_dir() or any(into.iterdir())):
+        raise OutputError(f"--into {into} is there already; give a new folder.")
+    check_apart((trace, conf, *assoc, *machine.files), {"--into": into})
     asked = groups.scenario_of(None, trace, log=log, machine=machine, reading=reading, seed=seed, usual=USUAL)
     workload = load_workload(asked.jobs, asked.seed, announced=json)
     given = bool({"federation", "nodes"} & machine.given().keys())
@@ -84,11 +87,12 @@ def command(
             check=check,
             seed=asked.seed,
             assoc=tuple(assoc) or None,
-            completing=completing,
+            completing=completing or 0,
             reading=asked.reading,
             progress=progress,
         )
-    files = [] if out is None else [str(path) for k, one in enumerate(tuning, 1) for path in one.write(out / str(k))]
+    folders = [] if into is None else [(one, into / str(k)) for k, one in enumerate(tuning, 1)]
+    files = [str(path) for one, folder in folders for path in one.write(folder)]
     if json:
         print_json(_as_json(tuning, files))
         return 0

@@ -117,9 +117,9 @@ class Tuning:
 
     @property
     def summary(self) -> str:
-        """Return on what the search was made, and how long it took."""
+        """Return on what the search was made."""
         later = f", checked on {counted(self.checked_jobs, 'later job')}" if self.checked_jobs else ""
         return (
             f"{counted(self.jobs, 'job')}{later}; {counted(len(self.genes), 'parameter')}, phases of the clocks "
-            f"{', '.join(map(str, self.phases))} s; {counted(self.simulations, 'simulation')} in {self.seconds:.1f} s."
+            f"{', '.join(map(str, self.phases))} s; {counted(self.simulations, 'simulation')}."
         )

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 # What costs time or money in an example, and what it costs here.
 SMALL = {"--seconds": "0.3", "--cycles": "2", "--jobs": "40", "--evaluations": "60", "--head": "20", "--seeds": "2",
-         "--package": "10", "--replications": "2"}  # fmt: skip
+         "--package": "10", "--replications": "2",
+         "--simulations": "40"}  # fmt: skip
 # Written first, since others read it.
 FIRST = ("optimize", "generate")
 NEED_A_NETWORK = {"fedsched fetch KTH-SP2 --out logs"}
@@ -117,6 +118,7 @@ def test_every_example_runs(call: Callable[..., Any], tmp_path: Path, monkeypatc
     """Tests that what the help shows works, in order and at small budgets, and --json gives one JSON document."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "slurm.conf").write_text("NodeName=n[1-128]\nPartitionName=p Nodes=ALL Default=YES\n", encoding="utf-8")
     for name in sorted(cli.COMMANDS, key=lambda name: name not in FIRST):
         examples = examples_of(import_module(f"fedsched.cli.{name}").command)
         examples = [example for example in examples if example not in NEED_A_NETWORK]
