@@ -171,7 +171,7 @@ def simulate(
         pass. "sequential": one event at a time, a pass after each.
     saturation
         "dynamic" unless the reading says otherwise: rates follow the load of the uplinks. "static": a job's rate is
-        fixed at its start.
+        fixed at its start. "fair": uplinks are shared max-min fairly.
     knowledge
         "estimate" unless the reading says otherwise: plans see what users asked for. "runtime": they see true run times
         (clairvoyant).

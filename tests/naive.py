@@ -21,6 +21,7 @@ Condition = tuple[str, int, float]  # of which kind, on which job (its index), a
 
 DISPATCH = ("strict", "greedy", "local", "easy", "conservative", "lookahead")
 LOOKAHEAD = 50
+SATURATION = ("dynamic", "static", "fair")
 PLACEMENT = ("fastest", "single", "home", "best_fit", "efficient", "powerful", "big_small", "link_aware")
 CONDITIONS = ("after", "afterany", "afterok", "afternotok", "singleton")
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "xfactor", "wfp3", "unicef", "f1")
@@ -293,11 +294,36 @@ def communication_slowdown(job: Job, counts: Counts, loads: list[float], machine
     return slowdown
 
 
-def time_cost(job: Job, counts: Counts, loads: list[float], machine: Machine) -> float:
+def fair_slowdowns(holders: Sequence[tuple[Job, Counts]], machine: Machine) -> list[float]:
+    """Return CS_j of every running job where uplinks are shared max-min fairly (reading 59)."""
+    demand = [demands(job, counts, machine) for job, counts in holders]
+    share = {i: 1.0 for i, row in enumerate(demand) if not any(row)}
+    while rising := [i for i in range(len(demand)) if i not in share]:
+        levels = {}
+        for k, bandwidth in enumerate(machine.uplinks):
+            if any(demand[i][k] > 0 for i in rising):
+                taken, slope = 0.0, 0.0
+                for i, row in enumerate(demand):
+                    if i in share:
+                        taken += share[i] * row[k]
+                    else:
+                        slope += row[k] / max(row)
+                levels[k] = (bandwidth - taken) / slope
+        least = min(levels.values())
+        content = [i for i in rising if max(demand[i]) <= least]
+        for i in content:
+            share[i] = 1.0
+        if not content:
+            full = [k for k, level in levels.items() if level == least]
+            for i in rising:
+                if any(demand[i][k] > 0 for k in full):
+                    share[i] = least / max(demand[i])
+    return [1.0 / share[i] for i in range(len(demand))]
+
+
+def time_cost(job: Job, counts: Counts, cs: float, machine: Machine) -> float:
     """Return tc_j = sigma PS + (1 - sigma) CS (eq. 1.7)."""
-    ps = processing_slowdown(counts, machine)
-    cs = communication_slowdown(job, counts, loads, machine)
-    return job.sigma * ps + (1.0 - job.sigma) * cs
+    return job.sigma * processing_slowdown(counts, machine) + (1.0 - job.sigma) * cs
 
 
 def planned_duration(job: Job, counts: Counts, machine: Machine) -> float:
@@ -647,7 +673,7 @@ class Simulation:
         dispatch: str,
         placement: str,
         sequential: bool,
-        static: bool,
+        saturation: str,
         kill_at_estimate: bool,
         t0: float,
         running: Sequence[Running],
@@ -661,7 +687,8 @@ class Simulation:
         self.shapes_on_the_way = shapes_on_the_way
         self.order, self.backfill_order = order, backfill_order
         self.dispatch, self.placement = dispatch, placement
-        self.sequential, self.static, self.kill = sequential, static, kill_at_estimate
+        self.sequential, self.kill = sequential, kill_at_estimate
+        self.static, self.fair = saturation == "static", saturation == "fair"
         self.t0 = self.now = t0
         self.running = [replace(record) for record in running]  # in start order
         already = {record.job for record in running}
@@ -924,22 +951,29 @@ class Simulation:
     def loads(self, records: Iterable[Running]) -> list[float]:
         return uplink_loads(((self.jobs[record.job], record.counts) for record in records), self.machine)
 
+    def slowdowns(self) -> list[float]:
+        """Return CS of every running job by the loads of now (readings 7, 59)."""
+        loads = self.loads(self.running)
+        holders = [(self.jobs[record.job], record.counts) for record in self.running]
+        if self.fair and any(load > uplink for load, uplink in zip(loads, self.machine.uplinks, strict=True)):
+            return fair_slowdowns(holders, self.machine)
+        return [communication_slowdown(job, counts, loads, self.machine) for job, counts in holders]
+
     def update_rates(self) -> None:
         """Bring the time cost of every running job up to date with the loads of now (readings 5 to 7).
 
         A job whose finish is now has done its work and is left as it is: rounding would else move its end a hair
         past now, while others may already have been given its nodes (reading 3).
         """
-        loads = self.loads(self.running)
-        for record in self.running:
+        for record, slowdown in zip(self.running, self.slowdowns(), strict=True):
             job = self.jobs[record.job]
             if not record.rated:
-                record.tc = time_cost(job, record.counts, loads, self.machine)
+                record.tc = time_cost(job, record.counts, slowdown, self.machine)
                 record.finish = ends_at(record.start + record.work_left * record.tc, record.start)  # eq. 1.6
                 record.planned_end = ends_at(record.start + record.estimate_left * record.tc, record.start)
                 record.rated = True
             elif not self.static and record.finish > self.now:
-                tc = time_cost(job, record.counts, loads, self.machine)
+                tc = time_cost(job, record.counts, slowdown, self.machine)
                 if tc != record.tc:
                     passed = (self.now - record.since) / record.tc
                     record.work_left = max(0.0, record.work_left - passed)
@@ -1366,7 +1400,7 @@ def simulate(
     `running` are jobs that run at t0, in start order; `watch` is called after every instant (or single event). With
     `decide` it chooses in place of the dispatch rule among the first `places` waiting jobs (reading 32).
     """
-    if same_time not in ("batch", "sequential") or saturation not in ("dynamic", "static"):
+    if same_time not in ("batch", "sequential") or saturation not in SATURATION:
         raise ValueError(f"same_time={same_time!r}, saturation={saturation!r}.")
     jobs = [shaped(job, alternatives) for job in jobs]
     machine = replace(machine, limits=tuple(of_these(limit, jobs) for limit in machine.limits))
@@ -1382,7 +1416,7 @@ def simulate(
         dispatch,
         placement,
         same_time == "sequential",
-        saturation == "static",
+        saturation,
         kill_at_estimate,
         min(job.submit for job in jobs) if t0 is None else t0,
         running,

@@ -506,7 +506,7 @@ def settings(draw: st.DrawFn, *, jobs: int | None = None) -> Settings:
         order=draw(orders()),
         backfill_order=draw(st.none() | orders()),
         same_time=draw(st.sampled_from(("batch", "sequential"))),
-        saturation=draw(st.sampled_from(("dynamic", "static"))),
+        saturation=draw(st.sampled_from(naive.SATURATION)),
         kill_at_estimate=draw(st.booleans()),
         alternatives=draw(st.sampled_from(RULES_OF_SHAPES)),
     )
@@ -637,7 +637,7 @@ def random_scenario(
         order=order(),
         backfill_order=rng.choice((None, order())),
         same_time=rng.choice(("batch", "sequential")),
-        saturation=rng.choice(("dynamic", "static")),
+        saturation=rng.choice(naive.SATURATION),
         kill_at_estimate=rng.random() < 0.3,
         alternatives=beside.choice(RULES_OF_SHAPES),
     )

@@ -148,7 +148,9 @@ Knowledge = Annotated[
 ]
 Saturation = Annotated[
     reading.Saturation | None,
-    Parameter(help="Whether rates follow the uplinks' load (when not given) or stay as at the start."),
+    Parameter(
+        help="Whether rates follow the uplinks' load (when not given), stay as at the start, or are fair shares."
+    ),
 ]
 SlurmConf = Annotated[
     Path | None, Parameter(help="The slurm.conf; --policy slurm takes it for the machine too, if none is given.")

@@ -211,6 +211,7 @@ class Rates(NamedTuple):
     since: Floats
     demand: Floats  # job x cluster (eq. 1.2)
     spanning: Ints  # running jobs that communicate between clusters, in start order
+    share: Floats  # job: of what it would send, under fair saturation; of no size else
 
 
 class Scratch(NamedTuple):

@@ -50,10 +50,11 @@ class SameTime(IntEnum):
 
 
 class Saturation(IntEnum):
-    """Whether a job's rate follows the load of its uplinks or is fixed at its start."""
+    """Whether a job's rate follows the load of its uplinks, is fixed at its start, or is a fair share."""
 
     DYNAMIC = 0
     STATIC = 1
+    FAIR = 2
 
 
 class OnRunning(IntEnum):

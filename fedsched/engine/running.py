@@ -9,6 +9,7 @@ from fedsched.engine import calendar, limits, pools
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Saturation
+from fedsched.engine.fair import share_fairly
 from fedsched.engine.placement import fill_demand
 
 if TYPE_CHECKING:
@@ -165,12 +166,15 @@ def _update_stale_rates(problem: Problem, state: State) -> None:
     counter[Counter.SPANNING_FIXED] = spanning
     if before == 0 and after == 0:
         return  # every job ran, and runs, at its uncontended rate
+    fair = problem.saturation == Saturation.FAIR and after > 0
+    if fair:
+        share_fairly(uplink, rates.spanning, spanning, rates.demand, state.scratch.demand, rates.share)
     now = state.clock[Clock.NOW]
     for i in range(first, spanning):
         j = rates.spanning[i]
         if state.finish[j] <= now:
             continue
-        communication = _communication_slowdown(uplink, state.load, rates.demand, j)
+        communication = 1.0 / rates.share[j] if fair else _communication_slowdown(uplink, state.load, rates.demand, j)
         cost = problem.sigma[j] * rates.processing[j] + (1.0 - problem.sigma[j]) * communication
         if cost == rates.tc[j]:
             continue

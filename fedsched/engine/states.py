@@ -35,7 +35,7 @@ from fedsched.engine.breakpoints import BlockNumber, BlockRow, Blocks
 from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.class_tables import room_for
 from fedsched.engine.classes import LONG_QUEUE
-from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Victims
+from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Saturation, Victims
 from fedsched.engine.moldable import Molded, moldable_of
 from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
@@ -106,6 +106,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
             since=np.zeros(jobs),
             demand=np.zeros((jobs, clusters)),
             spanning=np.zeros(jobs, dtype=np.int64),
+            share=np.zeros(jobs if problem.saturation == Saturation.FAIR else 0),
         ),
         heap=Heap(
             time=np.zeros(jobs),

@@ -260,6 +260,7 @@ def state_of(states: State, one: ExtraState | None, b: int) -> State:
             rates.since[b],
             rates.demand[b],
             rates.spanning[b],
+            rates.share[b],
         ),
         Heap(heap.time[b], heap.job[b], heap.place[b], heap.sequence[b]),
         Ends(ends.time[b], ends.job[b], ends.released[b]),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SameTime = Literal["batch", "sequential"]
 Knowledge = Literal["estimate", "runtime"]
-Saturation = Literal["dynamic", "static"]
+Saturation = Literal["dynamic", "static", "fair"]
 Submits = Literal["now", "keep"]
 Choice = Literal["fixed", "smallest_area", "earliest_finish", "free"]
 
@@ -53,7 +53,8 @@ class Reading:
         "estimate": plans see what users asked for. "runtime": they see true run times (clairvoyant). None: not
         recorded.
     saturation
-        "dynamic": rates follow the load of the uplinks. "static": a job's rate is fixed at its start.
+        "dynamic": rates follow the load of the uplinks. "static": a job's rate is fixed at its start. "fair": they
+        follow what each job gets of uplinks that are shared max-min fairly.
     kill_at_estimate
         A job runs min(runtime, estimate).
     alternatives
@@ -158,6 +159,7 @@ class Reading:
         said = [known[self.knowledge]]
         said += ["events of one instant come one after the other"] if self.same_time == "sequential" else []
         said += ["a job's rate stays as at its start"] if self.saturation == "static" else []
+        said += ["uplinks are shared max-min fairly"] if self.saturation == "fair" else []
         said += ["jobs end at their estimate"] if self.kill_at_estimate else []
         said += [SHAPES[self.alternatives]] if self.alternatives in SHAPES else []
         return "; ".join(said)

@@ -335,6 +335,24 @@ def _communication(load: NDArray[np.float64], demand: NDArray[np.float64], uplin
     return max(1.0, float((load[used] / uplink[used]).max(initial=1.0)))  # eqs. 1.4, 1.5
 
 
+def _fair_shares(demand: NDArray[np.float64], uplink: NDArray[np.float64]) -> NDArray[np.float64]:
+    # What all send rises alike from 0 (reading 59): next a job sends all that it would, or a link is full.
+    most = demand.max(axis=1, initial=0.0)
+    level = np.zeros(len(demand))
+    rising = np.ones(len(demand), dtype=np.bool_)
+    while rising.any():
+        slope = (demand[rising] / most[rising, None]).sum(axis=0)
+        used = slope > 0.0
+        room = uplink - (demand / most[:, None] * level[:, None]).sum(axis=0)
+        now = level[rising].max()
+        steps = np.append(room[used] / slope[used], most[rising].min() - now)
+        level[rising] = now + max(0.0, steps.min())
+        full = np.zeros(uplink.size, dtype=np.bool_)
+        full[used] = room[used] / slope[used] <= steps.min() * (1.0 + 1e-12) + 1e-12 * now
+        rising &= (level < most * (1.0 - 1e-12)) & ~(demand[:, full] > 0.0).any(axis=1)
+    return np.asarray(np.minimum(level / most, 1.0))
+
+
 def _dynamic_finishes(
     schedule: Schedule,
     rows: NDArray[np.int64],
@@ -363,8 +381,10 @@ def _dynamic_finishes(
             fresh.append(coming.pop())
         running += fresh
         load = demand[running].sum(axis=0)
-        for j in running:
-            rate = fixed[j] + (1.0 - sigma[j]) * _communication(load, demand[j], uplink)
+        shares = _fair_shares(demand[running], uplink) if schedule.saturation == "fair" else None
+        for place, j in enumerate(running):
+            slowdown = _communication(load, demand[j], uplink) if shares is None else 1.0 / shares[place]
+            rate = fixed[j] + (1.0 - sigma[j]) * slowdown
             if j in fresh or rate != cost[j]:
                 left[j] = max(0.0, left[j] - (now - since[j]) / cost[j])
                 cost[j], since[j], due[j] = rate, now, min(_ends(now + left[j] * rate, now), last[j])

@@ -142,6 +142,7 @@ def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: i
             rates.since,
             rates.demand.reshape(rates.demand.size)[: jobs * clusters].reshape((jobs, clusters)),
             rates.spanning,
+            rates.share,
         ),
         state.heap,
         state.ends,
