@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
+from fedsched.compiled import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
 
-RISING = constant(0.0)
+RISING = np.float64(0.0)
 
 
 @part
