@@ -321,6 +321,14 @@ def fair_slowdowns(holders: Sequence[tuple[Job, Counts]], machine: Machine) -> l
     return [1.0 / share[i] for i in range(len(demand))]
 
 
+def slowdowns(holders: Sequence[tuple[Job, Counts]], machine: Machine, fair: bool) -> list[float]:
+    """Return CS_j of every running job: by the loads of the uplinks, or by fair shares of them (readings 7, 59)."""
+    loads = uplink_loads(holders, machine)
+    if fair and any(load > uplink for load, uplink in zip(loads, machine.uplinks, strict=True)):
+        return fair_slowdowns(holders, machine)
+    return [communication_slowdown(job, counts, loads, machine) for job, counts in holders]
+
+
 def time_cost(job: Job, counts: Counts, cs: float, machine: Machine) -> float:
     """Return tc_j = sigma PS + (1 - sigma) CS (eq. 1.7)."""
     return job.sigma * processing_slowdown(counts, machine) + (1.0 - job.sigma) * cs
@@ -953,11 +961,7 @@ class Simulation:
 
     def slowdowns(self) -> list[float]:
         """Return CS of every running job by the loads of now (readings 7, 59)."""
-        loads = self.loads(self.running)
-        holders = [(self.jobs[record.job], record.counts) for record in self.running]
-        if self.fair and any(load > uplink for load, uplink in zip(loads, self.machine.uplinks, strict=True)):
-            return fair_slowdowns(holders, self.machine)
-        return [communication_slowdown(job, counts, loads, self.machine) for job, counts in holders]
+        return slowdowns([(self.jobs[record.job], record.counts) for record in self.running], self.machine, self.fair)
 
     def update_rates(self) -> None:
         """Bring the time cost of every running job up to date with the loads of now (readings 5 to 7).

@@ -145,7 +145,7 @@ def test_time_cost() -> None:
     """Tests that the time cost weighs both slowdowns by the compute fraction (eq. 1.7)."""
     machine = Machine([Group(0, 2, 0.5), Group(1, 2, 2.0)], [1.0, 1.0])
     job = Job(1, 0.0, 2, 10.0, 10.0, sigma=0.75, bandwidth=3.0)
-    assert naive.time_cost(job, [1, 1], [3.0, 3.0], machine) == 0.75 * 2.0 + 0.25 * 3.0
+    assert naive.time_cost(job, [1, 1], 3.0, machine) == 0.75 * 2.0 + 0.25 * 3.0
     assert naive.planned_duration(job, [1, 1], machine) == 10.0 * (0.75 * 2.0 + 0.25)
     assert naive.shortest_duration(job, machine) == 10.0 * (0.75 * 0.5 + 0.25)
     assert naive.shortest_duration(replace(job, tasks=3), machine) == 10.0 * (0.75 * 2.0 + 0.25)
@@ -545,15 +545,16 @@ def check_schedule(scenario: Scenario, result: Result) -> None:
         on = [n for n, (_, start, finish, _) in enumerate(records) if start <= begin < finish]
         for g, group in enumerate(machine.groups):
             assert sum(records[n][3][g] for n in on) <= group.count
-        loads = naive.uplink_loads([(records[n][0], records[n][3]) for n in on], machine)
+        holders = [(records[n][0], records[n][3]) for n in on]
+        loads = naive.uplink_loads(holders, machine)
         saturated += sum(load > bandwidth for load, bandwidth in zip(loads, machine.uplinks, strict=True)) * (
             end - begin
         )
-        for n in on:
-            job, _, _, counts = records[n]
-            done[n] += (end - begin) / naive.time_cost(job, counts, loads, machine)
+        slowdowns = naive.slowdowns(holders, machine, scenario.settings.saturation == "fair")
+        for n, (job, counts), slowdown in zip(on, holders, slowdowns, strict=True):
+            done[n] += (end - begin) / naive.time_cost(job, counts, slowdown, machine)
     assert result.saturated_seconds == pytest.approx(saturated, rel=1e-6, abs=1e-6)
-    if scenario.settings.saturation == "dynamic":
+    if scenario.settings.saturation != "static":
         kill = scenario.settings.kill_at_estimate
         work = [min(job.runtime, job.estimate) if kill else job.runtime for job, *_ in records]
         whole = len(records) - len(result.lost)
@@ -629,9 +630,13 @@ def test_resuming_from_running_jobs_changes_nothing(scenario: Scenario, instant:
     left = [j for j in range(len(whole.jobs)) if j not in done]
     if not left:
         return
+    limits = tuple(
+        replace(limit, parts={left.index(j): part for j, part in limit.parts.items() if j in left})
+        for limit in scenario.machine.limits
+    )
     resumed = simulate(
         [whole.jobs[j] for j in left],
-        scenario.machine,
+        replace(scenario.machine, limits=limits),
         placement=scenario.settings.placement,
         saturation=scenario.settings.saturation,
         kill_at_estimate=scenario.settings.kill_at_estimate,
