@@ -41,6 +41,7 @@ from fedsched.report import of_schedules, write
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.search.run import Moment
 from fedsched.slurm import Slurm
+from fedsched.tuning.record import Tuned, Tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +120,13 @@ def market(name: str) -> Any:
     return markets.schedule(batch, markets.Domain(nodes=6, interval=200.0).environment(1), method="backfilling")
 
 
+def tuning(name: str) -> Tuning:
+    """Return what a tuning found that changes a parameter to it."""
+    conf = SlurmConf("slurm.conf", {"clustername": name}, {}, {}, {})
+    one = Tuned(conf, {"bf_interval": name}, (1.0,), (0.0,))
+    return Tuning(("mean_wait",), one, (one,), ("bf_interval",), 2, 0, (0,), 3, 0.5, notes=(name,))
+
+
 PAIR = ("win", 1, 0, 0, 0.5, 0.5, 0.5, "", False)
 # Every class that prints itself, with hostile names in whatever it prints; None: it prints numbers and our own words.
 PRINTED: dict[str, Callable[[str], object] | None] = {
@@ -155,6 +163,8 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
         notes=(name,),
     ),
     "Comparison": lambda name: Comparison((run(name),)),
+    "Tuned": lambda name: tuning(name).current,
+    "Tuning": tuning,
     "ListHeuristic": None,
     "Compilation": None,
     "Flow": None,

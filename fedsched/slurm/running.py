@@ -50,7 +50,7 @@ def take_ends(problem: Problem, state: State, now: int) -> bool:
         job = what // 2
         if what % 2 == 0:
             _leave(state, job)
-            ended(state.priorities, job, time, state.start)
+            ended(state.priorities, job, float(time), state.start)
             if problem.jobs.completing[job] > 0:
                 for k in range(state.completing.size):
                     state.completing[k] |= state.held[job, k]

@@ -55,11 +55,12 @@ def search(
         bred = method.ask()
         places = bred.get("X")
         before = budget.made
-        values = np.full((len(bred), len(trials.objectives)), np.inf)
+        values = np.empty((len(bred), len(trials.objectives)))
         for k, one in enumerate(places):
             changes = changes_at(one)
-            if changes in trials.known or not budget.is_spent() or not trials.known:
-                values[k] = trials.mean(changes)
+            if budget.is_spent() and trials.known and changes not in trials.known:
+                return  # nothing is bred from a generation that is half known
+            values[k] = trials.mean(changes)
             if look is not None:
                 look(budget.made)
         bred.set("F", values)

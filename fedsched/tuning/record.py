@@ -55,7 +55,7 @@ class Tuned:
 
     def __str__(self) -> str:
         said = ", ".join(f"{name} {value_in(self.conf, name)} → {value}" for name, value in self.changes.items())
-        return said or "as it is"
+        return one_line(said) or "as it is"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Tuning:
             if self.checked_jobs:
                 line.append(" ".join(f"{value:,.4g}" for value in one.checked or ()))
                 line.append({None: "", True: "yes", False: "no"}[one.holds])
-            found.append([*line, one_line(str(one))])
+            found.append([*line, str(one)])
         return found
 
     def _beside(self, one: Tuned, place: int) -> str:
@@ -113,7 +113,7 @@ class Tuning:
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)]
         lines = ["  ".join([*(f"{cell:>{wide}}" for cell, wide in zip(row, widths, strict=False)), row[-1]])
                  for row in rows]  # fmt: skip
-        return "\n".join([*lines, self.summary, *self.notes])
+        return "\n".join([*lines, self.summary, *map(one_line, self.notes)])
 
     @property
     def summary(self) -> str:

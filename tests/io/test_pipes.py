@@ -107,6 +107,7 @@ COMMANDS = {
     "convert": ("convert", "-"),
     "verify": ("verify", "-"),
     "gang": ("gang", "-"),
+    "tune": ("tune", "-", "--conf", "slurm.conf", "--simulations", "2", "--check", "0"),
     "market": ("market", "--trace", "-", "--begin", "0", "--interval", "50", "--length", "1", "2", "--jobs", "1"),
 }
 NO_LOG = ("sprio", "plot", "generate", "fetch", "completion", "doctor", "demo")
@@ -123,6 +124,8 @@ def test_every_command_takes_the_standard_input(
 ) -> None:
     """Tests that whatever command takes a log takes one from a pipe, with --from, and says what is missing without."""
     monkeypatch.setattr("fedsched.compiled.compiled_before", lambda: True, raising=False)
+    monkeypatch.chdir(tmp_path)
+    Path("slurm.conf").write_bytes(CONF)
     words = [*COMMANDS[command]]
     words += {"report": ["--out", str(tmp_path / "a.html")], "convert": [str(tmp_path / "a.csv")]}.get(command, [])
     piped(monkeypatch, gzip.compress(SWF))
