@@ -75,6 +75,10 @@ class FetchError(FedschedError):
     """A file cannot be downloaded, or is not the one wanted; the message says what to do."""
 
 
+class TwinError(FedschedError):
+    """Slurm could not be asked, or what it told cannot be replayed; the message names command or file, and the cure."""
+
+
 class TooFewRunsError(FedschedError, ValueError):
     """A statistical test can show nothing with so few runs; the message says how many it needs."""
 

@@ -38,7 +38,9 @@ from fedsched.io.sacct_values import (
     duration_of,
     known_or_none,
     minutes_of,
+    nodes_differ,
     number_of,
+    own_ids,
     state_of,
     times_of,
     values_of,
@@ -124,14 +126,19 @@ def read_log(path: str | PathLike[str], *, on_error: OnError = "raise", unit: Un
         raise ValueError(f'unit={unit!r} must be "cpus" or "nodes".')
     if on_error not in ("raise", "skip"):
         raise ValueError(f'on_error={on_error!r} must be "raise" or "skip".')
+    return parsed(path, unit=unit, skip=on_error == "skip").log()
+
+
+def parsed(path: str | PathLike[str], *, unit: Unit = "cpus", skip: bool = False, texts: Texts | None = None) -> Parser:
+    """Return a parser that has read a dump; `texts` says which texts of jobs are kept beside those of labels."""
     lines = barred(read_text(path), str(path))
     first = next((k for k, line in enumerate(lines) if line.strip()), None)
     if first is None:
         raise TraceError(f"{path}: it is empty; an sacct dump has a line of column names and one line a job.")
-    parser = _Parser(str(path), lines[first], first + 1, unit, skip=on_error == "skip")
+    parser = Parser(str(path), lines[first], first + 1, unit, skip=skip, texts=texts or Texts())
     for begin in range(first + 1, len(lines), _CHUNK):
         parser.feed(lines[begin : begin + _CHUNK], begin + 1)
-    return parser.log()
+    return parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +167,16 @@ KNOWN |= MAY_DEMAND | COLUMNS
 KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name in field.columns}
 
 
-class _Parser:
+class Parser:
     """Columns of numbers gathered chunk by chunk; each distinct text is read once."""
 
-    def __init__(self, path: str, header: str, line: int, unit: Unit, *, skip: bool) -> None:
+    def __init__(self, path: str, header: str, line: int, unit: Unit, *, skip: bool, texts: Texts) -> None:
         self.path = path
         self.skip = skip
         self.unit = unit
         self.parts: list[dict[str, Column]] = []
         self.numbers: dict[str, dict[str, float]] = {name: {} for name in NAMES}
-        self.texts = Texts()
+        self.texts = texts
         self.local = True
         self.malformed = self.steps = self.headers = self.repeated = 0
         self.seen: set[str] = set()
@@ -204,7 +211,7 @@ class _Parser:
         if not at:
             return
         flat = "|".join([lines[k] for k in at]).split("|")
-        texts = {name: flat[k :: bars + 1] for k, name in enumerate(self.named) if name in KNOWN}
+        texts = {name: flat[k :: bars + 1] for k, name in enumerate(self.named) if name in KNOWN | self.texts.kept}
         ids = texts.get("jobidraw") or texts.get("jobid") or [""] * len(at)
         if any("." in job for job in ids):  # 17.batch, 17.extern, 17.0: steps of job 17
             kept = [k for k, job in enumerate(ids) if "." not in job]
@@ -312,10 +319,14 @@ class _Parser:
             raise TraceError(f"{self.path}, line {line}{problem}. {SKIP} counts such lines and goes on.")
         self.malformed += 1
 
+    def columns(self) -> dict[str, Column]:
+        """Return everything that was read, a number for each job; of texts those that `texts` has for them."""
+        names = dict.fromkeys(name for part in self.parts for name in part)
+        return {name: np.concatenate([part_of(part, name) for part in self.parts]) for name in names}
+
     def log(self) -> RawLog:
         """Return everything that was read, as the fields of the Standard Workload Format."""
-        names = dict.fromkeys(name for part in self.parts for name in part)
-        read = {name: np.concatenate([part_of(part, name) for part in self.parts]) for name in names}
+        read = self.columns()
         rows = len(read["submit"]) if read else 0
         unfinished = np.zeros(rows, dtype=np.bool_)
         for name in ("state", "submit"):
@@ -355,7 +366,7 @@ class _Parser:
             held = int(np.count_nonzero(later & ~waits.why))
         return RawLog(
             table,
-            self._header(origin, in_cpus=self.unit == "cpus" and _nodes_differ(kept)),
+            self._header(origin, in_cpus=self.unit == "cpus" and nodes_differ(kept)),
             self.malformed,
             columns=extra,
             found=CleaningReport(
@@ -375,7 +386,7 @@ class _Parser:
         """Fill the fields; return how many jobs had no number of their own."""
         used, asked = ("cpus", "nodes") if self.unit == "cpus" else ("nodes", "cpus")
         counts = [read[name] for name in (used, f"requested_{used}", asked, f"requested_{asked}") if name in read]
-        table[0], renumbered = distinct_ids(_own(read["id"]))
+        table[0], renumbered = distinct_ids(own_ids(read["id"]))
         table[1] = read["submit"] - origin
         if "start" in read:
             wait = read["start"] - read["submit"]
@@ -415,14 +426,3 @@ def _numbered(numbers: dict[str, float], text: str) -> float:
     if not name or name.lower() in WORDS:
         return -1.0
     return numbers.setdefault(name, float(len(numbers) + 1))
-
-
-def _nodes_differ(read: Mapping[str, Column]) -> bool:
-    """Return whether some job had more CPUs than nodes, as far as the dump says both."""
-    cpus, nodes = read.get("cpus", read.get("requested_cpus")), read.get("nodes", read.get("requested_nodes"))
-    return cpus is not None and nodes is not None and bool((np.isfinite(nodes) & (cpus > nodes)).any())
-
-
-def _own(ids: Column) -> Column:
-    """Return the ids that are numbers of jobs, and NaN for the others."""
-    return np.where(np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53), ids, np.nan)

@@ -18,7 +18,7 @@ from fedsched.model.log import Demand
 from fedsched.model.texts import as_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -48,14 +48,16 @@ class _Codes(dict[str, int]):
 
 
 class Texts:
-    """The texts that were read, and their numbers."""
+    """The texts that were read, and their numbers; those of `kept` columns beside those that mean something here."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Iterable[str] = ()) -> None:
+        self.kept = frozenset(kept)
         self.codes: dict[str, _Codes] = defaultdict(_Codes)
 
     def read(self, texts: Mapping[str, list[str]]) -> dict[str, NDArray[Any]]:
         """Return the numbers of some lines' texts, a column each; of command lines those of what they ask for."""
-        found = {column: self._coded(column, texts[column]) for column in LABELS if column in texts}
+        columns = dict.fromkeys((*LABELS, *sorted(self.kept)))
+        found = {column: self._coded(column, texts[column]) for column in columns if column in texts}
         if not texts.keys().isdisjoint(ASKED):
             found |= self._asked(texts)
         return {PREFIX + column: values for column, values in found.items()}

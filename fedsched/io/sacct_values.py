@@ -12,7 +12,7 @@ import numpy as np
 from fedsched.model.log import CANCELLED, DONE, FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -131,3 +131,14 @@ def _whole(digits: NDArray[np.int64]) -> NDArray[np.int64]:
 def known_or_none(values: Column) -> Column:
     """Return the values, and -1, as the Standard Workload Format has it, for those that are not known or endless."""
     return np.where(np.isfinite(values), values, -1.0)
+
+
+def nodes_differ(read: Mapping[str, Column]) -> bool:
+    """Return whether some job had more CPUs than nodes, as far as the dump says both."""
+    cpus, nodes = read.get("cpus", read.get("requested_cpus")), read.get("nodes", read.get("requested_nodes"))
+    return cpus is not None and nodes is not None and bool((np.isfinite(nodes) & (cpus > nodes)).any())
+
+
+def own_ids(ids: Column) -> Column:
+    """Return the ids that are numbers of jobs, and NaN for the others."""
+    return np.where(np.isfinite(ids) & (ids >= 0) & (ids == np.floor(ids)) & (ids < 2.0**53), ids, np.nan)

@@ -48,10 +48,14 @@ class Node(NamedTuple):
 
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the machine of a slurm.conf, nodes in the order of the file; or that of what scontrol shows of it."""
-    conf = read_slurm_conf(path)
+    return federation_of(read_slurm_conf(path))
+
+
+def federation_of(conf: SlurmConf) -> Federation:
+    """Return the machine that is described."""
     there = [host for host, line in conf.nodes.items() if _state(line) != "FUTURE"]
     if not there:
-        raise FederationError(f"{path}: all of its nodes are FUTURE ones, which the machine does not have yet.")
+        raise FederationError(f"{conf.path}: all of its nodes are FUTURE ones, which the machine does not have yet.")
     kinds = {id(line): _node(line) for line in conf.nodes.values()}
     groups, first = [], 0
     for kind, hosts in groupby(there, key=lambda host: kinds[id(conf.nodes[host])]):

@@ -72,7 +72,7 @@ SUFFIXES = {
     ("compare", "--report"): ".html", ("compare", "--out"): ".jsonl", ("optimize", "--save"): ".json",
 }  # fmt: skip
 # Those choose the names of what they write, in a folder that is given.
-IN_A_FOLDER = {"fetch", "demo", "tune"}
+IN_A_FOLDER = {"fetch", "demo", "tune", "twin"}
 
 
 def files_of(command: str) -> set[str]:
