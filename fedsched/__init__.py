@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fedsched.model.partition import Partition as Partition
     from fedsched.model.reading import Reading as Reading
     from fedsched.model.schedule import Schedule as Schedule
+    from fedsched.model.signal import Signal as Signal
     from fedsched.model.workload import Workload as Workload
     from fedsched.optimize import optimize as optimize
     from fedsched.policies import ListHeuristic as ListHeuristic
@@ -64,6 +65,7 @@ _HOME: dict[str, str | None] = {
     "Rules": "policies",
     "Scenario": "scenario",
     "Schedule": "model.schedule",
+    "Signal": "model.signal",
     "Workload": "model.workload",
     "bounds": None,
     "compare": "compare",
@@ -100,6 +102,7 @@ __all__ = [
     "Rules",
     "Scenario",
     "Schedule",
+    "Signal",
     "Workload",
     "__version__",
     "bounds",

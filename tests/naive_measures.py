@@ -178,3 +178,66 @@ def free_of(
         if (stay.start < time or (started and stay.start == time)) and time < stay.end:
             free = [nodes - x for nodes, x in zip(free, stay.counts, strict=True)]
     return [max(0, nodes) for nodes in free]
+
+
+# ---------------------------------------------------------------------------------------- signals (reading 65)
+
+
+class Steps(NamedTuple):
+    """A signal: times, values, the end of the last step, what holds beyond, what a joule × value comes to."""
+
+    times: list[float]
+    values: list[float]
+    until: float
+    beyond: str
+    weight: float
+
+    def at(self, moment: float) -> float:
+        if self.beyond == "repeat":
+            period = self.until - self.times[0]
+            while moment >= self.until:
+                moment -= period
+            while moment < self.times[0]:
+                moment += period
+        assert self.times[0] <= moment
+        assert moment < self.until or self.beyond == "last"
+        return [value for time, value in zip(self.times, self.values, strict=True) if time <= moment][-1]
+
+    def edges(self, begin: float, end: float) -> list[float]:
+        found, shift = list(self.times), self.until - self.times[0]
+        if self.beyond == "repeat":
+            turns = range(int((begin - self.times[0]) // shift) - 1, int((end - self.times[0]) // shift) + 2)
+            found = [time + n * shift for time in self.times for n in turns]
+        return [time for time in found if begin < time < end]
+
+
+def watts_at(result: Result, moment: float) -> list[float]:
+    """Return what each cluster draws at a moment."""
+    groups = result.machine.groups
+    watts = [0.0 for _ in range(1 + max(group.cluster for group in groups))]
+    for g, group in enumerate(groups):
+        busy = sum(run.counts[g] for run in naive.runs_of(result) if run.start <= moment < run.end)
+        watts[group.cluster] += busy * group.busy + (group.count - busy) * group.idle
+    return watts
+
+
+def cost(result: Result, signals: list[Steps]) -> float:
+    """Return what the energy of each cluster costs by its signal, piece of time by piece of time."""
+    runs = naive.runs_of(result)
+    last = max(run.end for run in runs)
+    times = {time for run in runs for time in (run.start, run.end)} | {result.t0, last}
+    times |= {time for signal in signals for time in signal.edges(result.t0, last)}
+    total = 0.0
+    for begin, end in pairwise(sorted(time for time in times if result.t0 <= time <= last)):
+        middle = (begin + end) / 2
+        for watts, signal in zip(watts_at(result, middle), signals, strict=True):
+            total += watts * signal.at(middle) * signal.weight * (end - begin)
+    return total
+
+
+def peak_watts(result: Result) -> float:
+    """Return the most that all clusters draw together."""
+    runs = naive.runs_of(result)
+    times = {result.t0} | {run.start for run in runs if run.start >= result.t0}
+    last = max(run.end for run in runs)
+    return max(sum(watts_at(result, time)) for time in times if time < last)

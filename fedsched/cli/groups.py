@@ -80,6 +80,7 @@ class Sampled(Log):
 
 
 FILES = ("partitions", "calendar", "hosts")  # what a machine takes of other files than its own
+SIGNALS = ("price", "carbon")  # and of those, be they of one cluster: NAME=FILE
 
 
 class OneMachine(Group):
@@ -93,7 +94,8 @@ class OneMachine(Group):
         words = self.given()
         federations = words.get("federation", ())
         named = federations if isinstance(federations, tuple) else (federations,)
-        return [*named, *(words[name] for name in FILES if name in words)]
+        signals = [Path(one.rpartition("=")[2]) for name in SIGNALS for one in words.get(name, ())]
+        return [*named, *(words[name] for name in FILES if name in words), *signals]
 
     def over(self, before: parts.Machine) -> parts.Machine:
         """Return a scenario's machine, with what was given in place of its own."""
@@ -118,6 +120,11 @@ class Machine(OneMachine):
     hosts: options.Hosts = None
     calendar_origin: options.CalendarOrigin = None
     calendar_until: options.CalendarUntil = None
+    price: options.Price = ()
+    carbon: options.Carbon = ()
+    beyond: options.Beyond = None
+    signal_origin: options.SignalOrigin = None
+    signal_zone: options.SignalZone = None
 
 
 @Parameter(name="*")
@@ -137,6 +144,11 @@ class Machines(OneMachine):
     hosts: options.Hosts = None
     calendar_origin: options.CalendarOrigin = None
     calendar_until: options.CalendarUntil = None
+    price: options.Price = ()
+    carbon: options.Carbon = ()
+    beyond: options.Beyond = None
+    signal_origin: options.SignalOrigin = None
+    signal_zone: options.SignalZone = None
 
     def each(self) -> list[Machine]:
         """Return the machines one by one: one of them where no federation is named."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fedsched.model.calendar import Downtime
     from fedsched.model.federation import Federation, NodeGroup
     from fedsched.model.partition import Partition
+    from fedsched.model.signal import Signal
     from fedsched.scenario import Log
 
 OF_FEDERATIONS = ("toml", "simgrid")  # a dump of Slurm's, of which both can be read, is a log first
@@ -117,6 +118,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
             asdict(partition) | {"nodes": dict(partition.nodes)} for partition in federation.partitions
         ]
         said["limits"] = [asdict(limit) for limit in federation.limits]
+        said["signals"] = [asdict(signal) | {"kind": signal.kind} for signal in federation.signals]
         said["calendar"] = [asdict(downtime) for downtime in federation.calendar]
         print_json(said | {"unmodelled": unmodelled.of_files(federation), "assumed": list(facts)})
         return
@@ -143,6 +145,10 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
     if federation.calendar:
         lines = [_times(one) for one in federation.calendar]
         print_table("downtimes", ("cluster", "nodes", "begin s", "end s", "kind", "known from s"), lines, align="l")
+    if federation.signals:
+        lines = [_reach(one) for one in federation.signals]
+        names = ("kind", "cluster", "unit", "least", "most", "steps", "begin s", "end s")
+        print_table("signals", names, lines, align="lll")
     if any(are_assumed(*row.values()) for row in figures):
         say("* = assumed: nobody gave it")
     if lacking := unmodelled.of_files(federation):
@@ -162,6 +168,13 @@ def _limits(partition: Partition, nodes: int) -> list[str]:
     limits = (partition.max_time, partition.default_time or inf, partition.min_nodes, partition.max_nodes or inf)
     cells = ["—" if value == inf else f"{value:g}" for value in limits]
     return [partition.name, f"{nodes:,}", *cells, f"{partition.tier}", ", ".join(partition.accounts) or "all"]
+
+
+def _reach(signal: Signal) -> list[str]:
+    """Return a signal's line: whose it is, between which values, and from when to when."""
+    figures = [min(signal.values), max(signal.values), len(signal.values), signal.times[0], signal.until]
+    cells = ["—" if one == inf else f"{one:.10g}" for one in figures]
+    return [signal.kind, signal.cluster or "all", signal.unit, *cells]
 
 
 def _times(window: Downtime) -> list[str]:

@@ -78,6 +78,20 @@ CalendarUntil = Annotated[
         "the last submit."
     ),
 ]
+_SIGNAL = "a CSV file of times and values, for all clusters, or NAME=FILE for one. May be given again."
+Price = Annotated[tuple[str, ...], Parameter(help=f"What a MWh costs as time goes by: {_SIGNAL}")]
+Carbon = Annotated[tuple[str, ...], Parameter(help=f"Grams of CO2 a kWh as time goes by: {_SIGNAL}")]
+Beyond = Annotated[
+    Literal["refuse", "repeat", "last"] | None,
+    Parameter(help="What holds where such a signal ends before the schedule: nothing, it again, or its last value."),
+]
+SignalOrigin = Annotated[
+    str | None,
+    Parameter(help="The time at second 0 of the jobs by the signals' clock, in place of what the log's header tells."),
+]
+SignalZone = Annotated[
+    str | None, Parameter(help="The zone of the signals' times: UTC (when not given), another, or local, the log's.")
+]
 Communication = Annotated[
     str | None,
     Parameter(help="Draw what jobs send, which logs do not tell: a task's median bytes a second, e.g. 10M."),

@@ -130,7 +130,7 @@ class Instance(Read):
         features = [group.features for group in machine.groups] if machine.has_features else ()
         known = [(group.resources, group.weight) for group in machine.groups]
         known = known if any(resources or weight != 1 for resources, weight in known) else []
-        for part in (machine.partitions, machine.calendar, features, machine.limits, known):
+        for part in (machine.partitions, machine.calendar, features, machine.limits, machine.signals, known):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

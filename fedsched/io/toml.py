@@ -1,5 +1,5 @@
 """Federations as TOML: a `[[cluster]]` for each cluster, with its `[[cluster.group]]`s, a `[[pool]]` for each pool, a
-`[[partition]]` for each partition and a `[[downtime]]` for each downtime of its calendar.
+`[[partition]]` for each partition, a `[[downtime]]` for each downtime of its calendar, a `[[signal]]` for each signal.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from fedsched.model.calendar import Downtime
 from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.model.limits import Limit
 from fedsched.model.partition import Partition
+from fedsched.model.signal import Signal
 from fedsched.values import fits, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Downtime, Limit, Federation)
+Noun = TypeVar("Noun", NodeGroup, Cluster, Pool, Partition, Downtime, Limit, Signal, Federation)
 # What of a table may be given and yet be assumed: its key `assumed` names them.
 _ASSUMABLE: dict[type, tuple[str, ...]] = {NodeGroup: ("speed", "busy_watts", "idle_watts"), Cluster: ("uplink",)}
 _ASSUMED = "assumed"
@@ -37,23 +38,26 @@ _NEEDED: dict[type, tuple[str, ...]] = {
     Partition: ("name", "nodes"),
     Downtime: ("cluster", "begin"),
     Limit: ("of",),
+    Signal: ("times", "values", "unit"),
 }
 # A list is named in the singular in the file: each [[cluster]] is one of them.
 _KEYS = dict(
-    clusters="cluster", groups="group", pools="pool", partitions="partition", calendar="downtime", limits="limit"
+    clusters="cluster", groups="group", pools="pool", partitions="partition", calendar="downtime", limits="limit",
+    signals="signal",
 )
 
 
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
-    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`, `[[limit]]`;
-    of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`, `speed`, `busy_watts`,
-    `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`), `weight`; of a pool: `name`,
-    `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`), `max_time` and `default_time`
-    (seconds), `min_nodes`, `max_nodes`, `tier`, `accounts`, `default`; of a downtime: `cluster`, `begin`, `end`
-    (seconds), `nodes`, `kind`, `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`,
-    `jobs`, `nodes`, `names`.
+    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
+    `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`,
+    `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
+    `weight`; of a pool: `name`, `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`),
+    `max_time` and `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`, `accounts`, `default`; of a downtime:
+    `cluster`, `begin`, `end` (seconds), `nodes`, `kind`, `known_from`, `end_known`, `name`, `on_running`,
+    `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `names`; of a signal: `times` (seconds), `values`, `unit`,
+    `cluster`, `until`, `beyond`, `held`, `notes`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -99,6 +103,7 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
         "partition": _partitions(data.get("partition", ()), source),
         "downtime": _downtimes(data.get("downtime", ()), source),
         "limit": _limits(data.get("limit", ()), source),
+        "signal": _signals(data.get("signal", ()), source),
     }
     return _made(Federation, {"name": name, **data, **made}, source)
 
@@ -145,6 +150,14 @@ def _limits(tables: Sequence[Any], source: str) -> tuple[Limit, ...]:
         if isinstance(table.get("names"), list):
             table = {**table, "names": tuple(table["names"])}
         found.append(_made(Limit, table, where))
+    return tuple(found)
+
+
+def _signals(tables: Sequence[Any], source: str) -> tuple[Signal, ...]:
+    found = []
+    for k, table in enumerate(tables, 1):
+        _check_table(table, Signal, f"{source}, signal {k}")
+        found.append(_made(Signal, table, f"{source}, signal {k}"))
     return tuple(found)
 
 
@@ -241,6 +254,8 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
         lines += ["", named("downtime"), *_lines_of_downtime(downtime)]
     for limit in federation.limits:
         lines += ["", named("limit"), *_lines_of_limit(limit)]
+    for signal in federation.signals:
+        lines += ["", named("signal"), *_lines_of_signal(signal)]
     return "\n".join(lines) + "\n"
 
 
@@ -275,6 +290,15 @@ def _lines_of_limit(limit: Limit) -> list[str]:
     lines = [f"of = {quoted(limit.of)}"]
     lines += [f"{key} = {int(value)}" for key in ("jobs", "nodes") if (value := getattr(limit, key)) is not None]
     return lines + ([f"names = [{', '.join(map(quoted, limit.names))}]"] if limit.names else [])
+
+
+def _lines_of_signal(signal: Signal) -> list[str]:
+    lines = [f"{key} = [{', '.join(map(repr, getattr(signal, key)))}]" for key in ("times", "values")]
+    lines += [f"unit = {quoted(signal.unit)}"]
+    lines += [f"cluster = {quoted(signal.cluster)}"] if signal.cluster else []
+    lines += [f"until = {signal.until!r}", f"beyond = {quoted(signal.beyond)}"]
+    lines += [f"notes = [{', '.join(map(quoted, signal.notes))}]"] if signal.notes else []
+    return lines + ([f"held = {signal.held}"] if signal.held else [])
 
 
 def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:

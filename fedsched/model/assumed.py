@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation, NodeGroup
     from fedsched.model.workload import Workload
 
-ENERGIES = ("energy", "busy_energy", "idle_energy")  # the metrics that follow from watts
+# The metrics that follow from watts.
+ENERGIES = ("energy", "busy_energy", "idle_energy", "cost", "carbon", "peak_watts")
 WATTS_MARK = "assumed watts"
 
 
@@ -48,7 +49,7 @@ def watts_sentence(federation: Federation) -> str:
 
 
 def assumptions(federation: Federation, workload: Workload | None = None) -> tuple[str, ...]:
-    """Return what is assumed of the machine, its calendar and what the jobs send, a few words each.
+    """Return what is assumed of the machine, its calendar, its signals and what the jobs send, a few words each.
 
     Parameters
     ----------
@@ -59,7 +60,8 @@ def assumptions(federation: Federation, workload: Workload | None = None) -> tup
     """
     shapes = () if workload is None else _of_shapes(workload)
     times = () if workload is None else federation.default_requests(workload)
-    return _of_the_machine(federation, workload) + shapes + times + assumed_of(federation.calendar)
+    of_signals = tuple(dict.fromkeys(fact for signal in federation.signals for fact in signal.said))
+    return _of_the_machine(federation, workload) + shapes + times + assumed_of(federation.calendar) + of_signals
 
 
 def _of_shapes(workload: Workload) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from fedsched.model.limits import Limit, check_limits
 from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.reservations import check_reservations
 from fedsched.model.resources import checked_resources
+from fedsched.model.signal import Signal, check_signals
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
 from fedsched.values import is_number
@@ -136,9 +137,10 @@ class Federation:
     partitions: tuple[Partition, ...] = field(default=(), repr=False)
     calendar: tuple[Downtime, ...] = field(default=(), repr=False)
     limits: tuple[Limit, ...] = field(default=(), repr=False)
+    signals: tuple[Signal, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        for several in ("clusters", "pools", "partitions", "calendar", "limits"):
+        for several in ("clusters", "pools", "partitions", "calendar", "limits", "signals"):
             given = getattr(self, several)
             object.__setattr__(self, several, given if isinstance(given, tuple) else tuple(given))  # notes stay
         if not self.clusters:
@@ -155,6 +157,7 @@ class Federation:
             twice = next(name for name in names if names.count(name) > 1)
             raise FederationError(f"Federation {self.name!r}: two pools are named {twice!r}; names must differ.")
         check_limits(self.name, self.limits)
+        check_signals(self.name, self.signals, [cluster.name for cluster in self.clusters])
         if self.partitions:
             check_partitions(self.name, self.partitions)
         if self.partitions or self.calendar:
@@ -332,6 +335,7 @@ class Federation:
         names = ", ".join(one_line(partition.name) for partition in self.partitions)
         downtimes = f", {counted(len(self.calendar), 'downtime')}" if self.calendar else ""
         downtimes += f", {counted(len(self.limits), 'limit')}" if self.limits else ""
+        downtimes += f", {counted(len(self.signals), 'signal')}" if self.signals else ""
         return (
             f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
             f"{pools}{f', partitions {names}' if names else ''}"

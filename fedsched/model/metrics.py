@@ -53,6 +53,9 @@ class Column(IntEnum):
     WORKFLOW_MAKESPAN = auto()
     MEAN_STRETCH = auto()
     MAX_STRETCH = auto()
+    COST = auto()
+    CARBON = auto()
+    PEAK_WATTS = auto()
     USER_SPREAD = auto()
 
 
@@ -90,6 +93,9 @@ class Metrics:
     workflow_makespan: float = _metric("s", "mean over workflows of last end − first submit (of a schedule)")
     mean_stretch: float = _metric("", "mean over workflows of makespan/critical path (of a schedule)")
     max_stretch: float = _metric("", "greatest of these")
+    cost: float = _metric("", "energy × price over time, in the price's money (of a schedule)")
+    carbon: float = _metric("kg", "energy × carbon intensity over time (of a schedule)")
+    peak_watts: float = _metric("W", "greatest power at a time, where there are signals (of a schedule)")
     user_spread: float = _metric("", "standard deviation over users of their mean bounded slowdown (on request)")
 
     def __eq__(self, other: object) -> bool:
@@ -118,8 +124,9 @@ class Metrics:
         return {name: value for name, value in known.items() if value or name not in LOSSES}
 
 
-# No row has these, only a schedule's metrics do: no search seeks them.
-OF_A_SCHEDULE = ("drain_loss", "workflow_makespan", "mean_stretch", "max_stretch")
+PRICED = ("cost", "carbon", "peak_watts")  # those that a federation's signals make
+# No row that a kernel fills has these, only a schedule's metrics do.
+OF_A_SCHEDULE = ("drain_loss", "workflow_makespan", "mean_stretch", "max_stretch", *PRICED)
 LOSSES = ("wasted_node_seconds", "requeues", "drain_loss")
 METRICS: tuple[Metric, ...] = tuple(Metric(column.name, **column.metadata) for column in fields(Metrics))
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)

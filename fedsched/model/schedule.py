@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.metrics import Metrics
     from fedsched.model.nodes import Intervals
+    from fedsched.model.power import Power
     from fedsched.model.workflows import Workflow
     from fedsched.model.workload import Workload
 
@@ -217,6 +218,7 @@ class Schedule(Read):
         """Return the metric row of the jobs that have finished."""
         from fedsched.model.drained import drain_loss
         from fedsched.model.metrics import measured, metrics_of
+        from fedsched.model.power import power_measures
         from fedsched.model.workflows import measures_of
 
         row = metrics_of(
@@ -230,7 +232,14 @@ class Schedule(Read):
             integrals=self.lost.added_to(self.integrals, self.t0),
             users=users,
         )
-        return replace(row, drain_loss=drain_loss(self), **measures_of(self.workflows()))
+        of_all = {**measures_of(self.workflows()), **power_measures(self, row)}
+        return replace(row, drain_loss=drain_loss(self), **of_all)
+
+    def power(self) -> Power:
+        """Return the watts that each cluster draws over time."""
+        from fedsched.model.power import power_of
+
+        return power_of(self)
 
     def workflows(self) -> tuple[Workflow, ...]:
         """Return the jobs that are tied by conditions, a row a workflow: how long it took, and how long it had to."""

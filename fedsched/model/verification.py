@@ -14,6 +14,7 @@ import numpy as np
 from fedsched.model.calendar import RESERVATION
 from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
 from fedsched.model.chosen_shapes import broken_shapes
+from fedsched.model.claimed_costs import cost_measures
 from fedsched.model.claimed_drains import drain_loss
 from fedsched.model.claimed_workflows import workflow_measures
 from fedsched.model.claims import broken_claims
@@ -71,7 +72,8 @@ def violations(
     of_all = {}
     if claimed is not None and runs.job.size:
         inside = reservation_of_jobs(schedule.workload, schedule.federation) >= 0
-        of_all = workflow_measures(schedule) | {"drain_loss": drain_loss(schedule, runs, Shares(counters), inside)}
+        of_all = {"drain_loss": drain_loss(schedule, runs, Shares(counters), inside)}
+        of_all |= workflow_measures(schedule) | cost_measures(runs.all)
     found += broken_claims(runs, Shares(counters), _demand(runs.all), reserved, eligible, of_all, claimed, tolerance)
     return found
 

@@ -100,8 +100,8 @@ def problem_of(
 def tiny_problem(search: Search) -> SearchProblem:
     """Return three jobs on four nodes; making it loads what every problem needs."""
     workload = Workload(submit=[0.0, 0.0, 0.0], tasks=[1, 2, 3], runtime=[1.0, 2.0, 3.0])
-    wanted = len(search.objectives.names)  # so many metrics stand for the user's functions, which are not to see this
-    objectives = Objectives(NAMES[:wanted]) if search.objectives.functions else search.objectives
+    wanted = len(search.objectives.names)  # so many metrics stand for what this machine has not, or is not to see
+    objectives = Objectives(NAMES[:wanted]) if search.objectives.uncompiled else search.objectives
     return SearchProblem(workload, Federation.of(2, 2), objectives)
 
 

@@ -144,7 +144,7 @@ def optimize(
     which island it lost.
     """
     aims = None if objectives is None else Objectives.of(objectives, weights)
-    if method == "auto" and aims is not None and aims.functions:
+    if method == "auto" and aims is not None and aims.uncompiled:
         method = "moga" if len(aims.names) > 1 else "ga"
     info = method_named(method).encoded(encoding)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))

@@ -29,8 +29,9 @@ TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
 FILES = ("partitions", "calendar", "hosts", "conf", "assoc", "clocks")  # keys that name files
+SIGNALS = ("price", "carbon")  # keys that name files, be it with whose they are: north=prices.csv
 # A federation that stands in [machine] itself, with keys as in its file.
-INLINE = ("name", "description", "cluster", "pool", "partition", "downtime", "limit")
+INLINE = ("name", "description", "cluster", "pool", "partition", "downtime", "limit", "signal")
 
 
 def read_scenario(path: str | PathLike[str]) -> Scenario:
@@ -89,6 +90,9 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
             raise ConfigError(f"{where}: the key {field.name!r} is missing.")
     for key in {"file", "federation", *FILES} & set(values):
         values[key] = _from_folder(values[key], Path(path).parent, key)
+    for key in set(SIGNALS) & set(values):
+        parts = [one.rpartition("=") for one in values[key]]
+        values[key] = tuple(f"{whose}{sign}{_from_folder(file, Path(path).parent, key)}" for whose, sign, file in parts)
     if inline:
         if "federation" in values or "cluster" not in inline:
             raise ConfigError(f"{where}: clusters of its own ([[machine.cluster]]) take the place of federation.")

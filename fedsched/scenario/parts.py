@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedsched.model.federation import Federation
+    from fedsched.model.signal import Signal
     from fedsched.model.workload import Workload
 
 Unit = Literal["cpus", "nodes"]
@@ -27,6 +28,7 @@ Cancelled = Literal["drop", "keep"]
 OverRequest = Literal["raise", "cap", "keep"]
 OnError = Literal["raise", "skip"]
 _AS_GIVEN = ("descriptor", "unit", "over_request", "cancelled", "on_error", "statuses")  # to `fedsched.read`
+Beyond = Literal["refuse", "repeat", "last"]
 Model = Literal["lublin", "poisson"]
 Estimates = Literal["exact", "tsafrir"]
 
@@ -198,6 +200,11 @@ class Machine:
     calendar_origin, calendar_until
         Where its times are the wall's: the time at second 0, in place of what the log's header tells, and up to when
         what comes again does so.
+    price, carbon
+        Beside its own signals, or in place of those of the kind: a CSV file that `fedsched.io.signals.read_signal`
+        reads, for all clusters, or "north=prices.csv" for one.
+    beyond, signal_origin, signal_zone
+        Of these, as `beyond`, `origin` and `zone` there.
     """
 
     federation: Federation | str | None = None
@@ -209,6 +216,11 @@ class Machine:
     hosts: str | None = None
     calendar_origin: str | None = None
     calendar_until: str | None = None
+    price: tuple[str, ...] = ()
+    carbon: tuple[str, ...] = ()
+    beyond: Beyond | None = None
+    signal_origin: str | None = None
+    signal_zone: str | None = None
 
     def __post_init__(self) -> None:
         from fedsched.model.federation import MOST_NODES
@@ -222,6 +234,10 @@ class Machine:
         for field in ("hosts", "calendar_origin", "calendar_until"):
             if getattr(self, field) is not None and self.calendar is None:
                 raise FieldError(f"{{{field}}} is for a {{calendar}}; give one, or leave it out.")
+        _check_choice("beyond", self.beyond, get_args(Beyond))
+        for field in ("beyond", "signal_origin", "signal_zone"):
+            if getattr(self, field) is not None and not self.price + self.carbon:
+                raise FieldError(f"{{{field}}} is for a {{price}} or {{carbon}}; give one, or leave it out.")
         for one in self.uplink:
             bytes_a_second(one.rpartition("=")[2], "uplink")
 
@@ -229,7 +245,9 @@ class Machine:
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
         own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
-        return (str(self.federation),) * own + tuple(filter(None, (self.partitions, self.calendar, self.hosts)))
+        signals = tuple(one.rpartition("=")[2] for one in self.price + self.carbon)
+        named = tuple(filter(None, (self.partitions, self.calendar, self.hosts)))
+        return (str(self.federation),) * own + named + signals
 
     def cluster(self, workload: Workload | None = None) -> Federation:
         """Return the federation; where nothing is said of it, that of the workload's log."""
@@ -239,6 +257,8 @@ class Machine:
         whole = with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
         if self.partitions is not None:
             whole = replace(whole, partitions=read_partitions(self.partitions))
+        if self.price or self.carbon:
+            whole = replace(whole, signals=self._signals(whole, workload))
         if self.calendar is None:
             return whole
         downtimes = read_calendar(
@@ -250,6 +270,27 @@ class Machine:
             until=self.calendar_until,
         )
         return replace(whole, calendar=downtimes)
+
+    def _signals(self, federation: Federation, workload: Workload | None) -> tuple[Signal, ...]:
+        from fedsched.io.signals import USUAL_UNITS, read_signal
+
+        given = {"price": self.price, "carbon": self.carbon}
+        found = [signal for signal in federation.signals if not given[signal.kind]]
+        for kind, files in given.items():
+            for one in files:
+                cluster, _, file = one.rpartition("=")
+                found.append(
+                    read_signal(
+                        file,
+                        USUAL_UNITS[kind],
+                        workload=workload,
+                        origin=self.signal_origin,
+                        zone=self.signal_zone or "UTC",
+                        cluster=cluster,
+                        beyond=self.beyond or "refuse",
+                    )
+                )
+        return tuple(found)
 
     def _nodes(self, workload: Workload | None) -> Federation:
         from fedsched.model.federation import Federation

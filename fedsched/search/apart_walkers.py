@@ -42,7 +42,7 @@ def can_walk_apart(problem: PackedProblem) -> bool:
         and problem.shapes is None
         and packed.running.size == 0
         and bool((packed.submit <= packed.t0).all())
-        and not problem.objectives.functions
+        and not problem.objectives.uncompiled
         and not any(name in OF_THE_WHOLE for name in problem.objectives.names)
         and units_of(problem) is not None
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsched.errors import unknown_name
-from fedsched.model.metrics import NAMES, OF_A_SCHEDULE
+from fedsched.model.metrics import NAMES, OF_A_SCHEDULE, PRICED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 Cost: TypeAlias = Callable[[Mapping[str, NDArray[np.float64]]], NDArray[np.float64]]  # from metric columns, per plan
 MAXIMISED = frozenset({"utilisation"})
-# Ask for a workspace of their own, or for a whole schedule: what is found has them, no search seeks them.
+# Ask for a workspace of their own, or for a whole schedule: what is found has them, and but for what signals make of
+# it, which searches that take functions seek too, no search seeks them.
 NOT_SOUGHT = frozenset({"user_spread", *OF_A_SCHEDULE})
+SOUGHT = tuple(name for name in NAMES if name not in NOT_SOUGHT or name in PRICED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,8 @@ class Objectives:
         if not self.names:
             raise ValueError("objectives: name at least one metric column, e.g. 'makespan'.")
         for name in self.names:
-            if name not in self.functions and (name not in NAMES or name in NOT_SOUGHT):
-                raise unknown_name("objective", name, [known for known in NAMES if known not in NOT_SOUGHT])
+            if name not in (*self.functions, *SOUGHT):
+                raise unknown_name("objective", name, SOUGHT)
         if len(set(self.names)) < len(self.names):
             raise ValueError(f"objectives={self.names}: each may be named once.")
         weights = self.weights or (1.0 / len(self.names),) * len(self.names)
@@ -62,12 +64,22 @@ class Objectives:
     @property
     def columns(self) -> Ints:
         """Return the places of the objectives in a metric row, for kernels; a user's functions have none."""
-        for name in self.functions:
+        for name in self.uncompiled:
+            what = "is a function" if name in self.functions else "is made of signals"
             raise ValueError(
-                f"Objective {name!r} is a function, which compiled walks (memetic, sa, hc) cannot call; "
+                f"Objective {name!r} {what}, which compiled walks (memetic, sa, hc) cannot call; "
                 "take method='moga' for several objectives or 'ga' for one."
             )
+        return self._places
+
+    @property
+    def _places(self) -> Ints:
         return np.array([NAMES.index(name) for name in self.names], dtype=np.int64)
+
+    @property
+    def uncompiled(self) -> tuple[str, ...]:
+        """Return which of them no kernel computes: a user's functions, and what signals make."""
+        return tuple(name for name in self.names if name in self.functions or name in PRICED)
 
     @property
     def signs(self) -> Floats:
@@ -77,7 +89,7 @@ class Objectives:
     def values(self, metrics: Floats) -> Floats:
         """Return what is minimised, from metric rows."""
         if not self.functions:
-            return metrics[..., self.columns] * self.signs
+            return metrics[..., self._places] * self.signs
         columns = {name: metrics[..., k] for k, name in enumerate(NAMES)}
         return np.stack([self._column(name, columns) for name in self.names], axis=-1) * self.signs
 

@@ -22,6 +22,7 @@ from fedsched.engine.shapes import Shapes, opened, seen
 from fedsched.engine.simulation import running_without_end, without_end
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
+from fedsched.model.lost import Held
 from fedsched.model.metrics import NAMES, Column
 from fedsched.search.genome import Space, decode_weights, repair
 from fedsched.search.interruptible import metrics_unless
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
+    from fedsched.model.power import Pricing
     from fedsched.model.schedule import Schedule
     from fedsched.search.objectives import Objectives
 
@@ -70,6 +72,8 @@ class PackedProblem:
         Their workspaces, where the caller has some.
     shapes
         Those that plans choose for the jobs; None: jobs are as they are.
+    pricing
+        What the federation's signals make of runs, where objectives ask for that.
     """
 
     def __init__(
@@ -85,8 +89,10 @@ class PackedProblem:
         threads: int = 1,
         states: Sequence[State] = (),
         shapes: Shapes | None = None,
+        pricing: Pricing | None = None,
     ) -> None:
         self.problem = problem
+        self.pricing = pricing
         self.shapes = shapes
         self.objectives = objectives
         self.ids = ids
@@ -213,12 +219,23 @@ class PackedProblem:
 
         def work(thread: int, first: int, last: int) -> None:
             problem, space, state = self.seat(thread)
-            failed = evaluate_rows(problem, space.common, rows, state, self.no_users, metrics, first, last)
-            if failed >= 0:
-                raise self._stuck(failed, state)
+            one_by_one = [(k, k + 1) for k in range(first, last)]
+            for begin, end in [(first, last)] if self.pricing is None else one_by_one:
+                failed = evaluate_rows(problem, space.common, rows, state, self.no_users, metrics, begin, end)
+                if failed >= 0:
+                    raise self._stuck(failed, state)
+                self._price(metrics[begin], state)
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         return metrics
+
+    def _price(self, row: Floats, state: State) -> None:
+        # Fill in what signals make of the plan that a workspace has just run.
+        if self.pricing is None:
+            return
+        runs = Held(np.arange(state.start.size), state.start, state.finish, state.counts)
+        for name, value in self.pricing.measures(runs, self.problem.t0, row[Column.ENERGY]).items():
+            row[Column[name.upper()]] = value
 
     def _stuck(self, plan: int, state: State) -> InfeasibleError:
         if (endless := running_without_end(self.problem, state)) >= 0:
@@ -243,6 +260,7 @@ class PackedProblem:
                 if status == Status.STUCK:
                     raise self._stuck(k, state)
                 if status == Status.DONE:
+                    self._price(metrics[k], state)
                     metrics[k] = self.ranked(metrics[k], state.finish)
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)

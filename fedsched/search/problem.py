@@ -22,6 +22,7 @@ from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.waiting import waiting_from
 from fedsched.policies import Rules, policy_named
+from fedsched.search.costs import pricing_for
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
 from fedsched.search.shapes import choices_on
 from fedsched.simulate import begun, prepare, to_the_end
@@ -134,8 +135,14 @@ class SearchProblem(PackedProblem, Read):
             running=running,
             threads=threads,
             shapes=None if choice is None else choice.shapes,
+            pricing=pricing_for(objectives, federation),
         )
         self._truth = None if problem is true else self._of(true)
+        if self.pricing is not None and (self.may_miss or self.truth.may_miss):
+            raise InfeasibleError(
+                f"optimize: {' and '.join(self.pricing.tariffs)} of plans ask for the ends of all jobs, and some may "
+                "have none here; leave out what keeps them."
+            )
 
     def _of(self, problem: Problem) -> SearchProblem:
         other = copy(self)

@@ -1,0 +1,34 @@
+"""What plans cost by the signals of their federation, where that is sought [65]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.errors import InfeasibleError
+from fedsched.model.metrics import PRICED
+from fedsched.model.power import Pricing
+
+if TYPE_CHECKING:
+    from fedsched.model.federation import Federation
+    from fedsched.search.objectives import Objectives
+
+
+def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | None:
+    """Return what prices plans, where objectives ask for it, or raise where the federation does not say how."""
+    asked = [name for name in objectives.names if name in PRICED and name not in objectives.functions]
+    if not asked:
+        return None
+    pricing = Pricing(federation)
+    for name in asked:
+        if name not in pricing.tariffs and not (name == "peak_watts" and pricing.tariffs):
+            kind = "price" if name == "cost" else "carbon"
+            raise InfeasibleError(
+                f"optimize: objective {name!r} needs a {kind} signal, and the federation has none; give it signals= "
+                f"(fedsched: --{kind})."
+            )
+    if any(one.on_running != "wait" for one in federation.calendar):
+        raise InfeasibleError(
+            f"optimize: objective {asked[0]!r} with downtimes that take running jobs' nodes, whose lost runs plans do "
+            "not price; leave out on_running=, or seek another metric."
+        )
+    return pricing

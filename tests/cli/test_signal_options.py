@@ -1,0 +1,61 @@
+"""Prices and carbon on the command line and in scenarios."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fedsched as fs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_the_command_line_prices_a_schedule(call: Callable[..., Any], tmp_path: Path) -> None:
+    """--price and --carbon are read, of all clusters or of one, and the metrics say what comes of them."""
+    log, prices, north = tmp_path / "jobs.csv", tmp_path / "prices.csv", tmp_path / "north.csv"
+    log.write_text("submit,tasks,runtime\n0,4,20\n0,2,5\n", encoding="utf-8")
+    prices.write_text("second,price\n0,100\n10,200\n", encoding="utf-8")
+    north.write_text("second,grams\n0,100\n", encoding="utf-8")
+    words = ("simulate", log, "--nodes", "4", "--price", prices, "--carbon", f"cluster={north}")
+    status, _, said = call(*words, "--json")
+    assert status != 0
+    assert "price signal ends at 20 s, before the schedule does at 25 s" in said
+    told = json.loads(call(*words, "--beyond", "last", "--json")[1])
+    watts = 4 * 135.0
+    rest = (2 * 135.0 + 2 * 93.7) * 5
+    assert told["metrics"]["cost"] == pytest.approx((watts * 10 * 100 + (watts * 10 + rest) * 200) / 3.6e9)
+    assert told["metrics"]["carbon"] == told["metrics"]["energy"] * 100 * 1e-3 / 3.6e6
+    assert "the last value of the price signal after its end" in told["assumed"]
+    status, _, said = call("simulate", log, "--nodes", "4", "--beyond", "last")
+    assert status != 0
+    assert "--beyond is for a --price or --carbon" in said
+
+
+def test_info_shows_signals(call: Callable[..., Any], tmp_path: Path) -> None:
+    """A federation's signals are a table of its page, and a list of its JSON."""
+    grams = fs.Signal((0.0, 3600.0), (100.0, 200.0), "g/kWh")
+    there = fs.Federation(fs.Federation.homogeneous(4).clusters, signals=(grams, fs.Signal((0.0,), (50.0,), "EUR/MWh")))
+    there.write(tmp_path / "machine.toml")
+    said = call("info", tmp_path / "machine.toml")[1]
+    for word in ("g/kWh", "EUR/MWh", "7200", "—"):
+        assert word in said
+    told = json.loads(call("info", tmp_path / "machine.toml", "--json")[1])
+    assert [one["kind"] for one in told["signals"]] == ["carbon", "price"]
+
+
+def test_scenarios_name_signals(tmp_path: Path) -> None:
+    """A scenario's signals are files of its folder, be it of one cluster."""
+    (tmp_path / "p.csv").write_text("second,price\n0,100\n", encoding="utf-8")
+    (tmp_path / "case.toml").write_text(
+        '[log]\nfile = "sample"\nhead = 5\n[machine]\nnodes = 128\nprice = ["p.csv"]\ncarbon = ["cluster=p.csv"]\n'
+        'beyond = "last"\n',
+        encoding="utf-8",
+    )
+    scenario = fs.Scenario.load(tmp_path / "case.toml")
+    assert scenario.machine.carbon == (f"cluster={tmp_path / 'p.csv'}",)
+    row = scenario.simulate().metrics()
+    assert row.carbon == row.energy * 100 * 1e-3 / 3.6e6
