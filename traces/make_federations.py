@@ -1,4 +1,4 @@
-"""Writes traces/federations/*.toml, and the small ones into the package, from the facts below and their sources.
+"""Writes traces/federations/*.toml, and into the package, from the facts below and their sources.
 
 Run it from anywhere: python traces/make_federations.py
 """
@@ -177,28 +177,25 @@ def example() -> Federation:
     )
 
 
-def federations() -> list[tuple[Federation, bool]]:
-    """Return every federation, and whether it ships inside the package too."""
+def federations() -> list[Federation]:
+    """Return every federation."""
     free, half = Assumed(math.inf), Assumed(4 / 3)
     return [
-        (metacentrum_2009(), False),
-        (grid5000_2011(), False),
-        (das_2(), False),
-        (grid5000_2026(), False),
-        (figure("1-5", (4,), (free,), "Also assumed: one cluster of 4 nodes."), True),
-        (figure("1-6", (4, 3), (free, free), "Also assumed: uplinks without a limit."), True),
-        (
-            figure("1-7", (4, 3, 5), (free, half, free), "Also assumed: cluster 2's uplink, half of the demand."),
-            True,
-        ),
-        (example(), True),
+        metacentrum_2009(),
+        grid5000_2011(),
+        das_2(),
+        grid5000_2026(),
+        figure("1-5", (4,), (free,), "Also assumed: one cluster of 4 nodes."),
+        figure("1-6", (4, 3), (free, free), "Also assumed: uplinks without a limit."),
+        figure("1-7", (4, 3, 5), (free, half, free), "Also assumed: cluster 2's uplink, half of the demand."),
+        example(),
     ]
 
 
 def write_all(folder: Path, shipped: Path) -> None:
-    """Write every federation to a folder, and the small ones to a second one too."""
-    for federation, small in federations():
-        for target in (folder, *([shipped] if small else [])):
+    """Write every federation to a folder, and into the package."""
+    for federation in federations():
+        for target in (folder, shipped):
             target.mkdir(parents=True, exist_ok=True)
             federation.write(target / f"{federation.name}.toml")
 

@@ -1,0 +1,173 @@
+"""An instance as a document: canonical text, whose SHA-256 says which problem it is on any machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fedsched.instances.numbers import decimal
+
+if TYPE_CHECKING:
+    from fedsched.comparison.instances import Instance
+    from fedsched.instances.jobs import Columns
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+
+FORMAT = "fedsched instance 1"
+NUMBERS = ("submit", "tasks", "runtime", "estimate", "compute_fraction", "task_bandwidth")
+
+
+def canonical(data: object) -> str:
+    """Return JSON that is the same for the same content: keys sorted, no blanks, ASCII, one line."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def clusters_of(tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the clusters of a federation's TOML file, its decimals read as text, as a document has them."""
+    return [
+        {
+            "name": cluster["name"],
+            "uplink": decimal(cluster["uplink"]),
+            "groups": [
+                {"nodes": group["count"]}
+                | {name: decimal(group[name]) for name in ("speed", "busy_watts", "idle_watts")}
+                for group in cluster["group"]
+            ],
+        }
+        for cluster in tables
+    ]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A problem with everything that makes it: jobs, machine, reading, and what is asked of plans.
+
+    `asks` are the objectives, of which each is a problem of its own; those of a front are joined by "+".
+    """
+
+    data: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        family: str,
+        about: str,
+        machine: str,
+        clusters: list[dict[str, Any]],
+        jobs: Columns,
+        asks: tuple[str, ...],
+        version: int = 1,
+        online: bool = False,
+        downtimes: list[dict[str, Any]] | None = None,
+        partitions: list[dict[str, Any]] | None = None,
+    ) -> Document:
+        """Return the document of these parts."""
+        data: dict[str, Any] = {
+            "format": FORMAT, "name": name, "version": version, "family": family, "about": about, "machine": machine,
+            "submits": "keep" if online else "now", "knowledge": "estimate" if online else "runtime",
+            "objectives": list(asks), "clusters": clusters, "jobs": jobs,
+        }  # fmt: skip
+        data |= {} if downtimes is None else {"downtimes": downtimes}
+        return cls(data | ({} if partitions is None else {"partitions": partitions}))
+
+    @property
+    def name(self) -> str:
+        """Return what it is cited by, with the version."""
+        return str(self.data["name"])
+
+    @property
+    def family(self) -> str:
+        """Return of which kind it is."""
+        return str(self.data["family"])
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """Return what is minimised, each a problem of its own."""
+        return tuple(self.data["objectives"])
+
+    @cached_property
+    def text(self) -> str:
+        """Return the canonical text."""
+        return canonical(self.data)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Return the hash of the canonical text."""
+        return digest_of(self.text)
+
+    @cached_property
+    def federation(self) -> Federation:
+        """Return the machine."""
+        from fedsched.model.calendar import Downtime
+        from fedsched.model.federation import Cluster, Federation, NodeGroup
+        from fedsched.model.partition import Partition
+
+        clusters = tuple(
+            Cluster(
+                cluster["name"],
+                tuple(
+                    NodeGroup(
+                        group["nodes"], float(group["speed"]), float(group["busy_watts"]), float(group["idle_watts"])
+                    )
+                    for group in cluster["groups"]
+                ),
+                float(cluster["uplink"]),
+            )
+            for cluster in self.data["clusters"]
+        )
+        return Federation(
+            clusters,
+            name=self.data["machine"],
+            partitions=tuple(Partition(**one) for one in self.data.get("partitions", ())),
+            calendar=tuple(Downtime(**one) for one in self.data.get("downtimes", ())),
+        )
+
+    @cached_property
+    def workload(self) -> Workload:
+        """Return the jobs."""
+        import numpy as np
+
+        from fedsched.model.workload import Workload
+
+        jobs = self.data["jobs"]
+        columns: dict[str, Any] = {
+            name: np.array([float(value) for value in jobs[name]]) for name in NUMBERS if name in jobs
+        }
+        columns |= {"after": jobs["after"]} if "after" in jobs else {}
+        columns |= {"labels": {"partition": jobs["partition"]}} if "partition" in jobs else {}
+        return Workload(**columns, name=self.name, nodes=self.federation.nodes)
+
+    @property
+    def reading(self) -> Reading:
+        """Return what plans know."""
+        from fedsched.model.reading import Reading
+
+        return Reading(knowledge=self.data["knowledge"])
+
+    def instance(self, ask: str, optimum: float | None = None) -> Instance:
+        """Return the problem of one ask, as `compare` takes it."""
+        from fedsched.comparison.instances import Instance
+
+        if ask not in self.asks:
+            from fedsched.errors import unknown_name
+
+            raise unknown_name(f"objective of {self.name}", ask, self.asks)
+        return Instance(
+            f"{self.name}/{ask}", self.workload, self.federation, tuple(ask.split("+")), optimum,
+            submits=self.data["submits"], reading=self.reading,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        version = f"{self.name}, version {self.data['version']}: {self.data['about']}"
+        return f"{version}\nsha256 {self.sha256}\nobjectives: {', '.join(self.asks)}"
