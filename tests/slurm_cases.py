@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from slurm_naive import Job, Play, Site, whole
+from slurm_naive import FOREVER, Job, Play, Site, Window, whole
 
 import fedsched as fs
 from fedsched.slurm import Clocks
@@ -38,6 +39,7 @@ def parameters(draw: random.Random) -> dict[str, int]:
         "bf_max_job_user": (1, 2),
         "bf_max_job_part": (1, 3),
         "bf_max_job_start": (1, 2),
+        "bf_max_job_array_resv": (1, 3),
         "bf_min_age_reserve": (30, 100),
         "bf_max_time": (1, 2),
     }
@@ -94,6 +96,11 @@ def case(seed: int, folder: Path) -> Case:
     submit = [origin + draw.choice((0, draw.randrange(60), draw.randrange(400) + 0.25)) for _ in range(jobs)]
     begin = [one + draw.choice((0, 0, 35.5)) for one in submit] if draw.random() < 0.3 else None
     users = [draw.randrange(3) for _ in range(jobs)]
+    tied = ties(draw, jobs, nodes, int(np.floor(min(submit))), blind=words.get("sched_interval") == -1)
+    for k, first in tied.first_task.items():  # the tasks of an array ask for the same
+        for column in (submit, tasks, limit, users, partition, *([begin] if begin else [])):
+            column[k] = column[first]
+        runtime[k] = min(runtime[k], 1.1 * limit[k])
     clear = [draw.choice((0, 2, 4)) for _ in range(jobs)] if draw.random() < 0.5 else [draw.choice((0, 3))] * jobs
     base = int(np.floor(min(submit)))
     given = None
@@ -113,29 +120,138 @@ def case(seed: int, folder: Path) -> Case:
         completing=dict(enumerate(clear, start=1)),
         phase=phase,
     )
+    cancel = [-1.0 if one is None else max(one, submit[k]) for k, one in enumerate(tied.cancel)]
+    order = sorted(range(jobs), key=lambda k: (submit[k], k))
+    for k in range(jobs):  # nobody waits for a task of its own array, nor for one that might wait for it
+        place = order.index(k)
+        tied.after[k] = [(kind, j, lag) for kind, j, lag in tied.after[k] if order.index(j) < place]
+    for k, first in tied.first_task.items():
+        tied.after[k] = tied.after[first]
+    words_of = [",".join(f"{kind}:{j + 1}+{lag}s" for kind, j, lag in one) for one in tied.after]
+    kept = {one.name: one for one in tied.calendar if one.kind == "reservation"}
+    inside = [tied.inside[k] for k in range(jobs)]
+    sizes = {"c": nodes}
+    for k in range(jobs):
+        mine = members[partition[k]]
+        if inside[k]:
+            there = frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
+            inside[k] = inside[k] if len(mine & there) >= tasks[k] else ""
+    for k, first in tied.first_task.items():
+        inside[k] = inside[first]
     workload = fs.Workload(
         submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin,
-        labels={"partition": [f"p{p}" for p in partition]},
+        after=words_of if any(words_of) else None, cancel_at=cancel if max(cancel) >= 0 else None,
+        labels={"partition": [f"p{p}" for p in partition], "array": tied.array, "reservation": inside},
+        log={"status": tied.status},
     )  # fmt: skip
     told = {name: value for name, value in words.items() if name != "bf_window"}
     told.setdefault("bf_max_time", max(1, words.get("bf_interval", 30)))
+    windows = [window_of(one, base, sizes, list(kept)) for one in tied.calendar]
+    amounts = {name: int(name.partition("%")[2]) for name in dict.fromkeys(tied.array) if "%" in name}
     site = Site(
         nodes=nodes, partitions=members, tiers=tiers, weights=weights, backfill=backfill, cons_tres=cons_tres,
         overdue=kill + 60 * over, epoch=epoch + base, phase=phase, rate=rate,
         given=None if given is None else [int(one) for one in given],
         age=age, size=size, max_age=60 * max_age, period=60 * period if multifactor else 0, first_tick=first_tick,
-        bf_window=60 * words.get("bf_window", 1440), **told,
+        bf_window=60 * words.get("bf_window", 1440), windows=windows, limits=list(amounts.values()),
+        array_limits={name: c for c, name in enumerate(amounts)},
+        fifo=not backfill and not multifactor and len(set(tiers)) == 1,
+        lines=[frozenset((n,)) for n in sorted(range(nodes), key=lambda n: (weights[n], n))], **told,
     )  # fmt: skip
-    order = sorted(range(jobs), key=lambda k: (submit[k], k))
     from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
+    for k in range(jobs):
+        if inside[k]:
+            from_when[k] = max(from_when[k], kept[inside[k]].begin)
     naive = [
         Job(
-            eligible=whole(from_when[k]) - base, tasks=tasks[k], limit=limit[k], runtime=max(1, whole(runtime[k])),
-            completing=clear[k], user=users[k], partition=partition[k], may=members[partition[k]],
+            submit=whole(submit[k]) - base, earliest=whole(from_when[k]) - base, tasks=tasks[k], limit=limit[k],
+            planned=limit[k], runtime=max(1, whole(runtime[k])), completing=clear[k], user=users[k],
+            partition=partition[k], may=members[partition[k]], array=tied.array[k],
+            ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
+            cancel=None if cancel[k] < 0 else whole(cancel[k]) - base,
+            limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
         )
         for k in order
     ]  # fmt: skip
-    return Case(workload, policy, fs.read_federation(path), Play(site, naive))
+    for place, k in enumerate(order):
+        naive[place].after = [(kind, naive[order.index(j)], lag) for kind, j, lag in tied.after[k]]
+        if inside[k]:
+            naive[place].reservation = list(kept).index(inside[k])
+            naive[place].may &= frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
+    machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
+    return Case(workload, policy, machine, Play(site, naive))
+
+
+class Ties(NamedTuple):
+    """What jobs wait for beside nodes."""
+
+    after: list[list[tuple[str, int, int]]]
+    status: list[int]
+    cancel: list[float | None]
+    array: list[str]
+    first_task: dict[int, int]
+    inside: list[str]
+    calendar: list[fs.Downtime]
+
+
+def ties(draw: random.Random, jobs: int, nodes: int, base: int, *, blind: bool) -> Ties:
+    """Return conditions, arrays, times to leave and closed nodes, each in some of the cases."""
+    kinds = ("after", "afterany", "afterok", "afternotok")
+    after: list[list[tuple[str, int, int]]] = [[] for _ in range(jobs)]
+    status, array, first_task = [1] * jobs, [""] * jobs, {}
+    cancel: list[float | None] = [None] * jobs
+    if draw.random() < 0.4:
+        status = [draw.choice((1, 1, 1, 0, 5)) for _ in range(jobs)]
+        for k in range(jobs):
+            for _ in range(draw.choice((0, 0, 1, 2))):
+                if (j := draw.randrange(jobs)) != k:
+                    after[k].append((draw.choice(kinds), j, draw.choice((0, 0, 0, 40))))
+    if draw.random() < 0.4:
+        cancel = [base + draw.randrange(900) + draw.choice((0.0, 0.5)) if draw.random() < 0.3 else None for _ in after]
+    if draw.random() < 0.4 and jobs > 3:
+        first = 0
+        for a in range(draw.choice((1, 2))):
+            first, last = first + draw.randrange(2), min(jobs, first + draw.choice((2, 4, 9)))
+            for k in range(first, last):
+                array[k] = f"a{a}" + draw_once(draw, array, f"a{a}")
+                if k > first:
+                    first_task[k] = first
+            first = last
+    calendar = []
+    for w in range(draw.choice((0, 0, 0, 1, 3))):
+        first, begin = draw.randrange(nodes), base + draw.choice((0, draw.randrange(900)))
+        named = f"{first}-{draw.randrange(first, nodes)}"
+        kind = draw.choice(("maintenance", "reservation", "outage", "drain"))
+        end = begin + draw.randrange(1, 900)
+        calendar.append(fs.Downtime(
+            "c", begin, end, nodes=named, kind=kind, name=f"w{w}",
+            known_from=None if kind in ("outage", "drain") or draw.random() < 0.5 else begin - draw.randrange(300),
+        ))  # fmt: skip
+    overlapping = [
+        one for k, one in enumerate(calendar) if one.kind == "reservation"
+        and any(other.kind == "reservation" for other in calendar[:k])
+    ]  # fmt: skip
+    calendar = [one for one in calendar if one not in overlapping]
+    names = [one.name for one in calendar if one.kind == "reservation"]
+    inside = [draw.choice((*names, "", "")) if names else "" for _ in range(jobs)]
+    return Ties(after, status, cancel, array, first_task, inside, calendar)
+
+
+def draw_once(draw: random.Random, array: list[str], name: str) -> str:
+    """Return the limit of an array: that which its tasks have, or a new one."""
+    known = next((one for one in array if one.partition("%")[0] == name), None)
+    return draw.choice(("", "%1", "%2")) if known is None else known.removeprefix(name)
+
+
+def window_of(one: fs.Downtime, base: int, sizes: dict[str, int], names: list[str]) -> Window:
+    """Return a downtime in whole seconds."""
+    begin, end = max(0, int(one.begin // 1) - base), max(0, whole(one.end) - base)
+    known = max(0, int(max(one.known_from or 0.0, base) // 1) - base)
+    kept = one.kind == "reservation"
+    return Window(
+        frozenset(np.flatnonzero(one.members(sizes)).tolist()), begin, end, end if one.end_known else FOREVER, known,
+        names.index(one.name) if kept else None, one.kind in ("outage", "drain"),
+    )
 
 
 def differences(one: Case) -> list[str]:
@@ -146,7 +262,8 @@ def differences(one: Case) -> list[str]:
     rows = np.lexsort((one.workload.id, one.workload.submit)).tolist()
     found = schedule.violations()
     for row, job in zip(rows, one.play.jobs, strict=True):
-        ours = (schedule.start[row] - base, schedule.started_by[row], schedule.nodes_of(row))
+        begun = schedule.start[row] - base
+        ours = (None if np.isnan(begun) else begun, schedule.started_by[row], schedule.nodes_of(row))
         theirs = (job.start, job.by, tuple(sorted(job.nodes)))
         if ours != theirs:
             found.append(f"job {one.workload.id[row]}: {ours} here, {theirs} by the naive reference")

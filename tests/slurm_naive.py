@@ -9,20 +9,44 @@ from dataclasses import dataclass, field
 FOREVER = 10**9
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
-    eligible: int
+    submit: int
+    earliest: int
     tasks: int
     limit: int
+    planned: int
     runtime: int
     completing: int
     user: int
     partition: int
     may: frozenset[int]
+    reservation: int | None = None
+    after: list[tuple[str, Job, int]] = field(default_factory=list)
+    ends: str = "well"  # badly, cancelled
+    cancel: int | None = None
+    array: str = ""
+    limits: dict[int, int] = field(default_factory=dict)  # what it takes of each
     priority: int = 0
     start: int | None = None
     by: str = ""
     nodes: frozenset[int] = frozenset()
+    since: int = 0  # in the list
+    moment: int = 0  # since when it may start
+    gone: int | None = None  # when it was cancelled, or could never start
+
+
+@dataclass
+class Window:
+    """Nodes that are closed; whose end nobody knows, it is endless until it comes."""
+
+    nodes: frozenset[int]
+    begin: int
+    end: int
+    planned_end: int
+    known: int
+    reservation: int | None
+    broken: bool
 
 
 @dataclass
@@ -46,6 +70,7 @@ class Site:
     bf_max_job_user: int = 0
     bf_max_job_part: int = 0
     bf_max_job_start: int = 0
+    bf_max_job_array_resv: int = 20
     bf_min_age_reserve: int = 0
     bf_max_time: int = 30
     overdue: int = 30
@@ -58,6 +83,11 @@ class Site:
     max_age: int = 1000
     period: int = 0  # of the ticks; 0: priorities are the order of the jobs
     first_tick: int = 0
+    windows: list[Window] = field(default_factory=list)
+    limits: list[int] = field(default_factory=list)
+    array_limits: dict[str, int] = field(default_factory=dict)  # the place of each among the limits
+    fifo: bool = False
+    lines: list[frozenset[int]] = field(default_factory=list)
 
 
 @dataclass
@@ -65,20 +95,32 @@ class Play:
     site: Site
     jobs: list[Job]
     waiting: list[Job] = field(default_factory=list)
+    hopeless: set[int] = field(default_factory=set)
     tests: int = 0
 
     def run(self) -> None:
-        site, first = self.site, min(job.eligible for job in self.jobs)
+        site, first = self.site, min(job.submit for job in self.jobs)
+        interval = max(1, site.sched_interval)
         last_main, wanted, next_main = -site.batch_sched_delay, FOREVER, first + site.sched_interval
         next_pass, last_pass, changed, blocked = first + site.phase, first - 1, first, 0
         next_tick, given = site.first_tick if site.period else FOREVER, list(site.given or ())
         cleared: set[int] = set()
-        now = -1
-        while any(job.start is None or self._end(job) > now for job in self.jobs):
-            now += 1
+        submitted: set[int] = set()
+        before, self.now, quiet = -1, -1, 0
+        for job in self.jobs:
+            job.since, job.moment = job.submit, max(job.submit, job.earliest)
+        last = max([*(job.submit for job in self.jobs), *(job.cancel or 0 for job in self.jobs), *given,
+                    *(edge for one in site.windows for edge in (one.begin, one.end) if edge < FOREVER)])  # fmt: skip
+        while quiet < 700:
+            self.now += 1
+            now = self.now
             if now < blocked:
                 continue
-            freed = False
+            edges = [e for one in site.windows for e in (one.known, one.begin, one.end) if before < e <= now]
+            for job in self.jobs:
+                if job.cancel is not None and job.cancel <= now and job.start is None and job.gone is None:
+                    self._leaves(job, job.cancel)
+            freed = any(before < one.end <= now and one.broken for one in site.windows)
             for number, job in enumerate(self.jobs):
                 if number not in cleared and job.start is not None and self._end(job) + job.completing <= now:
                     cleared.add(number)
@@ -90,23 +132,41 @@ class Play:
                 n for k, job in enumerate(self.jobs)
                 if job.start is not None and k not in cleared and self._end(job) <= now for n in job.nodes
             }  # fmt: skip
+            self._drop_the_hopeless()
             while next_tick <= now:
                 for job in self.waiting:
                     self._prioritise(job, next_tick)
                 next_tick += site.period
-            came = [job for job in self.jobs if job.eligible <= now and job.start is None and job not in self.waiting]
-            for job in came:
-                self._prioritise(job, now)
-            self.waiting += came
+            came = False
+            for number, job in enumerate(self.jobs):
+                if job.submit <= now and number not in submitted:
+                    submitted.add(number)
+                    came = came or (job.gone is None and id(job) not in self.hopeless)
+            joined = False
+            for job in self.jobs:
+                if job.start is not None or job.gone is not None or job in self.waiting or job.submit > now:
+                    continue
+                if id(job) in self.hopeless:
+                    continue
+                moment = self._moment(job)
+                if moment is not None and moment <= now:
+                    job.moment, joined = moment, True
+                    self._prioritise(job, now)
+                    while not self.waiting and next_main < now:
+                        next_main += interval
+                    self.waiting.append(job)
             if came:
                 wanted = min(wanted, max(now, last_main + site.batch_sched_delay))
-            if came or freed:
+            if came or freed or joined or edges:
                 changed = now
+            busy = any(job.start is not None and self._end(job) + job.completing > now for job in self.jobs)
+            quiet = 0 if now <= last or busy or came or freed or joined else quiet + 1
+            before = now
             if site.sched_interval >= 0 and (freed or wanted <= now or (next_main <= now and self.waiting)):
                 self._main(now, len(self.jobs) if next_main <= now else site.default_queue_depth)
                 last_main = now
                 wanted = FOREVER if wanted <= now else wanted
-                next_main = now + site.sched_interval if next_main <= now else next_main
+                next_main = now + interval if next_main <= now else next_main
             if not site.backfill:
                 continue
             if site.given is not None:
@@ -114,11 +174,80 @@ class Play:
                     given = [one for one in given if one > now]
                     self._backfill(now)
             elif next_pass <= now and (self.waiting or changed >= last_pass):
-                before = self.tests
+                tests = self.tests
                 self._backfill(now)
-                seconds = (self.tests - before) // site.rate if site.rate else 0
+                seconds = (self.tests - tests) // site.rate if site.rate else 0
                 last_pass, blocked = now, now + seconds
                 next_pass = now + seconds + site.bf_interval
+
+    # ---- who may start ------------------------------------------------------------------------------------------
+
+    def _moment(self, job: Job) -> int | None:
+        """Return from when on a job may start; None: it waits for something that has not come."""
+        moments = [job.submit, job.earliest]
+        for kind, other, lag in job.after:
+            if kind == "after":
+                come = other.start
+            elif other.gone is not None:
+                come = other.gone
+            else:
+                come = self._end(other) if other.start is not None and self._end(other) <= self.now else None
+            if come is None:
+                return None
+            moments.append(come + (max(lag, 1) if kind == "after" else lag))
+        return max(moments)
+
+    def _leaves(self, job: Job, when: int) -> None:
+        job.gone = when
+        if job in self.waiting:
+            self.waiting.remove(job)
+
+    def _drop_the_hopeless(self) -> None:
+        """Let those go who wait for what cannot happen, or whose reservation is over."""
+        ends = {one.reservation: one.end for one in self.site.windows if one.reservation is not None}
+        changed = True
+        while changed:
+            changed = False
+            for job in self.jobs:
+                if job.start is not None or job.gone is not None:
+                    continue
+                never = job.reservation is not None and ends[job.reservation] <= self.now
+                if never or any(self._cannot_hold(kind, other) for kind, other, _ in job.after):
+                    self.hopeless.add(id(job))
+                    if job in self.waiting:
+                        self.waiting.remove(job)
+                    if job.cancel is None:  # else that is its end
+                        job.gone, changed = self.now, True
+
+    def _cannot_hold(self, kind: str, other: Job) -> bool:
+        if other.gone is not None:
+            told = other.cancel is not None and other.gone == other.cancel
+            return not (told and kind == "afterany")
+        over = other.start is not None and self._end(other) <= self.now
+        wanted = {"afterok": "well", "afternotok": "badly"}.get(kind)
+        return over and wanted is not None and other.ends != wanted
+
+    def _is_full(self, job: Job) -> bool:
+        held = [one for one in self.jobs if one.start is not None and self._end(one) > self.now]
+        return any(
+            part + sum(one.limits.get(c, 0) for one in held) > self.site.limits[c] for c, part in job.limits.items()
+        )
+
+    def _closed(self, job: Job, since: int) -> tuple[set[int], bool]:
+        """Return the nodes that are closed while a job would run from then on, and whether reservations close some."""
+        shut: set[int] = set()
+        reserved = False
+        for one in self.site.windows:
+            if one.reservation is not None and one.reservation == job.reservation:
+                continue
+            if one.known <= self.now < one.end and one.begin < since + job.limit and one.planned_end > since:
+                reserved = reserved or (not one.broken and bool(one.nodes & (set(job.may) - shut)))
+                shut |= one.nodes
+        return shut, reserved
+
+    def _in_time(self, job: Job) -> bool:
+        ends = {one.reservation: one.end for one in self.site.windows}
+        return job.reservation is None or self.now + job.planned <= ends[job.reservation]
 
     def _end(self, job: Job) -> int:
         assert job.start is not None
@@ -128,17 +257,34 @@ class Play:
         if not self.site.period:
             return
         size = (job.tasks / self.site.nodes + job.tasks / self.site.nodes) / 2
-        age = min(1.0, (now - job.eligible) / self.site.max_age)
+        age = min(1.0, (now - job.moment) / self.site.max_age)
         job.priority = max(1, int(age * self.site.age + size * self.site.size))
 
     def _in_order(self) -> list[Job]:
         number = {id(job): k for k, job in enumerate(self.jobs)}
-        return sorted(self.waiting, key=lambda job: (-self.site.tiers[job.partition], -job.priority, number[id(job)]))
+        firsts: dict[str, Job] = {}
+        for job in self.waiting:
+            record = job.array or str(number[id(job)])
+            firsts[record] = min(firsts.get(record, job), job, key=lambda one: number[id(one)])
+        if self.site.fifo:
+            return sorted(firsts.values(), key=lambda job: (job.since, number[id(job)]))
+        return sorted(
+            firsts.values(),
+            key=lambda job: (job.reservation is None, -self.site.tiers[job.partition], -job.priority, number[id(job)]),
+        )
+
+    def _next_task(self, job: Job) -> Job | None:
+        number = {id(one): k for k, one in enumerate(self.jobs)}
+        mine = [one for one in self.waiting if job.array and one.array == job.array]
+        return min(mine, key=lambda one: number[id(one)], default=None)
 
     def _begin(self, job: Job, now: int, nodes: set[int], by: str) -> None:
         job.start, job.nodes, job.by = now, frozenset(nodes), by
         self.busy |= nodes
         self.waiting.remove(job)
+        for one in self.waiting:
+            if job.array and one.array == job.array:
+                one.since = now
 
     # ---- which nodes --------------------------------------------------------------------------------------------
 
@@ -165,18 +311,42 @@ class Play:
     def _main(self, now: int, depth: int) -> None:
         withdrawn: set[int] = set()
         failed: set[int] = set()
-        for job in self._in_order():
-            if job.partition in failed:
-                continue
-            if depth == 0:
+        failed_in: set[int] = set()
+        for head in self._in_order():
+            if depth < 0:
                 return
+            if head.reservation is None and head.partition in failed:
+                continue
+            if head.reservation is not None and (head.reservation in failed_in or not self._in_time(head)):
+                continue
+            if self._is_full(head):
+                continue
             depth -= 1
-            free = set(job.may) - self.busy - withdrawn
-            if len(free) >= job.tasks:
-                self._begin(job, now, self._choose(free, job.tasks), "main")
-            else:
-                failed.add(job.partition)
-                withdrawn |= self.site.partitions[job.partition]
+            job: Job | None = head
+            while job is not None and not self._is_full(job):
+                left = set(job.may) - withdrawn - self._closed(job, now)[0]
+                free = left - self.busy
+                if len(free) >= job.tasks:
+                    self._begin(job, now, self._choose(self._first_lines(free, job.tasks), job.tasks), "main")
+                    job = self._next_task(job)
+                    continue
+                if len(left) >= job.tasks or left & self.busy:
+                    if job.reservation is not None:
+                        failed_in.add(job.reservation)
+                    else:
+                        failed.add(job.partition)
+                        withdrawn |= self.site.partitions[job.partition]
+                break
+
+    def _first_lines(self, free: set[int], tasks: int) -> set[int]:
+        if self.site.cons_tres:
+            return free
+        some: set[int] = set()
+        for line in self.site.lines:
+            some |= free & line
+            if len(some) >= tasks:
+                break
+        return some
 
     # ---- backfill -----------------------------------------------------------------------------------------------
 
@@ -193,6 +363,8 @@ class Play:
         for job in self._in_order():
             if looked >= site.bf_max_job_test or (site.rate and self.tests - before >= site.bf_max_time * site.rate):
                 return
+            if self._is_full(job) or not self._in_time(job):
+                continue
             if site.bf_max_job_part:
                 if of_part.get(job.partition, 0) >= site.bf_max_job_part:
                     continue
@@ -202,52 +374,84 @@ class Play:
                     continue
                 of_user[job.user] = of_user.get(job.user, 0) + 1
             looked += 1
-            if self._try(job, now):
-                started += 1
-                if started == site.bf_max_job_start:
-                    return
+            task: Job | None = job
+            reserved = 0
+            while task is not None and not self._is_full(task):
+                outcome = self._try(task, now)
+                if outcome == "started":
+                    started += 1
+                    if started == site.bf_max_job_start:
+                        return
+                    task = self._next_task(task)
+                    continue
+                reserved += 1
+                tasks = sum(one is task or bool(task.array and one.array == task.array) for one in self.waiting)
+                if outcome == "nothing" or reserved >= min(tasks, site.bf_max_job_array_resv, self._left(task)):
+                    break
 
-    def _try(self, job: Job, now: int) -> bool:
+    def _left(self, job: Job) -> int:
+        """Return how many more tasks of a job's array may run."""
+        if job.array not in self.site.array_limits:
+            return FOREVER
+        held = [one for one in self.jobs if one.start is not None and self._end(one) > self.now]
+        return self.site.limits[self.site.array_limits[job.array]] - sum(one.array == job.array for one in held)
+
+    def _try(self, job: Job, now: int) -> str:
         site = self.site
-        may_reserve = now - job.eligible >= site.bf_min_age_reserve
+        may_reserve = now - job.moment >= site.bf_min_age_reserve
         later: int | None = now
         while later is not None:
             self.tests += 1
             since, later = later, None
             until = max(since, now) + job.limit
-            avail = set(job.may)
+            shut, reserved = self._closed(job, since)
+            may = set(job.may) - shut
+            avail = set(may)
             for k, (begin, end, left) in enumerate(self.records):
                 if end <= since:
                     continue
-                if later is None and k + 1 < len(self.records) and job.may & self.records[k + 1][2] - (avail & left):
+                if later is None and k + 1 < len(self.records) and may & self.records[k + 1][2] - (avail & left):
                     later = end
                 if begin > until:
                     break
                 avail &= left
+            over = self._next_end(since) if reserved else None
+            if over is not None and over < now + site.bf_window and (later is None or over < later):
+                later = over
             time, nodes = self._will_run(now, avail, job.tasks) if len(avail) >= job.tasks else (None, set())
             if time is None:
                 if not may_reserve:
-                    return False
+                    return "nothing"
                 continue
             time = max(time, since)
             if time <= now and nodes & self.completing:
                 time, later = now + 1, None
             if time <= now:
                 self._begin(job, now, nodes, "backfill")
-                return True
+                return "started"
             if not may_reserve:
-                return False
+                return "nothing"
             if later is not None and time > later:
                 continue
             if time > now + site.bf_window:
-                return False
+                return "nothing"
             begin, end = self._down(time), self._down(time + job.limit)
             if any(a < end and b > begin and nodes - left for a, b, left in self.records):
                 later = time
                 continue
             self._reserve(nodes, begin, end)
-            return False
-        return False
+            return "reserved"
+        return "nothing"
+
+    def _next_end(self, since: int) -> int | None:
+        """Return the second behind the next end of a reservation, that being rounded up."""
+        standing = [one for one in self.site.windows if not one.broken and one.known <= self.now < one.end]
+        ends = [one.planned_end for one in standing if since <= one.planned_end < FOREVER]
+        if not ends:
+            return None
+        resolution = self.site.bf_resolution
+        return -(-(min(ends) + self.site.epoch) // resolution) * resolution - self.site.epoch + 1
+
 
     def _reserve(self, nodes: set[int], begin: int, end: int) -> None:
         begin = max(begin, self.records[0][0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,12 +103,14 @@ def test_what_it_has_not_is_refused(conf: Path) -> None:
     """By name, with a cure."""
     policy, machine = fs.policies.Slurm(conf), fs.read_federation(conf)
     jobs = {"submit": [0, 0], "tasks": [1, 1], "runtime": [1, 1]}
-    for columns, said in (
-        ({"after": ["", "afterok:1"]}, "conditions between jobs"),
-        ({"cancel_at": [-1, 9]}, "cancelled jobs"),
+    with pytest.raises(InfeasibleError, match=r"has no jobs that follow others \(feedback\) yet"):
+        fs.simulate(fs.Workload(**jobs, feedback={"preceding": [-1, 1], "think_time": [-1, 5]}), machine, policy)
+    for window, said in (
+        (fs.Downtime("c", 0, 9, on_running="kill"), "downtimes that take nodes from jobs"),
+        (fs.Downtime("c", 0, 9, nodes="2 of all"), "downtimes of so many nodes"),
     ):
         with pytest.raises(InfeasibleError, match=f"has no {said} yet"):
-            fs.simulate(fs.Workload(**jobs, **columns), machine, policy)
+            fs.simulate(fs.Workload(**jobs), replace(machine, calendar=(window,)), policy)
     with pytest.raises(InfeasibleError, match="has 4 nodes, but the federation 5"):
         fs.simulate(fs.Workload(**jobs), fs.Federation.homogeneous(5), policy)
     with pytest.raises(InfeasibleError, match="several clusters"):
@@ -124,6 +127,61 @@ def test_what_it_has_not_is_refused(conf: Path) -> None:
         fs.policies.Slurm(conf, passes="slow")
     with pytest.raises(ValueError, match=r"completing= says nothing of job 2"):
         fs.simulate(fs.Workload(**jobs), machine, fs.policies.Slurm(conf, completing={1: 3}))
+
+
+def test_who_waits_for_others(conf: Path) -> None:
+    """Conditions hold as ends and starts come, in the next pass; who can never start is left out, and said."""
+    after = ["", "afterok:1", "afternotok:1", "after:1", "afterany:3", "singleton"]
+    schedule = on_four(
+        conf, submit=[0] * 6, tasks=[1] * 6, runtime=[100] * 6, after=after, cancel_at=[-1, -1, -1, -1, 50, -1],
+        labels={"name": ["a", "", "", "", "", "a"]},
+    )  # fmt: skip
+    start = schedule.start.tolist()
+    assert [start[0], start[1], start[3], start[5]] == [0.0, 100.0, 30.0, 100.0]
+    assert np.isnan(start[2])
+    assert np.isnan(start[4])
+    assert any("wait for what cannot happen: 1 job (3)" in line for line in schedule.remarks)
+    assert any("cancelled before they started: 1 job (5)" in line for line in schedule.remarks)
+
+
+def test_an_array_is_one_record(conf: Path) -> None:
+    """Its tasks start one after the other, so many together; whoever waits at the limit holds up nobody."""
+    columns = {"submit": [0] * 5 + [1], "tasks": [1] * 6, "runtime": [100] * 6}
+    schedule = on_four(conf, **columns, labels={"array": ["7%2"] * 5 + [""]})
+    assert schedule.start.tolist() == [0.0, 0.0, 100.0, 100.0, 200.0, 3.0]
+    conf.write_text(f"{CONF}SchedulerParameters=bf_max_job_test=1,sched_interval=-1\n", encoding="utf-8")
+    assert on_four(conf, **columns).start.tolist()[:3] == [0.0, 30.0, 60.0]  # a pass looks at one job, or one array
+    assert on_four(conf, **columns, labels={"array": ["7"] * 5 + [""]}).start.tolist()[:4] == [0.0] * 4
+
+
+def test_nobody_runs_into_maintenance(conf: Path) -> None:
+    """Whoever would is passed over on the nodes that close; what is closed for ever leaves jobs unstarted."""
+    machine = fs.read_federation(conf)
+    closed = replace(machine, calendar=(fs.Downtime("c", 600, 900, nodes="0-1", name="works"),))
+    jobs = fs.Workload(submit=[0, 0], tasks=[2, 2], runtime=[600, 300], estimate=[720, 300])
+    schedule = fs.simulate(jobs, closed, fs.policies.Slurm(conf))
+    schedule.verify()
+    assert [schedule.nodes_of(row) for row in range(2)] == [(2, 3), (0, 1)]  # type: ignore[attr-defined]
+    shut = replace(machine, calendar=(fs.Downtime("c", 0, kind="drain", nodes="0"),))
+    jobs = fs.Workload(submit=[0, 1], tasks=[4, 3], runtime=[10, 10])
+    schedule = fs.simulate(jobs, shut, fs.policies.Slurm(conf))
+    assert np.isnan(schedule.start[0])
+    assert schedule.start[1] == 3.0
+    assert "nodes that stay closed leave the others no room: 1 of 2 jobs finished" in schedule.notes
+
+
+def test_a_reservation_is_for_its_jobs(conf: Path) -> None:
+    """They have its nodes to themselves, from its begin on, as far as they end within it."""
+    machine = fs.read_federation(conf)
+    kept = replace(machine, calendar=(fs.Downtime("c", 100, 400, nodes="0-2", kind="reservation", name="course"),))
+    jobs = fs.Workload(
+        submit=[0, 0, 0, 5], tasks=[2, 1, 2, 2], runtime=[60, 60, 60, 900], estimate=[60, 60, 120, 900],
+        labels={"reservation": ["course", "", "", "course"]},
+    )  # fmt: skip
+    schedule = fs.simulate(jobs, kept, fs.policies.Slurm(conf))
+    schedule.verify()
+    assert schedule.start[:3].tolist() == [120.0, 0.0, 420.0]
+    assert np.isnan(schedule.start[3])
 
 
 def test_who_would_wait_for_ever_is_an_error(conf: Path) -> None:

@@ -50,6 +50,8 @@ class Setting(IntEnum):
     TIMED = 19  # whether passes take time
     RATE = 20  # tests a second, where they do
     OWN_CLOCK = 21  # 0: the times of the backfill passes are given
+    BF_MAX_JOB_ARRAY_RESV = 22
+    FIFO = 23  # jobs go by the list that they stand in: no backfill, no priorities, one tier
 
 
 class Counter(IntEnum):
@@ -72,20 +74,69 @@ class Counter(IntEnum):
     TESTS = 14
     GIVEN = 15  # passes of a recording that have been made
     BLOCKED_UNTIL = 16
+    GONE = 17  # who left, or waits for what cannot happen, and was never started
+    CANCELLED = 18  # of those whose time to leave has come, in the order of these times
+    TIMERS = 19
+    EDGES = 20  # moments that have come at which a window becomes known, begins or ends
+    VISIBLE = 21  # windows that are known of and not over
+    LAST_FULL = 22  # main pass over all
 
 
 class Jobs(NamedTuple):
     """The jobs, in the order of submit, then id: that of their numbers in Slurm."""
 
-    eligible: Ints  # the second in which a job may be started first
-    by_eligible: Ints
+    submit: Ints  # the second in which a job is seen first
+    by_submit: Ints
+    earliest: Ints  # and in which it may start at the earliest, by its own wish and its reservation
     tasks: Ints
     limit: Ints
+    planned: Ints  # seconds that were asked for: limits are of whole minutes
     runtime: Ints  # whole seconds, until its end is seen
     completing: Ints  # seconds that its nodes stay busy after its end
     user: Ints
     partition: Ints
     nodes: Ints  # which of the node sets it may have
+    reservation: Ints  # -1: none
+    record: Ints  # the first task of its array's record; its own number where it stands alone
+    successor: Ints  # the next task of that record; -1: it is the last
+    cancel: Ints  # the second in which it leaves unless it has started
+    by_cancel: Ints  # those who have such a time, by it
+
+
+class Conditions(NamedTuple):
+    """Who waits for what of whom: follower after follower of each job."""
+
+    first: Ints
+    follower: Ints
+    awaits: Ints
+    lag: Ints
+    open: Ints  # of each job, its submit among them
+    end: Ints  # how each job ends
+
+
+class Windows(NamedTuple):
+    """Stretches of time in which nodes are closed, but to the jobs of a reservation; all times are seconds."""
+
+    nodes: Words  # window × word
+    begin: Ints
+    end: Ints
+    planned_end: Ints  # NEVER where nobody knows it
+    known: Ints
+    reservation: Ints  # -1: nobody's
+    broken: Ints  # whether nodes are down, and no reservation
+    edges: Ints
+    begins: Ints  # of each reservation, for its own jobs
+    ends: Ints
+
+
+class Limits(NamedTuple):
+    """How much of what runs at a time, and which job takes how much of it."""
+
+    amount: Ints
+    first: Ints
+    counter: Ints
+    weight: Ints
+    array: Ints  # of each job, the counter of its array; -1: none
 
 
 class Machine(NamedTuple):
@@ -95,6 +146,7 @@ class Machine(NamedTuple):
     partitions: Words  # partition × word
     tier: Ints  # of each partition
     weight: Ints  # of each node
+    lines: Words  # line × word: the NodeName lines of the conf, those of the least weight first
 
 
 class Problem(NamedTuple):
@@ -102,8 +154,24 @@ class Problem(NamedTuple):
 
     jobs: Jobs
     machine: Machine
+    conditions: Conditions
+    windows: Windows
+    limits: Limits
     settings: Ints
     passes: Ints
+
+
+class Waiting(NamedTuple):
+    """What jobs wait for before they are in the queue, and since when they might start."""
+
+    open: Ints
+    moment: Ints
+    begun: Ints
+    gone: Ints
+    timer: Ints  # a heap of jobs, by their moments
+    doomed: Ints
+    shown: Ints  # of each record, the task that stands in the queue; -1: none
+    since: Ints  # when the record came into Slurm's list
 
 
 class Running(NamedTuple):
@@ -133,6 +201,8 @@ class Scratch(NamedTuple):
     blocks: Words
     withdrawn: Words
     failed: Ints  # of each partition
+    failed_in: Ints  # of each reservation
+    line: Words
     of_user: Ints
     of_partition: Ints
     queue: Ints
@@ -145,6 +215,9 @@ class State(NamedTuple):
     counter: Ints
     queue: Ints
     priorities: Priorities
+    waiting: Waiting
+    left: Ints  # of each limit
+    visible: Ints  # windows
     start: Floats  # whole seconds; NaN: it waits, or is not there yet
     by: Ints
     held: Words  # job × word
@@ -160,7 +233,10 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
     jobs, machine = problem.jobs, problem.machine
     many, words, nodes = jobs.tasks.size, machine.sets.shape[1], machine.weight.size
     # A pass makes at most one reservation for every test that is counted: two records more.
-    records = 4 + 2 * min(many, int(problem.settings[Setting.BF_MAX_JOB_TEST]))
+    tests = int(problem.settings[Setting.BF_MAX_JOB_TEST])
+    if (jobs.successor >= 0).any():  # an array may have several
+        tests *= max(1, int(problem.settings[Setting.BF_MAX_JOB_ARRAY_RESV]))
+    records = 4 + 2 * min(many, tests)
     users = int(jobs.user.max(initial=0)) + 1
 
     def ints(size: int, value: int = 0) -> Ints:
@@ -174,6 +250,18 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
         counter=ints(len(Counter)),
         queue=ints(many),
         priorities=priorities,
+        waiting=Waiting(
+            open=problem.conditions.open.copy(),
+            moment=np.maximum(jobs.submit, jobs.earliest),
+            begun=ints(many),
+            gone=ints(many),
+            timer=ints(many),
+            doomed=ints(many),
+            shown=ints(many, -1),
+            since=jobs.submit.copy(),
+        ),
+        left=problem.limits.amount.copy(),
+        visible=ints(problem.windows.begin.size),
         start=np.full(many, np.nan),
         by=ints(many),
         held=sets(many, words),
@@ -189,6 +277,8 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
             blocks=sets(words),
             withdrawn=sets(words),
             failed=ints(partitions),
+            failed_in=ints(problem.windows.begins.size),
+            line=sets(words),
             of_user=ints(users),
             of_partition=ints(partitions),
             queue=ints(many),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import part
+from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import By, Counter, Setting
+from fedsched.slurm.limits import is_full, left_of_array
 from fedsched.slurm.node_sets import count, meet
-from fedsched.slurm.queue import drop_started
-from fedsched.slurm.records import NEVER, begin_table, is_reserved, limit_to_records, reserve, rounded
+from fedsched.slurm.queue import drop_started, give_place
+from fedsched.slurm.records import NONE_LATER, begin_table, is_reserved, limit_to_records, reserve, rounded
 from fedsched.slurm.running import start
 from fedsched.slurm.will_run import UNKNOWN, will_run
+from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reservations
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
 
 BACKFILL = int(By.BACKFILL)
+STARTED, RESERVED, NOTHING = (constant(k) for k in range(3))
 
 
 @part
@@ -34,15 +37,47 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
         if tested >= settings[Setting.BF_MAX_JOB_TEST] or _is_out_of_time(problem, counter[Counter.TESTS] - before):
             break
         job = state.queue[place]
+        if is_full(problem, state, job) or not ends_in_time(problem, job, now):
+            continue
         if not _is_within_limits(problem, state, job):
             continue
         tested += 1
-        if _test(problem, state, job, now):
-            started += 1
-            if started == settings[Setting.BF_MAX_JOB_START]:  # 0: as many as can
-                break
+        started = _test_tasks(problem, state, place, now, started)
+        if started > 0 and started == settings[Setting.BF_MAX_JOB_START]:  # 0: as many as can
+            break
     if started > 0:
         drop_started(state)
+
+
+@part
+def _test_tasks(problem: Problem, state: State, place: int, now: int, started: int) -> int:
+    """Test a job, of an array task after task; return how many have started in the pass by then."""
+    settings, job, reserved = problem.settings, state.queue[place], 0
+    while job >= 0 and not is_full(problem, state, job):
+        outcome = _test(problem, state, job, now)
+        if outcome == STARTED:
+            started += 1
+            job = give_place(problem, state, place, now)
+            if started == settings[Setting.BF_MAX_JOB_START]:
+                break
+            continue
+        reserved += 1
+        if outcome == NOTHING or reserved >= min(
+            _waiting_tasks(problem, state, job, settings[Setting.BF_MAX_JOB_ARRAY_RESV]),
+            left_of_array(problem, state, job),
+        ):
+            break
+    return started
+
+
+@part
+def _waiting_tasks(problem: Problem, state: State, job: int, most: int) -> int:
+    """Return how many tasks of an array wait from this one on, of so many at the most."""
+    found = 0
+    while job >= 0 and found < most:
+        found += state.waiting.open[job] == 0 and state.waiting.gone[job] == 0
+        job = problem.jobs.successor[job]
+    return found
 
 
 @part
@@ -78,11 +113,11 @@ def _is_within_limits(problem: Problem, state: State, job: int) -> bool:
 
 
 @part
-def _test(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Start the job now, or reserve nodes for it, or neither; return whether it has started."""
+def _test(problem: Problem, state: State, job: int, now: int) -> int:
+    """Start the job now, or reserve nodes for it, or neither."""
     jobs, settings, scratch = problem.jobs, problem.settings, state.scratch
     tasks, limit, chosen = jobs.tasks[job], jobs.limit[job], scratch.chosen
-    reserves = now - jobs.eligible[job] >= settings[Setting.BF_MIN_AGE_RESERVE]
+    reserves = now - state.waiting.moment[job] >= settings[Setting.BF_MIN_AGE_RESERVE]
     later = now
     while True:
         state.counter[Counter.TESTS] += 1
@@ -90,26 +125,31 @@ def _test(problem: Problem, state: State, job: int, now: int) -> bool:
         mine = problem.machine.sets[jobs.nodes[job]]
         for k in range(mine.size):
             scratch.usable[k] = mine[k]
+        over = NEVER
+        if close(problem, state, job, since, scratch.usable):
+            over = next_end_of_reservations(problem, state, since)
         later = limit_to_records(state, since, max(since, now) + limit)
+        if over < now + settings[Setting.BF_WINDOW] and (later == NONE_LATER or over < later):
+            later = over
         moment = will_run(problem, state, now, tasks) if count(scratch.usable) >= tasks else UNKNOWN
         if moment == UNKNOWN:
-            if later == NEVER or not reserves:
-                return False
+            if later == NONE_LATER or not reserves:
+                return NOTHING
             continue
         moment = max(moment, since)
         if moment <= now and meet(chosen, state.completing):
-            moment, later = now + 1, NEVER  # it waits for those nodes
+            moment, later = now + 1, NONE_LATER  # it waits for those nodes
         if moment <= now:
             start(problem, state, job, now, chosen, BACKFILL)
-            return True
+            return STARTED
         if not reserves:
-            return False
-        if later != NEVER and moment > later:
+            return NOTHING
+        if later != NONE_LATER and moment > later:
             continue
         if moment > now + settings[Setting.BF_WINDOW]:
-            return False
+            return NOTHING
         begin, end = rounded(problem, moment), rounded(problem, moment + limit)
         if not is_reserved(state, chosen, begin, end):
             reserve(problem, state, chosen, begin, end)
-            return False
+            return RESERVED
         later = moment

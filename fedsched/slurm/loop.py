@@ -9,22 +9,25 @@ import numpy as np
 from fedsched.compiled import constant, kernel, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.backfill_pass import backfill_pass
+from fedsched.slurm.conditions import CANCELLED, lose, next_due, next_moment, settle, submitted
 from fedsched.slurm.main_pass import main_pass
-from fedsched.slurm.queue import join, order
+from fedsched.slurm.queue import join, leave, order
 from fedsched.slurm.running import NEVER, next_end, take_ends
 from fedsched.slurm.ticks import first_priority, next_tick, tick
+from fedsched.slurm.windows import next_edge, take_edges
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
 
 DONE, PAUSED, STUCK = 0, 1, 2
 ALL = constant(2**62)
+GONE = constant(2**40)  # open conditions of whoever can never start
 
 
 @kernel
 def begin(problem: Problem, state: State) -> int:
     """Set the clocks to the first submission: passes are due then, a main pass of all an interval later."""
-    first = problem.jobs.eligible[problem.jobs.by_eligible[0]]
+    first = problem.jobs.submit[problem.jobs.by_submit[0]]
     counter, settings = state.counter, problem.settings
     counter[Counter.LAST_MAIN] = -settings[Setting.BATCH_SCHED_DELAY]
     counter[Counter.WANTED_MAIN] = NEVER
@@ -32,6 +35,7 @@ def begin(problem: Problem, state: State) -> int:
     counter[Counter.NEXT_BACKFILL] = first + settings[Setting.PHASE]
     counter[Counter.LAST_BACKFILL] = first - 1
     counter[Counter.CHANGED] = first
+    counter[Counter.LAST_FULL] = first - 1
     return 0
 
 
@@ -41,7 +45,7 @@ def run(problem: Problem, state: State, instants: int) -> int:
     counter, jobs = state.counter, problem.jobs.tasks.size
     for _ in range(instants):
         now = next_instant(problem, state)
-        if counter[Counter.FINISHED] == jobs:
+        if counter[Counter.FINISHED] + counter[Counter.GONE] == jobs:
             return DONE
         if now >= NEVER:
             return STUCK
@@ -52,18 +56,46 @@ def run(problem: Problem, state: State, instants: int) -> int:
 @part
 def next_instant(problem: Problem, state: State) -> int:
     """Return when something happens next."""
-    counter, jobs = state.counter, problem.jobs
-    now = next_end(state)
+    counter = state.counter
+    now = _next_event(problem, state)
+    if now >= NEVER and _is_settled(problem, state):
+        return NEVER
     if next_tick(state.priorities) < now:
         now = int(np.ceil(next_tick(state.priorities)))
-    if counter[Counter.ARRIVED] < jobs.tasks.size:
-        now = min(now, jobs.eligible[jobs.by_eligible[counter[Counter.ARRIVED]]])
     if problem.settings[Setting.MAIN] == 1:
         now = min(now, counter[Counter.WANTED_MAIN])
         if counter[Counter.WAITING] > 0:
             now = min(now, counter[Counter.NEXT_MAIN])
     now = min(now, _backfill_due(problem, state))
     return now if now >= NEVER else max(now, counter[Counter.BLOCKED_UNTIL])
+
+
+@part
+def _next_event(problem: Problem, state: State) -> int:
+    """Return when something happens next to jobs or nodes."""
+    counter, jobs = state.counter, problem.jobs
+    now = min(next_end(state), next_moment(state))
+    now = min(now, next_edge(problem, state))
+    if counter[Counter.ARRIVED] < jobs.tasks.size:
+        now = min(now, jobs.submit[jobs.by_submit[counter[Counter.ARRIVED]]])
+    if counter[Counter.CANCELLED] < jobs.by_cancel.size:
+        now = min(now, jobs.cancel[jobs.by_cancel[counter[Counter.CANCELLED]]])
+    return now
+
+
+@part
+def _is_settled(problem: Problem, state: State) -> bool:
+    """Return whether all passes have been made since something has changed for the last time: whoever waits stays."""
+    counter, settings = state.counter, problem.settings
+    if counter[Counter.WAITING] == 0:
+        return True
+    if settings[Setting.MAIN] == 1 and counter[Counter.LAST_FULL] < counter[Counter.CHANGED]:
+        return False
+    if settings[Setting.BACKFILL] == 0:
+        return True
+    if settings[Setting.OWN_CLOCK] == 0 and counter[Counter.GIVEN] < problem.passes.size:
+        return False
+    return counter[Counter.LAST_BACKFILL] >= counter[Counter.CHANGED] or settings[Setting.OWN_CLOCK] == 0
 
 
 @part
@@ -84,14 +116,20 @@ def _backfill_due(problem: Problem, state: State) -> int:
 def _take(problem: Problem, state: State, now: int) -> None:
     counter, settings = state.counter, problem.settings
     counter[Counter.NOW] = now
+    _take_cancellations(problem, state, now)
     freed = take_ends(problem, state, now)
+    edges = next_edge(problem, state) <= now
+    freed = take_edges(problem, state, now) or freed
+    if edges:
+        _drop_who_missed(problem, state, now)
     _take_ticks(problem, state, now)
     came = _take_arrivals(problem, state, now)
+    joined = _take_due(problem, state, now)
     if came:
         counter[Counter.WANTED_MAIN] = min(
             counter[Counter.WANTED_MAIN], max(now, counter[Counter.LAST_MAIN] + settings[Setting.BATCH_SCHED_DELAY])
         )
-    if freed or came:
+    if freed or came or joined or edges:
         counter[Counter.CHANGED] = now
     if settings[Setting.MAIN] == 1:
         _main_if_due(problem, state, now, freed)
@@ -111,19 +149,72 @@ def _take_ticks(problem: Problem, state: State, now: int) -> None:
 
 
 @part
+def _take_cancellations(problem: Problem, state: State, now: int) -> None:
+    counter, jobs, waiting = state.counter, problem.jobs, state.waiting
+    while counter[Counter.CANCELLED] < jobs.by_cancel.size:
+        job = jobs.by_cancel[counter[Counter.CANCELLED]]
+        if jobs.cancel[job] > now:
+            break
+        counter[Counter.CANCELLED] += 1
+        if not np.isnan(state.start[job]):
+            continue
+        waiting.gone[job], waiting.open[job] = 1, GONE
+        counter[Counter.GONE] += 1
+        leave(problem, state, job)
+        settle(problem, state, job, jobs.cancel[job], CANCELLED)
+
+
+@part
+def _drop_who_missed(problem: Problem, state: State, now: int) -> None:
+    """Let those go whose reservation is over."""
+    jobs, ends, waiting = problem.jobs, problem.windows.ends, state.waiting
+    for job in range(jobs.tasks.size):
+        reservation = jobs.reservation[job]
+        if reservation < 0 or ends[reservation] > now or waiting.gone[job] == 1 or not np.isnan(state.start[job]):
+            continue
+        leave(problem, state, job)
+        lose(problem, state, job)
+
+
+@part
 def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
-    counter, jobs = state.counter, problem.jobs
-    came = False
+    counter, jobs, came = state.counter, problem.jobs, False
     while counter[Counter.ARRIVED] < jobs.tasks.size:
-        job = jobs.by_eligible[counter[Counter.ARRIVED]]
-        if jobs.eligible[job] > now:
+        job = jobs.by_submit[counter[Counter.ARRIVED]]
+        if jobs.submit[job] > now:
             break
         counter[Counter.ARRIVED] += 1
-        state.priorities.accrue[job] = jobs.eligible[job]  # a pass that took its time may have kept it waiting
-        first_priority(state.priorities, job, np.float64(now))
-        join(problem, state, job)
-        came = True
+        if state.waiting.open[job] < GONE:
+            submitted(state, job)
+            came = True
     return came
+
+
+@part
+def _take_due(problem: Problem, state: State, now: int) -> bool:
+    """Put into the queue who may start from now on; return whether there is anybody."""
+    joined, waiting = False, state.waiting
+    while next_moment(state) <= now:
+        job = next_due(state)
+        if waiting.open[job] != 0:
+            continue  # who left meanwhile
+        if waiting.shown[problem.jobs.record[job]] < 0:
+            state.priorities.accrue[job] = waiting.moment[job]  # a pass that took its time may have kept it waiting
+            first_priority(state.priorities, job, np.float64(now))
+        if state.counter[Counter.WAITING] == 0:
+            _skip_idle_intervals(problem, state, now)
+        join(problem, state, job)
+        joined = True
+    return joined
+
+
+@part
+def _skip_idle_intervals(problem: Problem, state: State, now: int) -> None:
+    """Let the main passes of all be forgotten that came while nobody waited."""
+    counter, interval = state.counter, max(1, problem.settings[Setting.SCHED_INTERVAL])
+    if counter[Counter.NEXT_MAIN] < now:
+        late = now - counter[Counter.NEXT_MAIN]
+        counter[Counter.NEXT_MAIN] += (late + interval - 1) // interval * interval
 
 
 @part
@@ -138,7 +229,8 @@ def _main_if_due(problem: Problem, state: State, now: int, freed: bool) -> None:
     if wanted:
         counter[Counter.WANTED_MAIN] = NEVER
     if of_interval:
-        counter[Counter.NEXT_MAIN] = now + settings[Setting.SCHED_INTERVAL]
+        counter[Counter.NEXT_MAIN] = now + max(1, settings[Setting.SCHED_INTERVAL])
+        counter[Counter.LAST_FULL] = now
 
 
 @part

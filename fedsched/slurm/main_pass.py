@@ -4,45 +4,99 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import part
-from fedsched.slurm.arrays import By, Counter
+from fedsched.compiled import constant, part
+from fedsched.slurm.arrays import By, Counter, Setting
 from fedsched.slurm.choice import choose
-from fedsched.slurm.node_sets import count
-from fedsched.slurm.queue import drop_started
+from fedsched.slurm.limits import is_full
+from fedsched.slurm.node_sets import count, meet
+from fedsched.slurm.queue import drop_started, give_place, order
 from fedsched.slurm.running import start
+from fedsched.slurm.windows import close, ends_in_time
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
 
 MAIN = int(By.MAIN)
+STARTED, FAILED, PASSED = (constant(k) for k in range(3))
 
 
 @part
 def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
-    """Look at so many waiting jobs. Nodes of jobs that complete are not idle here."""
-    jobs, machine, scratch = problem.jobs, problem.machine, state.scratch
+    """Look at the first waiting jobs, one more than so many. Nodes of jobs that complete are not idle here."""
+    machine, scratch = problem.machine, state.scratch
     scratch.withdrawn[:] = 0
     scratch.failed[:] = 0
-    tested, failed, started = 0, 0, False
+    scratch.failed_in[:] = 0
+    tested, failed, started, later = 0, 0, False, False
     for place in range(state.counter[Counter.WAITING]):
-        if tested >= depth or failed == machine.tier.size:
+        if tested > depth or (failed == machine.tier.size and scratch.failed_in.size == 0):
             break
         job = state.queue[place]
-        partition = jobs.partition[job]
-        if scratch.failed[partition] == 1:
+        if _is_passed_over(problem, state, job, now):
             continue
         tested += 1
-        mine = machine.sets[jobs.nodes[job]]
-        for k in range(mine.size):
-            scratch.free[k] = mine[k] & ~state.busy[k] & ~scratch.withdrawn[k]
-        if count(scratch.free) >= jobs.tasks[job]:
-            choose(problem, scratch.free, jobs.tasks[job], scratch.blocks, scratch.chosen)
-            start(problem, state, job, now, scratch.chosen, MAIN)
+        while job >= 0 and not is_full(problem, state, job):  # task after task of an array
+            outcome = _test(problem, state, job, now)
+            if outcome != STARTED:
+                failed += outcome == FAILED
+                break
             started = True
-        else:
-            scratch.failed[partition] = 1
-            failed += 1
-            for k in range(mine.size):
-                scratch.withdrawn[k] |= machine.partitions[partition, k]
+            job = give_place(problem, state, place, now)
+            later = later or job >= 0
     if started:
         drop_started(state)
+    if later and problem.settings[Setting.FIFO] == 1:
+        order(problem, state)
+
+
+@part
+def _is_passed_over(problem: Problem, state: State, job: int, now: int) -> bool:
+    """Return whether somebody of its partition or its reservation failed before, or it is over a limit or its time."""
+    reservation = problem.jobs.reservation[job]
+    if reservation < 0:
+        failed = state.scratch.failed[problem.jobs.partition[job]] == 1
+    else:
+        failed = state.scratch.failed_in[reservation] == 1 or not ends_in_time(problem, job, now)
+    return failed or is_full(problem, state, job)
+
+
+@part
+def _test(problem: Problem, state: State, job: int, now: int) -> int:
+    """Start a job on idle nodes; who finds too few nodes, and none of these busy, keeps nobody off them."""
+    jobs, machine, scratch, tasks = problem.jobs, problem.machine, state.scratch, problem.jobs.tasks[job]
+    partition, reservation, mine = jobs.partition[job], jobs.reservation[job], machine.sets[jobs.nodes[job]]
+    for k in range(mine.size):
+        scratch.usable[k] = mine[k] & ~scratch.withdrawn[k]
+    close(problem, state, job, now, scratch.usable)
+    for k in range(mine.size):
+        scratch.free[k] = scratch.usable[k] & ~state.busy[k]
+    if count(scratch.free) >= tasks:
+        _keep_first_lines(problem, state, tasks)
+        choose(problem, scratch.free, tasks, scratch.blocks, scratch.chosen)
+        start(problem, state, job, now, scratch.chosen, MAIN)
+        return STARTED
+    if count(scratch.usable) < tasks and not meet(scratch.usable, state.busy):
+        return PASSED
+    if reservation >= 0:
+        scratch.failed_in[reservation] = 1
+        return PASSED
+    scratch.failed[partition] = 1
+    for k in range(mine.size):
+        scratch.withdrawn[k] |= machine.partitions[partition, k]
+    return FAILED
+
+
+@part
+def _keep_first_lines(problem: Problem, state: State, tasks: int) -> None:
+    """Keep of the free nodes those of as many lines of the conf as are enough: select/linear asks no further."""
+    if problem.settings[Setting.CONS_TRES] == 1 or problem.machine.lines.shape[0] < 2:
+        return
+    free, line = state.scratch.free, state.scratch.line
+    line[:] = 0
+    for k in range(problem.machine.lines.shape[0]):
+        for w in range(free.size):
+            line[w] |= free[w] & problem.machine.lines[k, w]
+        if count(line) >= tasks:
+            break
+    for w in range(free.size):
+        free[w] = line[w]

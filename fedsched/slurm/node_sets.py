@@ -12,6 +12,8 @@ import numpy as np
 from fedsched.compiled import inlined, step
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fedsched.slurm.arrays import Words
 
 BITS = 64
@@ -99,3 +101,12 @@ def drop(nodes: Words, first: int, after: int) -> None:
     """Take a run of nodes out of a set."""
     for node in range(first, after):
         nodes[node // BITS] &= ~(_1 << np.uint64(node % BITS))
+
+
+def words_of(members: NDArray[np.bool_]) -> Words:
+    """Return sets × words, of sets × nodes."""
+    many = -(-members.shape[1] // 64)
+    wide = np.zeros((len(members), 64 * many), dtype=np.bool_)
+    wide[:, : members.shape[1]] = members
+    packed = np.packbits(wide, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64).reshape(len(members), many)

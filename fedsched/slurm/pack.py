@@ -9,11 +9,13 @@ import numpy as np
 from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
 from fedsched.model.admission import partition_of_jobs
-from fedsched.model.limits import counters_of
+from fedsched.model.calendar import RESERVATION, takes_nodes
 from fedsched.model.pools import needs_on
-from fedsched.model.reservations import users_of
+from fedsched.model.reservations import earliest_starts, reservation_of_jobs, users_of
 from fedsched.slurm.arrays import Jobs, Machine, Problem, Setting
 from fedsched.slurm.asked import Asked
+from fedsched.slurm.node_sets import words_of
+from fedsched.slurm.pack_waits import NEVER, cancelled_by, conditions_on, limits_of, tasks_of_arrays, windows_of
 from fedsched.slurm.parameters import tiers_of
 from fedsched.slurm.priorities import pack as pack_priorities
 from fedsched.text import counted
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.io.slurm_conf import Line
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
@@ -47,18 +50,14 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, slurm: S
     """Refuse what jobs or nodes have beyond what this scheduler's model has."""
     groups = federation.groups
     speeds = {group.speed for group in groups}
-    there = [
-        host for host, line in slurm.conf.nodes.items() if not line.words.get("state", "").upper().startswith("FUTURE")
-    ]
+    there = [host for host, line in slurm.conf.nodes.items() if not is_future(line)]
     needs = {
         "several clusters": (len(federation.clusters) > 1, "simulate each by itself"),
         "nodes of several speeds": (len(speeds) > 1, "give all one speed"),
-        "closed nodes": (bool(federation.calendar), "leave the calendar out"),
+        "downtimes that take nodes from jobs": (takes_nodes(federation), "give them on_running='wait'"),
+        "downtimes of so many nodes": (_of_so_many(federation), "name the nodes"),
         "pools": (bool(needs_on(workload, federation).any()), "leave the federation's pools out"),
-        "limits": (bool(counters_of(workload, federation).amount.size), "leave the federation's limits out"),
-        "conditions between jobs": (workload.after is not None, "give jobs without after="),
         "jobs that follow others (feedback)": (workload.feedback is not None, "give jobs without feedback="),
-        "cancelled jobs": (workload.cancel_at is not None, "give jobs without cancel_at="),
         "plans that choose shapes": (reading.is_free(workload), "give alternatives='fixed' or 'smallest_area'"),
         "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
     }
@@ -85,29 +84,49 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
             f"Job {workload.id[row]}: tasks={workload.tasks[row]} exceeds the {room[row]} nodes that it may have; "
             "drop it or use a larger machine."
         )
-    eligible = np.ceil(workload.submit)
-    if workload.begin is not None:
-        eligible = np.maximum(eligible, np.ceil(workload.begin.begin))
+    begins = earliest_starts(workload, federation)
+    submit = np.ceil(workload.submit) - base
+    earliest = submit if begins is None else np.maximum(submit, np.ceil(begins) - base)
     limit = np.maximum(60.0 * np.ceil(reading.planned(workload) / 60.0), 60.0)  # Slurm's are of whole minutes
     length = seconds_of_runs(workload, federation, reading)
-    _refuse_endless(workload, eligible - base, limit, length)
+    _refuse_endless(workload, earliest, limit, length)
+    cancel = cancelled_by(workload, base)[rows]
+    record, successor = tasks_of_arrays(workload, federation, rows)
     jobs = Jobs(
-        eligible=_ints((eligible - base)[rows]),
-        by_eligible=_ints(np.argsort((eligible - base)[rows], kind="stable")),
+        submit=_ints(submit[rows]),
+        by_submit=_ints(np.argsort(submit[rows], kind="stable")),
+        earliest=_ints(earliest[rows]),
         tasks=_ints(workload.tasks[rows]),
         limit=_ints(limit[rows]),
+        planned=_ints(np.ceil(reading.planned(workload))[rows]),
         runtime=_ints(np.maximum(np.ceil(length), 1.0)[rows]),
         completing=_ints(_completing(workload, slurm)[rows]),
         user=_ints(np.unique(workload.user, return_inverse=True)[1][rows]),
         partition=_ints(of_partition[rows]),
         nodes=_ints(of_job[rows]),
+        reservation=_ints(reservation_of_jobs(workload, federation)[rows]),
+        record=record,
+        successor=successor,
+        cancel=cancel,
+        by_cancel=_ints([row for row in np.argsort(cancel, kind="stable") if cancel[row] < NEVER]),
     )
     weight = np.repeat([group.weight for group in federation.groups], [group.count for group in federation.groups])
     clocks = slurm.clocks
     passes = np.array([] if clocks is None else clocks.seconds_of_passes, dtype=np.int64) - base
-    machine = Machine(sets=sets, partitions=partitions, tier=_ints(tier), weight=_ints(weight))
+    machine = Machine(
+        sets=sets, partitions=partitions, tier=_ints(tier), weight=_ints(weight), lines=words_of(_lines(slurm, weight))
+    )
     settings = _settings(slurm, epoch_of(workload, slurm) + base)
-    problem = Problem(jobs, machine, settings, _ints(np.unique(passes[passes >= 0])))
+    settings[Setting.FIFO] = _is_fifo(slurm, tier)
+    problem = Problem(
+        jobs=jobs,
+        machine=machine,
+        conditions=conditions_on(workload, reading, rows),
+        windows=windows_of(federation, base),
+        limits=limits_of(workload, federation, rows),
+        settings=settings,
+        passes=_ints(np.unique(passes[passes >= 0])),
+    )
     return Packed(problem, _priorities(workload, slurm, rows, limit, base), _ints(rows), base)
 
 
@@ -162,28 +181,44 @@ def _refuse_endless(workload: Workload, *times: NDArray[np.float64]) -> None:
 def _sets(workload: Workload, federation: Federation) -> tuple[Words, Ints]:
     caps, of_job = caps_table(workload, federation)
     sizes = [group.count for group in federation.groups]
-    return _words(np.repeat(caps > 0, sizes, axis=1)), of_job
+    return words_of(np.repeat(caps > 0, sizes, axis=1)), of_job
 
 
 def _partitions(workload: Workload, federation: Federation, slurm: Slurm) -> tuple[Words, Ints, Ints]:
     everywhere = np.ones((1, federation.nodes), dtype=np.bool_)
     if not federation.partitions:
-        return _words(everywhere), np.zeros(len(workload), dtype=np.int64), np.ones(1, dtype=np.int64)
+        return words_of(everywhere), np.zeros(len(workload), dtype=np.int64), np.ones(1, dtype=np.int64)
     tiers = tiers_of(slurm.conf)
     sizes = [group.count for group in federation.groups]
     members = np.repeat(federation.groups_of_partitions(), sizes, axis=1)
     of_job = partition_of_jobs(workload, federation)  # -1 is the last: whoever may have every node
     tier = [tiers.get(partition.name, 1) for partition in federation.partitions]
-    return _words(np.concatenate([members, everywhere])), of_job % (len(tier) + 1), _ints([*tier, 1])
+    return words_of(np.concatenate([members, everywhere])), of_job % (len(tier) + 1), _ints([*tier, 1])
 
 
-def _words(members: NDArray[np.bool_]) -> Words:
-    """Return sets × words, of sets × nodes."""
-    many = -(-members.shape[1] // 64)
-    wide = np.zeros((len(members), 64 * many), dtype=np.bool_)
-    wide[:, : members.shape[1]] = members
-    packed = np.packbits(wide, axis=1, bitorder="little")
-    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64).reshape(len(members), many)
+def _lines(slurm: Slurm, weight: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return lines × nodes: who stands in which NodeName line, those of the least weight first, then the first ones."""
+    there = [line.where for line in slurm.conf.nodes.values() if not is_future(line)]
+    place = {where: k for k, where in enumerate(dict.fromkeys(there))}
+    of_node = np.array([place[where] for where in there])
+    turns = np.lexsort((of_node, weight))
+    order = list(dict.fromkeys(zip(weight[turns].tolist(), of_node[turns].tolist(), strict=True)))
+    return np.array([(weight == heavy) & (of_node == line) for heavy, line in order], dtype=np.bool_)
+
+
+def _is_fifo(slurm: Slurm, tier: Ints) -> bool:
+    """Return whether jobs go by their list; the last tier is that of who is in no partition."""
+    ranked = slurm.parameters.backfill or slurm.parameters.multifactor
+    return not ranked and (tier.size < 3 or bool((tier[:-1] == tier[0]).all()))
+
+
+def _of_so_many(federation: Federation) -> bool:
+    return any(one.among[0] is not None and one.kind != RESERVATION for one in federation.calendar)
+
+
+def is_future(line: Line) -> bool:
+    """Return whether the nodes of a line are not there yet."""
+    return line.words.get("state", "").upper().startswith("FUTURE")
 
 
 def _sizes(sets: Words) -> Ints:

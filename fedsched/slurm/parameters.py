@@ -32,6 +32,7 @@ NUMBERS: Mapping[str, tuple[int, int, int]] = {
     "bf_max_job_user": (0, 0, 1),
     "bf_max_job_part": (0, 0, 1),
     "bf_max_job_start": (0, 0, 1),
+    "bf_max_job_array_resv": (20, 0, 1),
     "bf_min_age_reserve": (0, 0, 1),
     "bf_max_time": (0, 0, 1),
 }

@@ -1,4 +1,7 @@
-"""Who waits, in the order in which passes look at them: partition tier, priority, number."""
+"""Who waits, in the order in which passes look at them: reservations, partition tier, priority, number.
+
+Of an array only the first task that waits stands there, for all of them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, part
-from fedsched.slurm.arrays import Counter
+from fedsched.slurm.arrays import Counter, Setting
+from fedsched.slurm.ticks import follows, left
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
@@ -16,7 +20,12 @@ if TYPE_CHECKING:
 @inlined
 def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
     """Return whether one of two waiting jobs is looked at first."""
-    tier = problem.machine.tier
+    tier, reservation = problem.machine.tier, problem.jobs.reservation
+    if problem.settings[Setting.FIFO] == 1:
+        since = state.waiting.since
+        return since[one] < since[other] if since[one] != since[other] else one < other
+    if (reservation[one] >= 0) != (reservation[other] >= 0):
+        return reservation[one] >= 0
     first, second = tier[problem.jobs.partition[one]], tier[problem.jobs.partition[other]]
     if first != second:
         return first > second
@@ -28,8 +37,11 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
 
 @part
 def join(problem: Problem, state: State, job: int) -> None:
-    """Put a job into the queue."""
+    """Put a job into the queue, unless a task before it stands there for its array."""
     queue, many = state.queue, state.counter[Counter.WAITING]
+    if state.waiting.shown[problem.jobs.record[job]] >= 0:
+        return
+    state.waiting.shown[problem.jobs.record[job]] = job
     low, high = 0, many
     while low < high:
         middle = (low + high) // 2
@@ -41,6 +53,41 @@ def join(problem: Problem, state: State, job: int) -> None:
         queue[place] = queue[place - 1]
     queue[low] = job
     state.counter[Counter.WAITING] = many + 1
+
+
+@part
+def give_place(problem: Problem, state: State, place: int, since: int) -> int:
+    """Let the next task of its array stand in the place of a job that waits no more; return it, -1 where none does.
+
+    To a Slurm that goes by its list, what is left of an array is a record that came into it then.
+    """
+    job, waiting = state.queue[place], state.waiting
+    record, task = problem.jobs.record[job], problem.jobs.successor[job]
+    while task >= 0 and (waiting.open[task] != 0 or waiting.gone[task] == 1 or not np.isnan(state.start[task])):
+        task = problem.jobs.successor[task]
+    waiting.shown[record] = task
+    if task >= 0:
+        state.queue[place] = task
+        follows(state.priorities, task, job)
+        waiting.since[task] = since
+    return task
+
+
+@part
+def leave(problem: Problem, state: State, job: int) -> None:
+    """Take a job out of the queue that is not to be started."""
+    left(state.priorities, job)
+    queue, many = state.queue, state.counter[Counter.WAITING]
+    if state.waiting.shown[problem.jobs.record[job]] != job:
+        return  # a task before it stands there
+    place = 0
+    while queue[place] != job:
+        place += 1
+    if give_place(problem, state, place, state.waiting.since[job]) >= 0:
+        return
+    for k in range(place, many - 1):
+        queue[k] = queue[k + 1]
+    state.counter[Counter.WAITING] = many - 1
 
 
 @part

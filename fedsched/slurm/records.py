@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NONE = np.uint64(0)
 ALL = np.uint64(2**64 - 1)
-NEVER = -1  # no second of a run is below 0
+NONE_LATER = -1  # no second of a run is below 0
 
 
 @part
@@ -38,16 +38,16 @@ def begin_table(problem: Problem, state: State, now: int) -> None:
 def limit_to_records(state: State, after: int, until: int) -> int:
     """Keep of the usable nodes those that every record between two times has.
 
-    Return when the first record begins that has others of them than the one before it; NEVER where none has.
+    Return when the first record begins that has others of them than the one before it; NONE_LATER where none has.
     """
     table, usable, many = state.table, state.scratch.usable, state.counter[Counter.RECORDS]
-    within, later = state.scratch.within, NEVER
+    within, later = state.scratch.within, NONE_LATER
     for k in range(usable.size):
         within[k] = usable[k]  # all that the job may have
     for record in range(many):
         if table.end[record] <= after:
             continue
-        if record + 1 < many and later == NEVER:
+        if record + 1 < many and later == NONE_LATER:
             for k in range(usable.size):
                 if within[k] & table.left[record + 1, k] & ~(usable[k] & table.left[record, k]) != NONE:
                     later = table.end[record]

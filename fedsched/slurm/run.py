@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.simulation import no_room
 from fedsched.errors import ScheduleError
 from fedsched.slurm import loop
-from fedsched.slurm.arrays import Counter, new_state
+from fedsched.slurm.arrays import Counter, Setting, new_state
 from fedsched.slurm.pack import pack, seconds_of_runs
 from fedsched.slurm.result import Played, SlurmSchedule
 from fedsched.text import counted
@@ -38,25 +39,27 @@ def scheduled(
     packed = pack(workload, federation, slurm, reading)
     state = new_state(packed.problem, packed.priorities)
     loop.begin(packed.problem, state)
-    interrupted = not _to_the_end(packed.problem, state, progress)
-    return _schedule(workload, federation, slurm, reading, state, packed, interrupted)
+    status = _to_the_end(packed.problem, state, progress)
+    return _schedule(workload, federation, slurm, reading, state, packed, status)
 
 
-def _to_the_end(problem: Problem, state: State, progress: Callable[[int, int], None] | None) -> bool:
+def _to_the_end(problem: Problem, state: State, progress: Callable[[int, int], None] | None) -> int:
+    """Return what the loop says at its end, or that it goes on where Ctrl-C has stopped it."""
+    status = int(loop.PAUSED)
     try:
-        while True:
+        while status == loop.PAUSED:
             status = loop.run(problem, state, SLICE)
             if progress is not None:
                 progress(int(state.counter[Counter.FINISHED]), problem.jobs.tasks.size)
-            if status == loop.DONE:
-                return True
-            if status == loop.STUCK:
-                raise ScheduleError(
-                    f"{counted(int(state.counter[Counter.WAITING]), 'job')} would wait for ever: there is no main "
-                    "scheduler (sched_interval=-1), and no backfill pass after the last one that is given."
-                )
     except KeyboardInterrupt:
-        return False
+        return int(loop.PAUSED)
+    blind = problem.settings[Setting.MAIN] == 0 and problem.settings[Setting.OWN_CLOCK] == 0
+    if status == loop.STUCK and blind:
+        raise ScheduleError(
+            f"{counted(int(state.counter[Counter.WAITING]), 'job')} would wait for ever: there is no main "
+            "scheduler (sched_interval=-1), and no backfill pass after the last one that is given."
+        )
+    return int(status)
 
 
 def _schedule(
@@ -66,7 +69,7 @@ def _schedule(
     reading: Reading,
     state: State,
     packed: Packed,
-    interrupted: bool,
+    status: int,
 ) -> SlurmSchedule:
     jobs, rows, base = len(workload), packed.rows, packed.base
     start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
@@ -75,6 +78,9 @@ def _schedule(
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
     now = float(state.counter[Counter.NOW] + base)
     notes = list(slurm.notes)
+    interrupted = status == loop.PAUSED
+    if status == loop.STUCK:
+        notes.append(no_room(int(state.counter[Counter.FINISHED]), jobs))
     if interrupted:
         finish = np.where(finish <= now, finish, np.nan)
         done = int((~np.isnan(finish)).sum())

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part, step
 from fedsched.slurm.arrays import Counter
+from fedsched.slurm.conditions import START, settle
+from fedsched.slurm.limits import give_back, take
 from fedsched.slurm.ticks import ended
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ def start(problem: Problem, state: State, job: int, now: int, nodes: Words, by: 
     """Let a job run on these nodes; who reads the queue takes it out of that."""
     jobs, running, counter = problem.jobs, state.running, state.counter
     state.start[job], state.by[job] = now, by
+    take(problem, state, job)
+    if problem.conditions.first[job] < problem.conditions.first[job + 1]:
+        settle(problem, state, job, now, START)
     for k in range(nodes.size):
         state.held[job, k] = nodes[k]
         state.busy[k] |= nodes[k]
@@ -51,6 +56,8 @@ def take_ends(problem: Problem, state: State, now: int) -> bool:
         if what % 2 == 0:
             _leave(state, job)
             ended(state.priorities, job, float(time), state.start)
+            give_back(problem, state, job)
+            settle(problem, state, job, time, problem.conditions.end[job])
             if problem.jobs.completing[job] > 0:
                 for k in range(state.completing.size):
                     state.completing[k] |= state.held[job, k]

@@ -109,6 +109,17 @@ def left(priorities: Priorities, job: int) -> int:
 
 
 @kernel
+def follows(priorities: Priorities, job: int, other: int) -> float:
+    """Let a task wait in the place of another one of its array, and return its priority."""
+    priorities.accrue[job], priorities.value[job] = priorities.accrue[other], priorities.value[other]
+    if priorities.is_waiting[job] == 0:
+        priorities.is_waiting[job] = 1
+        priorities.waiting[priorities.counts[Count.WAITING]] = job
+        priorities.counts[Count.WAITING] += 1
+    return priorities.value[job]
+
+
+@kernel
 def factors(priorities: Priorities, job: int, now: float, row: Floats) -> float:
     """Write what a job's priority is the sum of, by `Factor`; return the sum."""
     for k in range(row.size):

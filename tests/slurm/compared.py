@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from slurm.differences import BECAUSE
 from slurm.on_named_nodes import starts_on_named_nodes
+from slurm.own_days import own_starts
 from slurm.recording import Recording
 from slurm.replay import Comparison, Start, clocks_of, compare
 
@@ -40,7 +41,7 @@ SCHEDULERS = {
 }
 WITHOUT_MAIN = ("maintenance", "overtaken")  # where it matters who of both starts a job
 NAMES = [f"{day}-{one}" for day in DAYS for one in SCHEDULERS if one != "alone" or day in WITHOUT_MAIN]
-
+COURSE = "course-builtin"  # with a reservation
 HELD_OUT = [name for name in NAMES if "_again-" in name]  # played when all else stood; shown, and not explained
 
 
@@ -65,6 +66,12 @@ def on_named_nodes(name: str) -> Comparison:
     return Comparison(tuple(starts), clocks_of(recording))
 
 
+def by_slurm(name: str) -> Comparison:
+    """Return how they are apart from those of Slurm's own scheduler here."""
+    recording = Recording.read(RECORDED / name)
+    return Comparison(tuple(own_starts(recording)), clocks_of(recording))
+
+
 def _known(moment: float | None) -> float:
     return math.nan if moment is None else moment
 
@@ -75,7 +82,7 @@ def table() -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for name in NAMES:
         its = SCHEDULERS[scheduler_of(name)]
-        rows = ((its.ours, with_ours(name)), ("on named nodes", on_named_nodes(name)))
+        rows = ((its.ours, with_ours(name)), ("on named nodes", on_named_nodes(name)), ("slurm", by_slurm(name)))
         for k, (ours, found) in enumerate(rows):
             first = (DAYS[name.partition("-")[0]], its.title, len(found.starts), f"{found.clocks:.0f} s")
             what = "".join(f"| {cell} " for cell in first) if not k else "| | | | "

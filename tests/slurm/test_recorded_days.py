@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from slurm.compared import HELD_OUT, NAMES, RECORDED, on_named_nodes, table, with_ours
+from slurm.compared import COURSE, HELD_OUT, NAMES, RECORDED, on_named_nodes, table, with_ours
 from slurm.differences import BECAUSE
 from slurm.on_named_nodes import numbered
 from slurm.recording import Recording
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 # What is to be the same as ours, start for start. Maintenance is not: Slurm passes over who waits for it.
 SAME = ["chains-builtin", "begin-builtin", "overtaken-alone"]
-LIMITED = [name for name in NAMES if name.startswith("array")]
-COURSE = "course-builtin"
 KILL_WAIT = 5.0
-ARRAYS = "beside limits: without backfill what is left of an array goes to the list's end, with it nodes have names"
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -62,13 +59,6 @@ def test_slurm_keeps_nodes_as_we_do() -> None:
     assert 0.0 <= times["endless"].slurm_end - course.end <= found.clocks + KILL_WAIT
     inside = [one for one in found.starts if one.key not in apart]
     assert max(abs(one.apart) for one in inside) <= 2 * found.clocks
-
-
-@pytest.mark.parametrize("name", LIMITED)
-@pytest.mark.xfail(strict=True, reason=ARRAYS)
-def test_slurm_starts_tasks_of_arrays_as_we_do(name: str) -> None:
-    """Not all: the limits are the same, the order and the nodes are not."""
-    assert with_ours(name).unexplained() == {}
 
 
 @pytest.mark.parametrize("name", [*NAMES, COURSE])
