@@ -1,0 +1,104 @@
+"""Record small logs anew on a real Slurm: `PYTHONPATH=tests python -m slurm.record_logs backfill`."""
+
+from __future__ import annotations
+
+import argparse
+import calendar
+import csv
+import json
+import re
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from slurm.accounted import AccountedCluster
+from slurm.cluster import SlurmCluster
+from slurm.logs import LOGS, NODES, Log
+from slurm.record_priorities import last_tick
+from slurm.recorder import InvalidRun
+
+RECORDED = Path(__file__).parent / "recorded" / "logs"
+FACTOR = 12.0
+LEAD = 20.0
+LATE = 60.0  # seconds of Slurm's clock by which a command may be slow
+_FIELD = re.compile(r"(\S+?)=(\S*)")
+COLUMNS = ("job", "user", "account", "partition", "qos", "nodes", "limit", "runs", "submit", "start", "end", "priority",
+           "by", "on")  # fmt: skip
+
+
+def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]], int | None]:
+    """Submit everything in turn; return when that began, what became of the jobs, and when a tick was."""
+    begin = int(slurm.clock.now() + LEAD)
+    asked = {}
+    for job in log.jobs():
+        slurm.clock.sleep_until(begin + job.at)
+        asked[slurm.tell(*job.command())] = job
+    while slurm.ask("squeue", "-h", "-o", "%i"):
+        time.sleep(1.0)
+    tick = last_tick(slurm) if log.accounts else None  # type: ignore[arg-type]
+    rows: list[dict[str, object]] = []
+    for line in slurm.ask("scontrol", "-o", "show", "job").splitlines():
+        told = dict(_FIELD.findall(line))
+        if told["JobState"] not in ("COMPLETED", "TIMEOUT") or int(told["Restarts"]):
+            raise InvalidRun(f"job {told['JobId']} is {told['JobState']}")
+        job = asked[told["JobId"]]
+        times = [_second(told[name]) - begin for name in ("SubmitTime", "StartTime", "EndTime")]
+        said = (told["JobId"], job.user, job.account, told["Partition"], job.qos, job.nodes, 60 * job.minutes, job.runs,
+                *times, told["Priority"], told.get("Scheduler", ""), told["NodeList"])  # fmt: skip
+        rows.append(dict(zip(COLUMNS, said, strict=True)))
+    return begin, sorted(rows, key=lambda row: int(str(row["job"]))), tick
+
+
+def record(name: str, folder: Path, factor: float) -> None:
+    """Record a log."""
+    log = LOGS[name]
+    cluster = {"nodes": NODES, "settings": log.settings, "partitions": log.partitions, "factor": factor}
+    if log.accounts:
+        slurm: SlurmCluster = AccountedCluster(folder, accounts=log.accounts.splitlines(), **cluster)
+    else:
+        slurm = SlurmCluster(folder, **cluster)  # type: ignore[arg-type]
+    with slurm:
+        begin, rows, tick = play(log, slurm)
+        said = {
+            "command": f"PYTHONPATH=tests python -m slurm.record_logs {name} --factor {factor:g}",
+            "version": slurm.ask("slurmctld", "-V"),
+            "factor": factor,
+            "slowest_command": round(slurm.slowest, 1),
+            "epoch": begin,
+            "tick": None if tick is None else tick - begin,
+        }
+        if complaints := slurm.complaints():
+            raise InvalidRun(complaints[0])
+        if slurm.slowest > LATE:
+            raise InvalidRun(f"a command took {slurm.slowest:.0f} s of Slurm's clock")
+    RECORDED.mkdir(parents=True, exist_ok=True)
+    (RECORDED / f"{name}.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    with (RECORDED / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+    print(f"{name}: {len(rows)} jobs; the slowest command took {said['slowest_command']} s", flush=True)
+
+
+def _second(text: str) -> int:
+    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%S"))
+
+
+def main() -> None:
+    """Record what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(LOGS))
+    parser.add_argument("--factor", type=float, default=FACTOR, help="how many times as fast as the world's")
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - set(LOGS):
+        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(LOGS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the daemons are ended as on any other way out
+    for name in asked.names or LOGS:
+        with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
+            record(name, Path(folder), asked.factor)
+
+
+if __name__ == "__main__":
+    main()
