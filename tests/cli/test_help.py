@@ -35,18 +35,18 @@ OWN_MEANING = {
     (command, option)
     for option, commands in {
         "--federation": "compare generate convert",
-        "--nodes": "market generate verify",
-        "--policy": "report",
+        "--nodes": "market generate verify twin",
+        "--policy": "report twin",
         "--order": "gang",
         "--dispatch": "gang",
         "--method": "simulate compare bounds market",
         "--evaluations": "simulate",
         "--objective": "simulate",
         "--checkpoint": "simulate",
-        "--out": "compare plot report market generate demo fetch",
+        "--out": "compare plot report market generate demo fetch twin",
         "--gantt": "market",
         "--package": "compare",
-        "--jobs": "market",
+        "--jobs": "market twin",
         "--load": "gang",
         "--from": "info convert",
     }.items()

@@ -1,0 +1,133 @@
+"""When nodes were closed, as the dump tells: nodes that were down or drained, and reservations, past ones too."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedsched.io.calendar import read_calendar
+from fedsched.io.hosts import read_hosts
+from fedsched.io.node_events import events_in
+from fedsched.io.node_states import kind_of
+from fedsched.io.reservations import reservations_in
+from fedsched.io.wall_clock import WallTime, wall_time_of
+from fedsched.model.calendar import RESERVATION, Downtime
+from fedsched.twin.commands import EVENTS, NODES, PAST_RESERVATIONS, RESERVATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fedsched.model.federation import Federation
+    from fedsched.twin.folder import Dump
+
+
+def downtimes_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
+    """Return when nodes were down or drained, and what of that is not modelled; `zero` is second 0 of the jobs."""
+    if not dump.has(EVENTS) or len(dump.text(EVENTS).splitlines()) < 2:
+        return (), []
+    found = _read(dump.path(EVENTS), dump, federation, zero)
+    return tuple(found), _said(found)
+
+
+def on_their_nodes(dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
+    """Return when nodes were down or drained, each on the very nodes that it was: policies that know nodes go by it."""
+    if not dump.has(EVENTS):
+        return ()
+    places = read_hosts(dump.path(NODES), federation).places
+    by_span: dict[tuple[float, float, str], list[int]] = {}
+    for event in events_in(dump.text(EVENTS), str(dump.path(EVENTS))):
+        kind = kind_of(event.state)
+        if not kind or event.node not in places:
+            continue
+        begin = max(event.begin.seconds - zero, 0.0)
+        end = math.inf if event.end is None else event.end.seconds - zero
+        if end > begin:
+            by_span.setdefault((begin, end, kind), []).append(places[event.node].first)
+    cluster = federation.clusters[0].name
+    return tuple(
+        Downtime(cluster, begin, end, nodes=",".join(map(str, sorted(set(nodes)))), kind=kind)
+        for (begin, end, kind), nodes in sorted(by_span.items())
+    )
+
+
+def reservations_of(dump: Dump, federation: Federation, zero: float) -> tuple[tuple[Downtime, ...], list[str]]:
+    """Return the reservations that are, and those that were as far as slurmdbd knows them.
+
+    `scontrol` shows the ones that are to come or not over; the database keeps what they were, by which nodes.
+    """
+    lines = [line for line in _present(dump) if line] + list(_past(dump))
+    if not lines:
+        return (), []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / RESERVATIONS
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        found = _read(path, dump, federation, zero)
+    return told_apart(found), _said(found)
+
+
+def told_apart(downtimes: Iterable[Downtime]) -> tuple[Downtime, ...]:
+    """Return reservations of one name at other times under names of their own: "weekly", "weekly (2)", …"""
+    times: dict[str, list[tuple[float, float]]] = {}
+    found = []
+    for one in downtimes:
+        if one.kind == RESERVATION:
+            known = times.setdefault(one.name, [])
+            span = (one.begin, one.end)
+            if span not in known:
+                known.append(span)
+            number = known.index(span) + 1
+            found.append(replace(one, name=one.name if number == 1 else f"{one.name} ({number})"))
+        else:
+            found.append(one)
+    return tuple(found)
+
+
+def reservation_meant(downtimes: Iterable[Downtime], name: str, eligible: float) -> str:
+    """Return what the reservation is called that a job of a time names; "" where there is none."""
+    same = [one for one in downtimes if one.kind == RESERVATION and one.name.partition(" (")[0] == name]
+    later = [one for one in same if one.end > eligible]
+    return min(later, key=lambda one: one.begin).name if later else ""
+
+
+def _read(path: Path, dump: Dump, federation: Federation, zero: float) -> tuple[Downtime, ...]:
+    until = _moment(dump.taken)
+    hosts = dump.path(NODES)
+    return read_calendar(path, federation=federation, origin=_moment(zero), hosts=hosts, until=until)
+
+
+def _present(dump: Dump) -> list[str]:
+    if not dump.has(RESERVATIONS):
+        return []
+    return [line for line in dump.text(RESERVATIONS).splitlines() if line.startswith("ReservationName=")]
+
+
+def _past(dump: Dump) -> list[str]:
+    """Return the reservations of the database as `scontrol` would show them, but those that it shows itself."""
+    if not dump.has(PAST_RESERVATIONS):
+        return []
+    text = dump.text(RESERVATIONS) if dump.has(RESERVATIONS) else ""
+    shown = {(one.name, one.words.get("StartTime", "")) for one in reservations_in(text, RESERVATIONS)}
+    head, *rows = [line.split("|") for line in dump.text(PAST_RESERVATIONS).splitlines() if line] or [[]]
+    names = [name.lower() for name in head]
+    found = []
+    for row in rows:
+        words = dict(zip(names, row, strict=False))
+        name, begin, end = (words.get(key, "") for key in ("name", "start", "end"))
+        moment = wall_time_of(end)
+        over = moment is not None and moment.seconds <= dump.taken
+        if (name, begin) not in shown and over and words.get("nodenames", words.get("nodes", "")):
+            flags = words.get("flags", "") or "SPEC_NODES"
+            nodes = words.get("nodenames", words.get("nodes", ""))
+            found.append(f"ReservationName={name} StartTime={begin} EndTime={end} Nodes={nodes} Flags={flags}")
+    return found
+
+
+def _moment(seconds: float) -> str:
+    return str(WallTime(math.floor(seconds)))
+
+
+def _said(found: object) -> list[str]:
+    return [*getattr(found, "left_out", ()), *getattr(found, "assumed", ())]

@@ -1,0 +1,286 @@
+"""The jobs of a dump as a workload: what ran and waited at its beginning, what came then, and what is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.errors import FedschedError, InfeasibleError, TwinError
+from fedsched.io.slurm_conf import Line, SlurmConf
+from fedsched.io.slurm_machine import federation_of
+from fedsched.model.admission import refusals
+from fedsched.model.calendar import RESERVATION, Downtime
+from fedsched.model.cancellations import may_be_cancelled
+from fedsched.model.dependencies import Dependencies
+from fedsched.model.labels import Labels
+from fedsched.model.reading import USUAL
+from fedsched.model.workload import Workload
+from fedsched.policies import policy_named
+from fedsched.slurm import Clocks, Slurm
+from fedsched.slurm.associations import Associations
+from fedsched.slurm.pack import refuse_what_is_not_here
+from fedsched.text import counted, first_of
+from fedsched.twin.calendar import reservation_meant
+from fedsched.twin.commands import ACCOUNTS, QOS
+from fedsched.twin.folder import Dump
+from fedsched.twin.givens import begins_of, passes_of
+from fedsched.twin.machine import machine_of
+from fedsched.twin.site import open_to_all
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.federation import Federation
+    from fedsched.policies import Policy
+    from fedsched.twin.site import Site
+
+    Column = NDArray[np.float64]
+
+SLURM = "slurm"
+FURTHER = 20_000  # passes after the last recorded one, so that whoever still waits may begin
+# What jobs and machines may have beyond the plain model, in the order in which a policy that refuses it is asked.
+FEATURES = ("after", "cancel_at", "demand", "calendar")
+CALLED = {"after": "conditions between jobs", "cancel_at": "cancellations in the queue", "demand": "demands of nodes",
+          "calendar": "closed nodes and reservations"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A workload on a machine under a policy; `rows` are the records that its jobs are, `start` when they began."""
+
+    workload: Workload
+    federation: Federation
+    policy: Policy | Slurm
+    rows: NDArray[np.int64]
+    start: Column  # recorded, on the workload's clock; NaN where it has not begun
+    compared: NDArray[np.bool_]  # whose starts are in the dump's span
+    notes: tuple[str, ...]
+
+
+def policy_of(site: Site, policy: str | Policy | Slurm = SLURM) -> Policy | Slurm:
+    """Return a policy by its name; "slurm" is that of the dump's own configuration, by its own accounts."""
+    if isinstance(policy, str) and policy.lower() == SLURM:
+        try:
+            return Slurm(site.machine.conf, assoc=site.accounts, epoch=int(site.zero))
+        except FedschedError as error:
+            raise TwinError(f"{error} Or take another policy: policy='easy' (fedsched: --policy easy).") from error
+    return policy if isinstance(policy, Slurm) else policy_named(policy)
+
+
+def is_slurm(policy: str | Policy | Slurm) -> bool:
+    """Return whether a policy is Slurm's own scheduler."""
+    return isinstance(policy, Slurm) or (isinstance(policy, str) and policy.lower() == SLURM)
+
+
+def lacks(policy: str | Policy | Slurm) -> tuple[str, ...]:
+    """Return which features of jobs and machines a policy does not have."""
+    if not is_slurm(policy):
+        return ()
+    return tuple(feature for feature in FEATURES if _refused(feature))
+
+
+def _refused(feature: str) -> bool:
+    """Return whether Slurm's policy refuses a feature, by asking it to simulate one job that has it."""
+    line = Line("here", {"nodename": "n1"})
+    conf = SlurmConf("here", {}, {"n1": line}, {}, {})
+    federation = federation_of(conf)
+    given: dict[str, Any] = {"after": ["", "afterany:1"], "cancel_at": [-1.0, 1e6], "demand": {"memory": [0, 1]}}
+    group = replace(federation.clusters[0].groups[0], resources=(("memory", 10),))
+    federation = replace(federation, clusters=(replace(federation.clusters[0], groups=(group,)),))
+    if feature == "calendar":
+        federation = replace(federation, calendar=(Downtime(conf.name, 100.0, 200.0, nodes="0"),))
+    jobs = Workload(submit=[0, 0], tasks=1, runtime=[1, 1], **{feature: given[feature]} if feature in given else {})
+    try:
+        refuse_what_is_not_here(jobs, federation, Slurm(conf), USUAL.settled("simulate"))
+    except InfeasibleError:
+        return True
+    return False
+
+
+def policy_in(folder: Path, policy: str, *, zero: int) -> str | Slurm:
+    """Return a policy by its name, for the machine of a dump whose jobs are not there yet."""
+    if policy != SLURM:
+        return policy
+    dump = Dump(folder)
+    accounts = Associations.read(dump.path(ACCOUNTS), dump.path(QOS))
+    return Slurm(machine_of(dump).conf, assoc=accounts, epoch=zero)
+
+
+def problem_of(
+    site: Site,
+    policy: str | Policy | Slurm = SLURM,
+    *,
+    given: Collection[str] = (),
+    federation: Federation | None = None,
+) -> Problem:
+    """Return what is simulated.
+
+    Runs that were on nodes as the dump begins are there from their own starts on; who waited then may begin from then
+    on, in the order of submits. Whoever still runs as the dump ends runs to its limit, whoever still waits asks for
+    what it asks.
+
+    Parameters
+    ----------
+    site
+        What a dump says.
+    policy
+        By which rules.
+    given
+        Which recorded facts are taken as given, of `fedsched.twin.givens.GIVENS`.
+    federation
+        In place of the dump's own machine.
+    """
+    records, chosen = site.records, policy_of(site, policy)
+    if "clocks" in given and isinstance(chosen, Slurm):
+        chosen = _at_recorded_passes(site, chosen)
+    machine = open_to_all(site.federation if federation is None else federation)
+    notes: list[str] = []
+    submit, start = records.submit - site.zero, records.start - site.zero
+    running = start < site.begin
+    begin = begins_of(site, given)
+    run = _run_times(site, notes)
+    limit = site.limits
+    if "preempted" in given:
+        limit = np.where(records.preempted, run, limit)
+    down = site.down_named if is_slurm(chosen) else site.down
+    closed = (down if "node down" in given else ()) + (site.reserved if "reservation" in given else ())
+    machine = replace(machine, calendar=closed) if closed and not machine.calendar else machine
+    labels = _labels(site, machine, given, notes)
+    cancel = np.where(records.gone & (records.end > records.submit), records.end - site.zero, -1.0)
+    after = None if records.after is None else records.after.copy()
+    if after is not None and "dependency" in given:
+        after[:] = ""
+    if after is not None:
+        after[running] = ""
+    whole = Workload(
+        submit=np.where(running, start, submit),
+        tasks=records.nodes,
+        runtime=np.maximum(run, 1.0),
+        estimate=np.maximum(limit, 1.0),
+        id=records.id,
+        user=records.user,
+        labels=labels,
+        after=None if after is None or not (after != "").any() else Dependencies.of(after.tolist(), records.id),
+        begin=np.where(running, 0.0, begin),
+        cancel_at=cancel,
+        demand={name.partition(".")[2]: _whole(values) for name, values in records.demand.items()} or None,
+        log={"wait": np.where(np.isnan(start), -1.0, np.maximum(start - submit, 0.0)) * ~running - running,
+             "status": records.status},
+        name=site.machine.conf.name,
+        nodes=machine.nodes,
+    )  # fmt: skip
+    # A job that came and went within a second was never in any queue.
+    kept = ~(records.gone & (cancel < 0))
+    rows = np.flatnonzero(kept)
+    workload, machine = fitted(whole.take(rows), machine, chosen, notes)
+    rows = rows[np.isin(records.id[rows], workload.id)]
+    refused = refusals(workload, machine)
+    if refused:
+        stay = np.setdiff1d(np.arange(len(workload)), list(refused))
+        why = next(iter(refused.values()))
+        notes.append(f"left out: {counted(len(refused), 'run')} that the machine of today does not take ({why})")
+        workload, rows = workload.take(stay), rows[stay]
+    if not len(workload):
+        raise TwinError(f"{site.dump.folder}: no run of it can be simulated ({'; '.join(notes)}).")
+    own = start[rows]
+    compared = ~np.isnan(own) & (own >= site.begin)
+    return Problem(workload, machine, chosen, rows, own, compared, tuple(notes))
+
+
+def _at_recorded_passes(site: Site, policy: Slurm) -> Slurm:
+    """Return Slurm's policy with passes when the record has them, and before the dump as often as it makes them."""
+    passes = passes_of(site)
+    interval = site.interval
+    before = np.arange(0.0, float(passes.min(initial=site.begin)), interval)
+    after = float(passes.max(initial=site.end)) + interval * np.arange(1, FURTHER)
+    given = np.concatenate([before, passes, after]).tolist()
+    clocks = Clocks(epoch=int(site.zero), passes=tuple(given))
+    return Slurm(
+        policy.conf, assoc=policy.assoc, clocks=clocks, passes=policy.passes, rate=policy.rate,
+        completing=policy.completing, epoch=policy.epoch,
+    )  # fmt: skip
+
+
+def _run_times(site: Site, notes: list[str]) -> Column:
+    records = site.records
+    run = records.end - records.start
+    unknown = np.isnan(run)
+    unended = unknown & ~np.isnan(records.start)
+    if unended.any():
+        notes.append(f"assumed: {counted(int(unended.sum()), 'run')} not over at the dump's end run to their limits")
+    sofar = np.where(unended, site.dump.taken - records.start, 0.0)
+    return np.where(unknown, np.maximum(site.limits, sofar), run)
+
+
+def _whole(values: NDArray[Any]) -> NDArray[np.int64]:
+    return np.where(np.isfinite(values) & (values > 0), values, 0).astype(np.int64)
+
+
+def _labels(site: Site, machine: Federation, given: Collection[str], notes: list[str]) -> dict[str, NDArray[Any]]:
+    """Return the labels that mean something to the machine."""
+    labels = {name: values for name, values in site.records.labels.items() if name != "name"}
+    known = {"", *(one.name for one in machine.partitions)}
+    strange = [name for name in dict.fromkeys(labels["partition"].tolist()) if name not in known]
+    if strange:
+        notes.append(f"assumed: jobs of partitions that are no more ({first_of(strange)}) may have every node")
+        labels["partition"] = np.array(
+            [name if name in known else "" for name in labels["partition"].tolist()], dtype=object
+        )
+    if "reservation" in given and any(one.kind == RESERVATION for one in machine.calendar):
+        asked = labels["reservation"].tolist()
+        eligible = (site.records.eligible - site.zero).tolist()
+        meant = {
+            pair: reservation_meant(machine.calendar, *pair)
+            for pair in dict.fromkeys(zip(asked, eligible, strict=True))
+            if pair[0]
+        }
+        labels["reservation"] = np.array(
+            [meant.get(pair, "") for pair in zip(asked, eligible, strict=True)], dtype=object
+        )
+    else:
+        labels.pop("reservation")
+    if not machine.has_features:
+        labels.pop("features")
+    return labels
+
+
+def fitted(
+    workload: Workload, federation: Federation, policy: Policy | Slurm, notes: list[str]
+) -> tuple[Workload, Federation]:
+    """Return jobs and machine without what the policy does not have, and say so by name."""
+    for feature in lacks(policy):
+        if feature == "calendar" and federation.calendar:
+            notes.append(_given_up(feature, workload, federation))
+            federation = replace(federation, calendar=())
+            workload = _without_label(workload, "reservation")
+        elif feature == "cancel_at" and workload.cancel_at is not None:
+            notes.append(_given_up(feature, workload, federation))
+            workload = replace(workload.filter(~may_be_cancelled(workload)), cancel_at=None)
+        elif feature == "after" and workload.after is not None:
+            notes.append(_given_up(feature, workload, federation))
+            workload = replace(workload, after=None)
+        elif feature == "demand" and workload.demand is not None:
+            notes.append(_given_up(feature, workload, federation))
+            workload = replace(workload, demand=None)
+    return workload, federation
+
+
+def _given_up(feature: str, workload: Workload, federation: Federation) -> str:
+    if feature == "calendar":
+        return f"not modelled by policy slurm: {CALLED[feature]} ({counted(len(federation.calendar), 'downtime')})"
+    if feature == "cancel_at":
+        gone = counted(int(may_be_cancelled(workload).sum()), "job")
+        return f"not modelled by policy slurm: {CALLED[feature]} ({gone}, left out)"
+    return f"not modelled by policy slurm: {CALLED[feature]}"
+
+
+def _without_label(workload: Workload, name: str) -> Workload:
+    if workload.labels is None or name not in workload.labels.texts:
+        return workload
+    kept = {key: values for key, values in workload.labels.texts.items() if key != name}
+    return replace(workload, labels=Labels.of(kept, workload.id))

@@ -1,0 +1,148 @@
+"""Dumps: commands that only read, other names for people, and errors instead of half a dump."""
+
+from __future__ import annotations
+
+import re
+import stat
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fedsched.errors import OutputError, TwinError, UnknownNameError
+from fedsched.twin import commands_of, dump, script
+from fedsched.twin.disguise import Disguise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READING = re.compile(r"(scontrol (-o )?show \w+|sacctmgr -P show .*|sacct .*|squeue .*|sinfo .*|sshare .*)")
+JOBS = """\
+JobIDRaw|JobID|User|Account|JobName|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|NNodes|SubmitLine
+7|7|alice|physics|secret|2027-01-12T08:00:00|2027-01-12T08:00:00|2027-01-12T08:00:01|2027-01-12T08:01:01|60|10|\
+COMPLETED|2|sbatch --dependency=afterok:5 /scratch/alice/secret.sh | cat
+"""
+
+
+def fake_slurm(folder: Path, *, broken: str = "", without: str = "") -> Path:
+    """Return a folder with commands that print what Slurm's would, but for one that fails, or one that is missing."""
+    bin_ = folder / "bin"
+    bin_.mkdir()
+    (folder / "jobs").write_text(JOBS, encoding="utf-8")
+    for name in ("sacct", "scontrol", "sacctmgr", "sshare", "squeue", "sinfo"):
+        if name == without:
+            continue
+        body = 'echo "Configuration data as of 2027-01-12T09:00:00"'
+        if name == "sacct":
+            body = f'case "$1" in --helpformat) head -1 {folder}/jobs | tr "|" " ";; *) cat {folder}/jobs;; esac'
+        if name == broken:
+            body = 'echo "slurmdbd: Connection refused" >&2; exit 1'
+        path = bin_ / name
+        path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return bin_
+
+
+def test_every_command_only_reads() -> None:
+    """Tests that no command of a dump could change anything, and that each writes a file of its own."""
+    commands = commands_of("2027-01-12")
+    assert all(READING.fullmatch(str(one)) for one in commands)
+    assert len({one.file for one in commands}) == len(commands)
+
+
+def test_times_are_no_way_into_a_command() -> None:
+    """Tests that a time with signs of the shell's in it is refused."""
+    with pytest.raises(ValueError, match="since='now; reboot' must be a time as Slurm reads it"):
+        commands_of("now; reboot")
+
+
+def test_a_dump_is_made_of_what_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that each command is told before it runs, and that its output is a file of the new folder."""
+    monkeypatch.setenv("PATH", f"{fake_slurm(tmp_path)}:/usr/bin:/bin")
+    told: list[str] = []
+    files = dump(tmp_path / "dump", since="2027-01-12", told=lambda one: told.append(one.file))
+    assert {path.name for path in files} == {*told, "dump.txt"}
+    assert (tmp_path / "dump/jobs.sacct").read_text(encoding="utf-8") == JOBS
+    assert "since 2027-01-12\n" in (tmp_path / "dump/dump.txt").read_text(encoding="utf-8")
+
+
+def test_the_script_makes_the_same_dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that what --print-commands prints runs, and leaves the files that a dump has."""
+    monkeypatch.setenv("PATH", f"{fake_slurm(tmp_path)}:/usr/bin:/bin")
+    (tmp_path / "dump.sh").write_text(script("2027-01-12"), encoding="utf-8")
+    subprocess.run(["sh", tmp_path / "dump.sh", tmp_path / "by-script"], check=True)
+    ours = dump(tmp_path / "ours", since="2027-01-12")
+    assert {path.name for path in (tmp_path / "by-script").iterdir()} == {path.name for path in ours}
+
+
+@pytest.mark.parametrize("broken", ["scontrol", "sacctmgr", "sshare", "sacct", "squeue"])
+def test_a_command_that_fails_is_the_error(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a failed read stops with what the command said, and leaves nothing that looks like a dump."""
+    monkeypatch.setenv("PATH", f"{fake_slurm(tmp_path, broken=broken)}:/usr/bin:/bin")
+    with pytest.raises(TwinError, match=rf"^{broken} .*: slurmdbd: Connection refused.* Nothing was written."):
+        dump(tmp_path / "dump")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "jobs"]
+
+
+def test_a_command_that_is_missing_is_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a missing command is named, with what to do."""
+    monkeypatch.setenv("PATH", f"{fake_slurm(tmp_path, without='sshare')}:/bin")
+    monkeypatch.setattr("shutil.which", lambda name: None if name == "sshare" else f"/bin/{name}")
+    with pytest.raises(TwinError, match=r"sshare: there is no such command here; .*--print-commands"):
+        dump(tmp_path / "dump")
+
+
+def test_a_part_is_left_out_by_name_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that a cluster without fair shares can be dumped without them, and without jobs not at all."""
+    monkeypatch.setenv("PATH", f"{fake_slurm(tmp_path, broken='sshare')}:/usr/bin:/bin")
+    dump(tmp_path / "dump", without=("shares",))
+    assert not (tmp_path / "dump/shares.txt").exists()
+    assert "without shares\n" in (tmp_path / "dump/dump.txt").read_text(encoding="utf-8")
+    with pytest.raises(UnknownNameError, match=r"Unknown part of a dump 'share'\. Did you mean 'shares'"):
+        dump(tmp_path / "other", without=("share",))
+    with pytest.raises(ValueError, match="without='jobs': a dump without it is none"):
+        dump(tmp_path / "other", without=("jobs",))
+
+
+def test_a_dump_takes_the_place_of_nothing(tmp_path: Path) -> None:
+    """Tests that a folder with files in it is left alone."""
+    (tmp_path / "dump").mkdir()
+    (tmp_path / "dump/precious").touch()
+    with pytest.raises(OutputError, match="it is there already; give a new folder"):
+        dump(tmp_path / "dump")
+
+
+def test_disguised_names_are_the_same_everywhere_and_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that no name, path or command of a user's is in an anonymised dump, and conditions between jobs are."""
+    monkeypatch.setenv("PATH", f"{fake_slurm(tmp_path)}:/usr/bin:/bin")
+    dump(tmp_path / "dump", anonymise="salt")
+    text = (tmp_path / "dump/jobs.sacct").read_text(encoding="utf-8")
+    assert not re.search("alice|physics|secret|/scratch", text)
+    assert text.endswith("|sbatch --dependency=afterok:5 job\n")
+    assert "anonymised\n" in (tmp_path / "dump/dump.txt").read_text(encoding="utf-8")
+    disguise = Disguise("salt")
+    assert disguise.name("u", "alice") in text
+    assert disguise.name("u", "alice") != Disguise("other").name("u", "alice")
+    assert disguise.name("u", "root") == "root"
+
+
+def test_records_keep_what_a_replay_needs() -> None:
+    """Tests that in records of scontrol's people are exchanged, reasons go, and all else stays."""
+    record = (
+        "NodeName=n1 CPUTot=8 State=DOWN Owner=alice Reason=ask alice [root@2027-01-12T08:00:00] "
+        "Comment=her node Weight=1\n"
+    )
+    [line] = Disguise("salt").lines("nodes.txt", [record])
+    assert "alice" not in line
+    assert "her node" not in line
+    assert "NodeName=n1 CPUTot=8 State=DOWN" in line
+    assert "Weight=1" in line
+
+
+def test_an_accounts_tree_keeps_its_shape() -> None:
+    """Tests that who stands in whom is still told by the blanks before other names."""
+    lines = ["Cluster|Account|User|Share\n", "c|root||1\n", "c| physics||5\n", "c|  physics|alice|1\n"]
+    found = list(Disguise("salt").lines("accounts.txt", lines))
+    assert [len(line.split("|")[1]) - len(line.split("|")[1].lstrip()) for line in found[1:]] == [0, 1, 2]
+    assert found[2].split("|")[1].strip() == found[3].split("|")[1].strip() != "physics"
+    assert found[3].split("|")[2].startswith("u")

@@ -1,0 +1,110 @@
+"""Replays of made dumps: with the facts given that the files tell, every start is found again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from fedsched.errors import TwinError, UnknownNameError
+from fedsched.twin import explain, made_dump, read_site, replay
+from fedsched.twin.causes import EQUAL, UNEXPLAINED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+SEED = 5  # some run as the dump begins
+
+
+@pytest.fixture(scope="module")
+def easy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a dump whose starts are those of EASY, with all troubles in it."""
+    return made_dump(tmp_path_factory.mktemp("easy") / "dump", jobs=150, nodes=16, policy="easy", seed=SEED)
+
+
+def test_every_start_is_found_with_the_facts_given(easy: Path) -> None:
+    """Tests that a dump's own policy finds every start once the recorded facts are given, and not without them."""
+    with_all, with_none = replay(easy, "easy"), replay(easy, "easy", given=())
+    assert set(with_all.given) >= {"node down", "held"}
+    assert with_all.share == 1.0
+    assert len(with_all.equal) > 80
+    assert with_none.share < 0.9
+    with_all.schedule.verify()
+
+
+def test_every_difference_has_a_cause(easy: Path) -> None:
+    """Tests that the causes explain all starts, and that held jobs have their own hold as the cause."""
+    found = explain(read_site(easy), "easy")
+    counts = found.counts()
+    assert found.share == 1.0
+    assert counts[UNEXPLAINED] == (0, 0)
+    assert counts[EQUAL][0] == int(found.plain.equal.sum())
+    assert sum(count for count, _ in counts.values()) == len(found.cause)
+    assert 0 < found.given_to < 0.2
+    own = found.rows[found.own & (found.cause == "held")]
+    records = found.site.records
+    assert (records.eligible[own] > records.submit[own]).all()
+
+
+def test_another_policy_leaves_starts_unexplained(easy: Path) -> None:
+    """Tests that causes do not explain whatever they are asked: strict FCFS did not make these starts."""
+    found = explain(read_site(easy), "fcfs")
+    assert found.full.share < 0.9
+
+
+def test_jobs_that_ran_before_are_there_and_not_compared(easy: Path) -> None:
+    """Tests that runs of before the dump hold their nodes from their own starts on, and count in no comparison."""
+    found = replay(easy, "easy")
+    before = found.problem.start < found.site.begin
+    assert before.any()
+    assert not found.problem.compared[before].any()
+    assert np.array_equal(found.schedule.start[before], found.problem.start[before])
+
+
+def test_what_is_assumed_is_said(easy: Path) -> None:
+    """Tests that runs without an end, and the facts given, are told."""
+    notes = replay(easy, "easy").notes
+    assert any("not over at the dump's end run to their limits" in note for note in notes)
+    assert any(note.startswith("taken as given: ") for note in notes)
+
+
+def test_a_fact_that_is_none_is_refused(easy: Path) -> None:
+    """Tests that an unknown fact is an error that names those that there are."""
+    with pytest.raises(UnknownNameError, match=r"Unknown fact to take as given 'hold'\. Did you mean 'held'"):
+        replay(easy, "easy", given=("hold",))
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [("dump.txt", "it has no dump.txt, so it is no whole dump"), ("jobs.sacct", "it has no jobs.sacct"),
+     ("config.txt", "it has no config.txt")],
+)  # fmt: skip
+def test_half_a_dump_is_none(file: str, told: str, tmp_path: Path) -> None:
+    """Tests that a dump without a part of it is refused by the name of that part."""
+    folder = made_dump(tmp_path / "dump", jobs=20, nodes=8, policy="easy", troubles=False)
+    (folder / file).unlink()
+    with pytest.raises(TwinError, match=told):
+        replay(folder, "easy")
+
+
+@pytest.mark.slow
+def test_slurms_own_scheduler_finds_its_starts(tmp_path: Path) -> None:
+    """Tests that a replay under the dump's own configuration finds the starts that it made, its clocks given."""
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, seed=1, priority="basic")
+    found = replay(folder)
+    assert "clocks" in found.given
+    assert found.share == 1.0
+    assert found.schedule.policy.startswith("slurm (backfill, linear, basic)")
+
+
+def test_facts_are_those_that_the_files_tell(easy: Path) -> None:
+    """Tests that cut states, runs that follow others, arrays and parts of heterogeneous jobs are read as they are."""
+    records = read_site(easy).records
+    assert records.again.any()
+    assert (np.diff(records.submit) >= 0).all()
+    assert len(np.unique(records.id)) == len(records)
+    assert (records.array >= 0).any()
+    assert records.gone.any()
+    assert np.isnan(records.start[records.gone]).all()
