@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fedsched.engine.cancellations import Cancellations, Cancelled
     from fedsched.engine.moldable import Moldable, Molded
     from fedsched.engine.reserved import Apart, Reserved
+    from fedsched.engine.sleepers import Sleepers
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -57,17 +58,21 @@ class Precedence(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How much may be had at a time, by counters, and whose jobs take how much of it; without limits of no size."""
+    """How much may be had at a time, by counters, and whose jobs take how much of it; without limits of no size.
+
+    Jobs that take as much of the same counters are a kind.
+    """
 
     amount: Ints
-    first: Ints  # job: its counters stand from here to the next job's
+    kind: Ints  # job: its kind, or -1
+    first: Ints  # kind: its counters stand from here to the next kind's
     counter: Ints
-    weight: Ints  # what the job takes of it
-    first_member: Ints  # counter: its jobs stand from here to the next counter's
-    member: Ints
-    member_weight: Ints
-    least: Ints  # counter: what the smallest of its jobs takes
-    most: Ints  # and the largest
+    weight: Ints  # what a job takes of it
+    first_kind: Ints  # counter: its kinds stand from here to the next counter's, by what their jobs take
+    of_counter: Ints
+    kind_weight: Ints
+    first_place: Ints  # kind: its jobs have room from here to the next kind's
+    first_node: Ints  # and a binary tree over them
     tasks: Ints  # job
 
 
@@ -152,7 +157,7 @@ class Queue(NamedTuple):
     tasks: Ints  # binary tree, leaves from size//2; ABSENT where no job is queued
     shortest: Floats  # the same tree over the shortest planned durations
     key: Floats  # per job, for orders that change with time
-    members: Ints  # [0]: positions in use, for orders that change with time
+    members: Ints  # [0]: positions in use, for orders that change with time, [1]: 1 where they are out of order
 
 
 class Classes(NamedTuple):
@@ -251,8 +256,10 @@ class Limited(NamedTuple):
     """What is left within limits, and who waits for them."""
 
     left: Ints  # counter
-    over: Ints  # job: of how many counters it would take more than is left
-    waits: Ints  # job, 1: it is queued
+    kind: Ints  # job: its kind, or -1, as in Limits
+    over: Ints  # kind: of how many counters its jobs would take more than is left
+    waiting: Ints  # kind: jobs that are queued
+    sleepers: Sleepers
 
 
 class Closed(NamedTuple):

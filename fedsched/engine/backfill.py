@@ -11,7 +11,7 @@ from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import start_from_head, start_job
 from fedsched.engine.lookahead import start_packed
-from fedsched.engine.queue import FIRST, next_candidate, next_small
+from fedsched.engine.queue import FIRST
 from fedsched.engine.reservation import (
     LASTING,
     REFUSED,
@@ -21,6 +21,7 @@ from fedsched.engine.reservation import (
     reserve_for_head,
     start_beside_reservation,
 )
+from fedsched.engine.scan import next_candidate, next_small
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
@@ -31,7 +32,7 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     """Start from the head, reserve for the first that cannot start, backfill the rest around it [11, 24]."""
     head = start_from_head(problem, plan, state)
     queue = state.backfill if plan.separate_backfill else state.queue
-    if head < 0 or next_small(queue, FIRST, state.counter[Counter.FREE]) < 0:
+    if head < 0 or next_small(problem, state, queue, FIRST, state.counter[Counter.FREE]) < 0:
         return
     shadow = reserve_for_head(problem, plan, state, head)
     now = state.clock[Clock.NOW]
@@ -43,7 +44,7 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
         _backfill_by_class(problem, plan, state, head, shadow, window)
         return
     beside = free_beside_reservation(state)
-    position = next_candidate(queue, FIRST, state.counter[Counter.FREE], window, beside)
+    position = next_candidate(problem, state, queue, FIRST, state.counter[Counter.FREE], window, beside)
     while position >= 0:
         j = queue.order[position]
         if j != head:
@@ -55,7 +56,7 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
                 beside = free_beside_reservation(state)
             else:
                 number[ClassNumber.PATIENCE] -= 1
-        position = next_candidate(queue, position + 1, state.counter[Counter.FREE], window, beside)
+        position = next_candidate(problem, state, queue, position + 1, state.counter[Counter.FREE], window, beside)
 
 
 @part

@@ -147,7 +147,7 @@ def _cancel(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Pla
     j, time = extras.cancellations.job[cancelled.number[NEXT]], extras.cancellations.time[cancelled.number[NEXT]]
     if cancelled.what[j] == QUEUED:
         queues.dequeue(plan, state, j)
-        counter[Counter.QUEUED] -= 1 if limits.leaves(extras, extra_state, j) else 0
+        counter[Counter.QUEUED] -= 1 if limits.leaves(extras, extra_state, state, j) else 0
         counter[Counter.PLAN_HOLDS] = 0
     cancelled.what[j] = GONE
     state.start[j] = state.clock[Clock.NOW]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import limits
 from fedsched.engine.arrays import ClassNumber, Counter
 from fedsched.engine.class_limits import measure
 from fedsched.engine.class_tables import (
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State
     from fedsched.engine.class_tables import Tables
 
-LONG_QUEUE = 2048  # jobs; in a shorter queue no look is dear
+LONG_QUEUE = constant(2048)  # jobs; in a shorter queue no look is dear
 PATIENCE = 2  # jobs that are placed in vain for each in the queue before it is grouped
 ENDLESS = np.iinfo(np.int64).max
 START = constant(0)  # the first set
@@ -108,14 +109,15 @@ def _find_buckets(problem: Problem, plan: Plan, order: Ints, most: int, bucket: 
 def begin_ungrouped(plan: Plan, state: State) -> None:
     """Let the queue of a run, or of another plan, be one that is not grouped; only a long one of a fixed order may be.
 
-    Nor may be one of jobs that choose their shapes. Whoever scans it takes one off its patience for each job that was
-    placed in vain.
+    Nor may be one of jobs that choose their shapes, or of which many sleep together. Whoever scans it takes one off its
+    patience for each job that was placed in vain.
     """
     number = state.classes.number
     number[ClassNumber.CLASSES] = 0
     number[ClassNumber.PATIENCE] = ENDLESS
     key = plan.order_key if plan.dispatch == Dispatch.GREEDY else plan.backfill_key
-    if number.size > NUMBERS and key == QueueKey.FIXED and not choose_shapes(state.extras):
+    stays = choose_shapes(state.extras) or limits.are_many(state.extras, LONG_QUEUE)
+    if number.size > NUMBERS and key == QueueKey.FIXED and not stays:
         number[ClassNumber.PATIENCE] = PATIENCE * plan.order.size
 
 
@@ -171,6 +173,7 @@ def _key(problem: Problem, plan: Plan, j: int) -> float:
 @part
 def group(problem: Problem, plan: Plan, state: State, queue: Queue) -> None:
     """Group a queue into classes: by the groups that a job may use and, for backfilling, by tasks."""
+    limits.keep_awake(problem.extras, state.extras, state)
     tables, order = tables_of(state), queue.order
     sets = _find_sets(problem, plan, state, tables, order)
     buckets = 1 if plan.dispatch == Dispatch.GREEDY else MOST_CLASSES // sets

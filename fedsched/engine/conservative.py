@@ -29,7 +29,8 @@ from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import start_job
 from fedsched.engine.placement import planned_duration
-from fedsched.engine.queue import ANY, FIRST, next_candidate, next_small
+from fedsched.engine.queue import ANY, FIRST
+from fedsched.engine.scan import next_candidate, next_small
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
@@ -52,11 +53,11 @@ def _next_starter(problem: Problem, state: State, position: int) -> int:
     if less >= 0:
         window = (profile.time[less] - now) + ROUNDING * (abs(profile.time[less]) + abs(now))
         free_after = profile.total[less]
-    position = next_candidate(state.queue, position, free_now, window, free_after)
+    position = next_candidate(problem, state, state.queue, position, free_now, window, free_after)
     while position >= 0:
         if less < 0 or could_start(problem, state, state.queue.order[position], less):
             return position
-        position = next_candidate(state.queue, position + 1, free_now, window, free_after)
+        position = next_candidate(problem, state, state.queue, position + 1, free_now, window, free_after)
     return NOBODY
 
 
@@ -100,7 +101,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         fill_profile(problem, plan, state)
         due.forget_all(state)
         state.counter[Counter.PLANNED_TO] = 0
-    position = next_small(queue, state.counter[Counter.PLANNED_TO], ANY)
+    position = next_small(problem, state, queue, state.counter[Counter.PLANNED_TO], ANY)
     starter = NOBODY if position < 0 else _next_starter(problem, state, position)
     while 0 <= position <= starter:
         j = queue.order[position]
@@ -125,7 +126,7 @@ def plan_the_queue(problem: Problem, plan: Plan, state: State) -> None:
         gone = position == starter or limits.are_full(state.extras, queue.order[starter])
         if gone or not could_start(problem, state, queue.order[starter], begin if begin >= 0 else row_of_now(state)):
             starter = _next_starter(problem, state, starter + 1)
-        position = next_small(queue, position + 1, ANY)
+        position = next_small(problem, state, queue, position + 1, ANY)
     state.counter[Counter.PLANNED_TO] = max(position if position >= 0 else queue.position.size, promised_to)
     state.counter[Counter.PLAN_HOLDS] = 1
 

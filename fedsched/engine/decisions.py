@@ -14,11 +14,12 @@ from fedsched.compiled import constant, inlined
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Counter
 from fedsched.engine.calendar import next_change
-from fedsched.engine.codes import QueueKey, SameTime, Status
+from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch import fits_now, start_apart
 from fedsched.engine.events import next_time, take_events
-from fedsched.engine.queue import ANY, FIRST, next_small
+from fedsched.engine.queue import ANY, FIRST
 from fedsched.engine.running import release_pending, update_rates
+from fedsched.engine.scan import next_small
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,8 +41,8 @@ def next_pass(problem: Problem, plan: Plan, state: State) -> int:
     take_events(problem, plan, state, time)
     if problem.same_time == SameTime.SEQUENTIAL:
         release_pending(problem.extras, state)
-    if plan.order_key != QueueKey.FIXED and counter[Counter.QUEUED] > 0:
-        queues.reorder(problem, state, state.queue, plan.order_key, time)
+    if counter[Counter.QUEUED] > 0:
+        queues.sort(problem, state, state.queue, plan.order_key, time)
     counter[Counter.PASS_DUE] = 1
     return Status.ASKED
 
@@ -56,7 +57,7 @@ def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArra
     if queue.tasks[1] > free:
         return False
     any_fits, seen = False, 0
-    position = next_small(queue, FIRST, ANY)
+    position = next_small(problem, state, queue, FIRST, ANY)
     while position >= 0 and seen < waiting.size:
         j = queue.order[position]
         waiting[seen] = j
@@ -65,7 +66,7 @@ def look(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDArra
             fits[seen] = 1
             any_fits = True
         seen += 1
-        position = next_small(queue, position + 1, ANY)
+        position = next_small(problem, state, queue, position + 1, ANY)
     leave_places(waiting, fits, seen)
     return any_fits
 

@@ -12,9 +12,10 @@ from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.placement import slowest
-from fedsched.engine.queue import ANY, FIRST, NEVER, dequeue, next_small
+from fedsched.engine.queue import ANY, FIRST, NEVER, dequeue
 from fedsched.engine.reserved import waits_for_another_turn
 from fedsched.engine.running import enter, sum_loads
+from fedsched.engine.scan import next_small
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
@@ -66,7 +67,7 @@ def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
 def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
     """Start jobs in queue order until one cannot start; return that job, or -1 when the queue is empty."""
     queue = state.queue
-    position = next_small(queue, FIRST, ANY)
+    position = next_small(problem, state, queue, FIRST, ANY)
     while position >= 0:
         j = queue.order[position]
         if problem.tasks[j] > state.counter[Counter.FREE]:
@@ -74,7 +75,7 @@ def start_from_head(problem: Problem, plan: Plan, state: State) -> int:
         if not fits_now(problem, plan, state, j):
             return j
         start_job(problem, plan, state, j)
-        position = next_small(queue, position + 1, ANY)
+        position = next_small(problem, state, queue, position + 1, ANY)
     return -1
 
 
@@ -86,14 +87,14 @@ def start_all_that_fit(problem: Problem, plan: Plan, state: State) -> None:
         _start_by_class(problem, plan, state)
         return
     queue = state.queue
-    position = next_small(queue, FIRST, state.counter[Counter.FREE])
+    position = next_small(problem, state, queue, FIRST, state.counter[Counter.FREE])
     while position >= 0:
         j = queue.order[position]
         if fits_now(problem, plan, state, j):
             start_job(problem, plan, state, j)
         else:
             number[ClassNumber.PATIENCE] -= 1
-        position = next_small(queue, position + 1, state.counter[Counter.FREE])
+        position = next_small(problem, state, queue, position + 1, state.counter[Counter.FREE])
 
 
 @part
@@ -123,7 +124,7 @@ def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
     held[:] = 0
     pools.restart_holding(problem.extras, state.extras)
     still_open = held.size
-    position = next_small(queue, FIRST, ANY)
+    position = next_small(problem, state, queue, FIRST, ANY)
     while position >= 0 and still_open > 0 and state.counter[Counter.FREE] > 0:
         j = queue.order[position]
         waits = problem.tasks[j] > state.counter[Counter.FREE] or pools.are_held(problem.extras, state.extras, j)
@@ -139,4 +140,4 @@ def start_per_cluster(problem: Problem, plan: Plan, state: State) -> None:
                     for h in range(begin[k], begin[k + 1]):
                         held[h] = 1
                     still_open -= begin[k + 1] - begin[k]
-        position = next_small(queue, position + 1, ANY)
+        position = next_small(problem, state, queue, position + 1, ANY)

@@ -48,7 +48,7 @@ def _finish_first(problem: Problem, state: State) -> None:
 @inlined
 def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> None:
     choose_shape(problem.extras, state.extras, problem, plan, state, j)
-    state.counter[Counter.QUEUED] += 1 if limits.joins(problem.extras, state.extras, j) else 0
+    state.counter[Counter.QUEUED] += 1 if limits.joins(problem.extras, state.extras, state, j) else 0
     reserved.joins(problem.extras, state.extras, j)
     queues.enqueue(problem, plan, state, j, mend)
     precedence.has_joined(state.extras, j)

@@ -1,32 +1,42 @@
 """Limits: whoever has as much as they may is as good as not in the queue until something of theirs ends [43].
 
 A queued job that is over some limit is absent from the trees over the queue, keeps its place in the order, and is
-counted neither as queued nor as waiting. Every function takes the extras first; where a problem has none, or no limits,
-nothing is done.
+counted neither as queued nor as waiting. Whether it is over one is a matter of its kind (engine/kinds.py), and who has
+to wait so sleeps with its kind (engine/sleepers.py). Every function takes the extras first; where a problem has none,
+or no limits, nothing is done.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import flag, inlined, part
+from fedsched.engine import sleepers
 from fedsched.engine.arrays import Counter
-from fedsched.engine.queue import ABSENT, NEVER, set_leaf, shown_tasks
+from fedsched.engine.queue import ABSENT, NEVER, set_leaf
 from fedsched.engine.reserved import waits_for_another_turn
+from fedsched.engine.sleepers import ASLEEP, AWAKE, HIDDEN, LONGEST, ORDERS, SHOWN
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Extras, ExtraState, State
+    from fedsched.engine.arrays import Extras, ExtraState, Ints, Limited, Plan, State
+
+NOT_ASLEEP = flag(False)
 
 
 @inlined
-def open_all(extras: Extras | None, state: ExtraState | None) -> None:
-    """Let nobody have anything yet, and nobody wait."""
+def open_all(extras: Extras | None, state: ExtraState | None, plan: Plan, run: State) -> None:
+    """Let nobody have anything yet, and nobody wait; the queue is empty, and has its order."""
     if extras is None or state is None:
         return
-    for c in range(extras.limits.amount.size):
-        state.limited.left[c] = extras.limits.amount[c]
-    state.limited.over[:] = 0
-    state.limited.waits[:] = 0
+    limited = state.limited
+    if limited.left.size > 0:
+        for c in range(limited.left.size):
+            limited.left[c] = extras.limits.amount[c]
+        for j in range(limited.kind.size):
+            limited.kind[j] = extras.limits.kind[j]
+        limited.over[:] = 0
+        limited.waiting[:] = 0
+        sleepers.line_up(extras.limits, limited.sleepers, plan, run)
 
 
 @inlined
@@ -38,35 +48,86 @@ def bind(state: ExtraState | None) -> bool:
 
 
 @inlined
+def are_many(state: ExtraState | None, jobs: int) -> bool:
+    """Return whether so many jobs are of one kind that they had better sleep together."""
+    if state is None:
+        return False
+    return state.limited.left.size > 0 and state.limited.sleepers.number[LONGEST] >= jobs
+
+
+@inlined
+def _is_over(limited: Limited, j: int) -> bool:
+    k = limited.kind[j]
+    return k >= 0 and limited.over[k] > 0
+
+
+@inlined
 def are_full(state: ExtraState | None, j: int) -> bool:
     """Return whether a queued job may not start, for some limit of its is full."""
     if state is None:
         return False
-    return state.limited.left.size > 0 and state.limited.over[j] > 0
+    return state.limited.left.size > 0 and _is_over(state.limited, j)
 
 
 @inlined
-def joins(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
+def joins(extras: Extras | None, state: ExtraState | None, run: State, j: int) -> bool:
     """Note that a job joins the queue; return whether it waits as the others do."""
     if extras is None or state is None:
         return True
     if state.limited.left.size == 0:
         return True
-    limits, limited = extras.limits, state.limited
-    limited.waits[j], limited.over[j] = 1, 0
-    for i in range(limits.first[j], limits.first[j + 1]):
-        if limits.weight[i] > limited.left[limits.counter[i]]:
-            limited.over[j] += 1
-    return limited.over[j] == 0
+    return _joins(extras, state, run, j)
+
+
+@part
+def _joins(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+    limited, k = state.limited, state.limited.kind[j]
+    if k < 0:
+        return True
+    limited.waiting[k] += 1
+    if limited.over[k] > 0 and sleepers.may_sleep(state, j):
+        sleepers.fall_asleep(extras.limits, limited.sleepers, k, j, run.shortest[j])
+    else:
+        sleepers.stay_awake(limited.sleepers, k, j)
+    return limited.over[k] == 0
 
 
 @inlined
-def leaves(extras: Extras, state: ExtraState, j: int) -> bool:
-    """Note that a job leaves the queue without a start; return whether it waited as the others do."""
+def leaves(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+    """Note that a job leaves the queue, in whose trees it is no more; return whether it waited as the others do."""
     if state.limited.left.size == 0:
         return True
-    state.limited.waits[j] = 0
-    return state.limited.over[j] == 0
+    return _leaves(extras, state, run, j)
+
+
+@part
+def _leaves(extras: Extras, state: ExtraState, run: State, j: int) -> bool:
+    limited, k = state.limited, state.limited.kind[j]
+    if k < 0:
+        return True
+    limited.waiting[k] -= 1
+    if not sleepers.is_asleep(limited.sleepers, j):
+        sleepers.leave(limited.sleepers, k, j)
+    else:
+        sleepers.stand_for_all(extras.limits, limited.sleepers, run, k, HIDDEN)
+        sleepers.get_up(extras.limits, limited.sleepers, k, j)
+        if limited.over[k] == 0:
+            sleepers.stand_for_all(extras.limits, limited.sleepers, run, k, SHOWN)
+    return limited.over[k] == 0
+
+
+@inlined
+def wakes(extras: Extras | None, extra_state: ExtraState | None, state: State, order: Ints, position: int) -> bool:
+    """Wake who stands at a place of the queue for those of its kind that sleep; return whether anybody does there."""
+    if extras is None or extra_state is None:
+        return NOT_ASLEEP
+    if extra_state.limited.left.size == 0 or position < 0:
+        return NOT_ASLEEP
+    limited, j = extra_state.limited, order[position]
+    if not sleepers.is_asleep(limited.sleepers, j):
+        return NOT_ASLEEP
+    sleepers.wake(extras.limits, limited.sleepers, state, limited.kind[j], j)
+    return True
 
 
 @inlined
@@ -74,9 +135,12 @@ def take(extras: Extras | None, extra_state: ExtraState | None, state: State, j:
     """Count what a job has that starts."""
     if extras is None or extra_state is None:
         return
-    if extra_state.limited.left.size > 0:
-        extra_state.limited.waits[j] = 0
-        for i in range(extras.limits.first[j], extras.limits.first[j + 1]):
+    if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
+        limited, k = extra_state.limited, extra_state.limited.kind[j]
+        if limited.sleepers.what[j] == AWAKE:  # else it has run from the beginning
+            limited.waiting[k] -= 1
+            sleepers.leave(limited.sleepers, k, j)
+        for i in range(extras.limits.first[k], extras.limits.first[k + 1]):
             _change(extras, extra_state, state, extras.limits.counter[i], -extras.limits.weight[i])
 
 
@@ -85,47 +149,102 @@ def give_back(extras: Extras | None, extra_state: ExtraState | None, state: Stat
     """Count what a job had that ends."""
     if extras is None or extra_state is None:
         return
-    if extra_state.limited.left.size > 0:
-        for i in range(extras.limits.first[j], extras.limits.first[j + 1]):
+    if extra_state.limited.left.size > 0 and extra_state.limited.kind[j] >= 0:
+        k = extra_state.limited.kind[j]
+        for i in range(extras.limits.first[k], extras.limits.first[k + 1]):
             _change(extras, extra_state, state, extras.limits.counter[i], extras.limits.weight[i])
 
 
 @part
 def _change(extras: Extras, extra_state: ExtraState, state: State, c: int, by: int) -> None:
-    # Lets a counter have more or less left; whoever is over it now, or is not any more, leaves the queue or comes back.
+    # Lets a counter have more or less left; kinds that are over it now, or are not any more, leave the queue or return.
     limits, limited = extras.limits, extra_state.limited
     before = limited.left[c]
     limited.left[c] = after = before + by
-    if limits.most[c] <= min(before, after) or limits.least[c] > max(before, after):
-        return
-    for i in range(limits.first_member[c], limits.first_member[c + 1]):
-        j = limits.member[i]
-        was_over, is_over = limits.member_weight[i] > before, limits.member_weight[i] > after
-        if limited.waits[j] == 0 or was_over == is_over:
-            continue
-        limited.over[j] += 1 if is_over else -1
-        if is_over and limited.over[j] == 1:
-            _show(extra_state, state, j, ABSENT, NEVER)
-            state.counter[Counter.QUEUED] -= 1
-        elif not is_over and limited.over[j] == 0:
-            _show(extra_state, state, j, limits.tasks[j], state.shortest[j])
-            state.counter[Counter.QUEUED] += 1
+    least, most = min(before, after), max(before, after)
+    low, high = limits.first_kind[c], limits.first_kind[c + 1]
+    while low < high:  # the first whose jobs take more than the least
+        middle = (low + high) >> 1
+        if limits.kind_weight[middle] <= least:
+            low = middle + 1
+        else:
+            high = middle
+    while low < limits.first_kind[c + 1] and limits.kind_weight[low] <= most:
+        k = limits.of_counter[low]
+        low += 1
+        if by < 0:
+            limited.over[k] += 1
+            if limited.over[k] == 1:
+                state.counter[Counter.QUEUED] -= limited.waiting[k]
+                _hide(extras, extra_state, state, k)
+        else:
+            limited.over[k] -= 1
+            if limited.over[k] == 0:
+                state.counter[Counter.QUEUED] += limited.waiting[k]
+                _show(extras, extra_state, state, k)
+
+
+@inlined
+def _hide(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None:
+    # Whose queue is not gone over is told when its turn comes, or by `show_all`.
+    limits, kinds = extras.limits, extra_state.limited.sleepers
+    everybodys = extra_state.apart.turn[0] < 0
+    if everybodys:
+        sleepers.stand_for_all(limits, kinds, state, k, HIDDEN)
+    j = kinds.awake[k]
+    while j >= 0:
+        after = kinds.link[sleepers.NEXT, j]
+        _set_leaves(extra_state, state, j, ABSENT, NEVER)
+        if everybodys and sleepers.may_sleep(extra_state, j):
+            sleepers.leave(kinds, k, j)
+            sleepers.fall_asleep(limits, kinds, k, j, state.shortest[j])
+        j = after
+
+
+@inlined
+def _show(extras: Extras, extra_state: ExtraState, state: State, k: int) -> None:
+    limits, kinds = extras.limits, extra_state.limited.sleepers
+    sleepers.stand_for_all(limits, kinds, state, k, SHOWN)
+    j = kinds.awake[k]
+    while j >= 0:
+        _set_leaves(extra_state, state, j, limits.tasks[j], state.shortest[j])
+        j = kinds.link[sleepers.NEXT, j]
 
 
 @part
 def show_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
-    """Let everybody's queue know who waits and is within limits, for others have started meanwhile [46]."""
-    for j in range(extra_state.limited.waits.size):
-        if extra_state.limited.waits[j] == 1:
-            tasks = shown_tasks(extra_state, extras.limits.tasks[j], j)
-            if tasks == ABSENT:
-                _show(extra_state, state, j, ABSENT, NEVER)
-            else:
-                _show(extra_state, state, j, tasks, state.shortest[j])
+    """Let everybody's queue know who is over a limit now, for others have started meanwhile [46]."""
+    for k in range(extra_state.limited.over.size):
+        if extra_state.limited.over[k] > 0:
+            _hide(extras, extra_state, state, k)
+
+
+@part
+def wake_all(extras: Extras, extra_state: ExtraState, state: State) -> None:
+    """Let nobody sleep any more in this run."""
+    limits, limited = extras.limits, extra_state.limited
+    for j in range(limited.sleepers.what.size):
+        if limited.sleepers.what[j] == ASLEEP:
+            k = limited.kind[j]
+            sleepers.stay_awake(limited.sleepers, k, j)
+            if limited.over[k] == 0:
+                _set_leaves(extra_state, state, j, limits.tasks[j], state.shortest[j])
+    limited.sleepers.tasks[:] = ABSENT
+    limited.sleepers.shortest[:] = NEVER
+    limited.sleepers.number[ORDERS] = 0
 
 
 @inlined
-def _show(extra_state: ExtraState, state: State, j: int, tasks: int, shortest: float) -> None:
+def keep_awake(extras: Extras | None, extra_state: ExtraState | None, state: State) -> None:
+    """Let nobody sleep any more in this run, where anybody may."""
+    if extras is None or extra_state is None:
+        return
+    if extra_state.limited.left.size > 0 and extra_state.limited.sleepers.number[ORDERS] > 0:
+        wake_all(extras, extra_state, state)
+
+
+@inlined
+def _set_leaves(extra_state: ExtraState, state: State, j: int, tasks: int, shortest: float) -> None:
     # Where jobs are backfilled in the queue's order both queues are one. Whoever is in another has a turn of its own.
     if waits_for_another_turn(extra_state, j):
         return

@@ -13,8 +13,9 @@ from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import ClassNumber, Counter
 from fedsched.engine.classes import next_of_classes
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, ReachRow
-from fedsched.engine.queue import FIRST, next_candidate
+from fedsched.engine.queue import FIRST
 from fedsched.engine.reservation import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
+from fedsched.engine.scan import next_candidate
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Packing, Plan, Problem, Queue, State
@@ -29,7 +30,7 @@ def _candidate_from(
 ) -> int:
     if state.classes.number[ClassNumber.CLASSES] > 0:
         return next_of_classes(problem, plan, state, queue, position, window)
-    return next_candidate(queue, position, state.counter[Counter.FREE], window, beside)
+    return next_candidate(problem, state, queue, position, state.counter[Counter.FREE], window, beside)
 
 
 @inlined

@@ -40,7 +40,6 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     pools.open_all(problem.extras, state.extras)
     calendar.open_all(problem.extras, state.extras, problem.t0)
     lost.forget(state.extras)
-    limits.open_all(problem.extras, state.extras)
     reserved.open_all(problem.extras, state.extras)
     cancellations.open_all(problem.extras, state.extras, problem.t0)
     moldable.open_all(problem.extras, state.extras)
@@ -58,6 +57,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     queues.begin(state.queue, plan.order, plan.order_key)
     if plan.separate_backfill:
         queues.begin(state.backfill, plan.backfill_order, plan.backfill_key)
+    limits.open_all(problem.extras, state.extras, plan, state)
     for j in problem.running:
         state.rates.processing[j] = slowest(problem.groups, state.counts[j])
         enter(problem, state, j)

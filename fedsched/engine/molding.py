@@ -19,10 +19,11 @@ from fedsched.engine.codes import QueueKey, SameTime
 from fedsched.engine.moldable import PLANNED_TO, STANDS, take_shape
 from fedsched.engine.passes import sort_queues
 from fedsched.engine.placement import fill_demand, planned_duration, shortest_duration
-from fedsched.engine.queue import ANY, FIRST, next_small
+from fedsched.engine.queue import ANY, FIRST
 from fedsched.engine.reserved import EVERYBODYS
 from fedsched.engine.reserved_pass import stands, turn_back, turn_to
 from fedsched.engine.running import release_pending
+from fedsched.engine.scan import next_small
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Plan, Problem, State
@@ -98,7 +99,7 @@ def _plan_who_waits(extra_state: ExtraState, problem: Problem, plan: Plan, state
     if number[STANDS] == 0:
         fill_profile(problem, plan, state)
         number[STANDS], number[PLANNED_TO] = 1, FIRST
-    position = next_small(queue, number[PLANNED_TO], ANY)
+    position = next_small(problem, state, queue, number[PLANNED_TO], ANY)
     while position >= 0:
         i = queue.order[position]
         begin = _place_of(problem, plan, state, i)
@@ -109,7 +110,7 @@ def _plan_who_waits(extra_state: ExtraState, problem: Problem, plan: Plan, state
             if begin == NOW:
                 _load_links(problem, state, i)
         number[PLANNED_TO] = position + 1
-        position = next_small(queue, position + 1, ANY)
+        position = next_small(problem, state, queue, position + 1, ANY)
 
 
 @inlined

@@ -19,6 +19,7 @@ from fedsched.engine.arrays import (
 from fedsched.engine.cancellations import Cancellations
 from fedsched.engine.choices import possible_shapes, refuse_entangled
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
+from fedsched.engine.kinds import limits_of
 from fedsched.engine.moldable import Moldable
 from fedsched.engine.reserved import Reserved
 from fedsched.errors import InfeasibleError, UnknownNameError
@@ -26,7 +27,7 @@ from fedsched.model.admission import tiers_of_jobs
 from fedsched.model.calendar import closures_of, kills
 from fedsched.model.dependencies import NO_EDGES, Edges, edges_of, ends_of, in_order, never_start
 from fedsched.model.feedback import followers_of
-from fedsched.model.limits import Counters, counters_of
+from fedsched.model.limits import counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
@@ -175,7 +176,7 @@ def _extras(
         _pools(workload, federation, need),
         _precedence(workload, edges, reading, earliest_starts(workload, federation)),
         _calendar(federation, t0),
-        _limits(workload, counters),
+        limits_of(counters, workload.tasks),
         _reserved(workload, federation),
         _cancellations(workload, arrival),
         _moldable(workload, federation, reading),
@@ -229,25 +230,6 @@ def _moldable(workload: Workload, federation: Federation, reading: Reading) -> M
 def _nobody_chooses() -> Moldable:
     nobody, never = _ints(np.zeros(0)), _floats(np.zeros(0))
     return Moldable(nobody, nobody, nobody, never, never)
-
-
-def _limits(workload: Workload, counters: Counters) -> Limits:
-    if not counters.amount.size:
-        return _no_limits()
-    by_job = np.argsort(counters.job, kind="stable")
-    first_member = np.searchsorted(counters.counter, np.arange(counters.amount.size + 1))
-    return Limits(
-        amount=_ints(counters.amount),
-        first=_ints(np.searchsorted(counters.job[by_job], np.arange(len(workload) + 1))),
-        counter=_ints(counters.counter[by_job]),
-        weight=_ints(counters.weight[by_job]),
-        first_member=_ints(first_member),
-        member=_ints(counters.job),
-        member_weight=_ints(counters.weight),
-        least=_ints(np.minimum.reduceat(counters.weight, first_member[:-1])),
-        most=_ints(np.maximum.reduceat(counters.weight, first_member[:-1])),
-        tasks=_ints(workload.tasks),
-    )
 
 
 def _no_limits() -> Limits:

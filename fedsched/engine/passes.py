@@ -8,7 +8,7 @@ from fedsched.compiled import inlined, part
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.backfill import backfill_around_head
-from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.engine.codes import Dispatch
 from fedsched.engine.conservative import plan_the_queue
 from fedsched.engine.dispatch import start_all_that_fit, start_from_head, start_per_cluster
 
@@ -27,10 +27,9 @@ def may_start_some(plan: Plan, state: State) -> bool:
 def sort_queues(problem: Problem, plan: Plan, state: State) -> None:
     """Sort the queues whose orders change with time."""
     now = state.clock[Clock.NOW]
-    if plan.order_key != QueueKey.FIXED:
-        queues.reorder(problem, state, state.queue, plan.order_key, now)
-    if plan.separate_backfill and plan.backfill_key != QueueKey.FIXED:
-        queues.reorder(problem, state, state.backfill, plan.backfill_key, now)
+    queues.sort(problem, state, state.queue, plan.order_key, now)
+    if plan.separate_backfill:
+        queues.sort(problem, state, state.backfill, plan.backfill_key, now)
 
 
 @inlined

@@ -27,7 +27,7 @@ def clear(queue: Queue) -> None:
     """Empty the queue."""
     queue.tasks[:] = ABSENT
     queue.shortest[:] = NEVER
-    queue.members[0] = 0
+    queue.members[:] = 0
 
 
 @inlined
@@ -138,7 +138,8 @@ def shown_tasks(extras: ExtraState | None, tasks: int, j: int) -> int:
         return tasks
     if waits_for_another_turn(extras, j):
         return ABSENT
-    if extras.limited.left.size > 0 and extras.limited.over[j] > 0:
+    limited = extras.limited
+    if limited.left.size > 0 and limited.kind[j] >= 0 and limited.over[limited.kind[j]] > 0:
         return ABSENT
     return tasks
 
@@ -228,19 +229,26 @@ def _sort(extras: Extras | None, rank: Ints, key: Floats, order: Ints, size: int
         _sift(extras, rank, key, order, FIRST, end)
 
 
+@inlined
+def sort(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
+    """Sort a queue as of `now`, where it is not in order; one that goes by submits mostly is, as jobs join by them."""
+    if order_key == QueueKey.FIXED or (order_key >= QueueKey.SUBMITTED and queue.members[1] == 0):
+        return
+    reorder(problem, state, queue, order_key, now)
+
+
 @part
 def reorder(problem: Problem, state: State, queue: Queue, order_key: int, now: float) -> None:
     """Sort a queue whose order changes with time, as of `now`."""
     before = queue.members[0]
+    queue.members[1] = 0
     kept = FIRST
     for i in range(before):
         j = queue.order[i]
         if np.isnan(state.start[j]):
             queue.order[kept] = j
             kept += 1
-            if order_key >= QueueKey.SUBMITTED:
-                queue.key[j] = -_by_submit(problem, order_key, j, submitted_at(state.extras, problem.submit, j))
-            else:
+            if order_key < QueueKey.SUBMITTED:
                 queue.key[j] = key_of(problem, order_key, j, now - eligible_since(state.extras, problem.submit, j))
     _sort(problem.extras, problem.arrival_rank, queue.key, queue.order, kept)
     for i in range(kept):
@@ -278,6 +286,12 @@ def append(problem: Problem, state: State, queue: Queue, order_key: int, j: int,
         queue.order[position] = j
         queue.position[j] = position
         queue.members[0] += 1
+        if order_key >= QueueKey.SUBMITTED:
+            queue.key[j] = -_by_submit(problem, order_key, j, submitted_at(state.extras, problem.submit, j))
+            if position > 0 and _comes_before(
+                problem.extras, problem.arrival_rank, queue.key, j, queue.order[position - 1]
+            ):
+                queue.members[1] = 1
     position, tasks = queue.position[j], shown_tasks(state.extras, problem.tasks[j], j)
     if mend:
         set_leaf(queue, position, tasks, state.shortest[j])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import kernel
+from fedsched.engine import limits
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.placement import shortest_duration
 from fedsched.engine.queue import set_leaf, shown_tasks
@@ -20,6 +21,7 @@ def requeue(problem: Problem, plan: Plan, state: State, jobs: Ints, places: Ints
     The places are those that these jobs held, in ascending order: whoever is not yet submitted keeps a later one.
     """
     begin_ungrouped(plan, state)
+    limits.keep_awake(problem.extras, state.extras, state)
     for i in range(jobs.size):
         j = jobs[i]
         state.queue.order[places[i]] = j

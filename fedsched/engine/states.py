@@ -40,6 +40,7 @@ from fedsched.engine.moldable import Molded, moldable_of
 from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
 from fedsched.engine.rules import Needs
+from fedsched.engine.sleepers import Sleepers
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Calendar, Extras, Floats, Ints, Limits, Problem
@@ -55,7 +56,7 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
         tasks=np.zeros(2 * leaves, dtype=np.int64),
         shortest=np.zeros(2 * leaves if with_durations else 0),
         key=np.zeros(jobs),
-        members=np.zeros(1, dtype=np.int64),
+        members=np.zeros(2, dtype=np.int64),
     )
 
 
@@ -189,7 +190,7 @@ def _extra_state(
         ),
         lost=_nothing_lost(problem, extras.calendar),
         draw=_room_to_draw(problem, extras.calendar),
-        limited=_nobody_limited(extras.limits),
+        limited=_nobody_limited(extras.limits, queue, separate=backfill is not queue),
         apart=_nobody_apart(extras.reserved, groups, queue, backfill),
         cancelled=Cancelled(
             number=np.zeros(1, dtype=np.int64),
@@ -239,11 +240,24 @@ def _empty_trees(queue: Queue, jobs: int) -> tuple[Ints, Floats]:
     return np.full(sizes[0], ABSENT), np.full(sizes[1], NEVER)
 
 
-def _nobody_limited(limits: Limits) -> Limited:
+def _nobody_limited(limits: Limits, queue: Queue, *, separate: bool) -> Limited:
+    jobs, kinds, orders = limits.kind.size, max(limits.first.size - 1, 0), 2 if separate else 1
+    places, nodes = (int(limits.first_place[-1]), int(limits.first_node[-1])) if kinds else (0, 0)
     return Limited(
         left=np.zeros(limits.amount.size, dtype=np.int64),
-        over=np.zeros(limits.tasks.size, dtype=np.int64),
-        waits=np.zeros(limits.tasks.size, dtype=np.int64),
+        kind=np.zeros(jobs, dtype=np.int64),
+        over=np.zeros(kinds, dtype=np.int64),
+        waiting=np.zeros(kinds, dtype=np.int64),
+        sleepers=Sleepers(
+            number=np.array([0, np.diff(limits.first_place).max(initial=0)]),
+            what=np.zeros(jobs, dtype=np.int64),
+            awake=np.zeros(kinds, dtype=np.int64),
+            link=np.zeros((2, jobs), dtype=np.int64),
+            place=np.zeros((orders, jobs), dtype=np.int64),
+            member=np.zeros((orders, places), dtype=np.int64),
+            tasks=np.zeros((orders, nodes), dtype=np.int64),
+            shortest=np.zeros((orders, nodes if queue.shortest.size else 0)),
+        ),
     )
 
 

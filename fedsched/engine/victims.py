@@ -167,7 +167,7 @@ def _lose(
     if requeued:
         state.start[j] = np.nan
         state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # it may have run from t0 on
-        counter[Counter.QUEUED] += 1 if limits.joins(extras, extra_state, j) else 0
+        counter[Counter.QUEUED] += 1 if limits.joins(extras, extra_state, state, j) else 0
         reserved.joins(extras, extra_state, j)
         queues.join_again(problem, plan, state, j)
         cancellations.queued_again(extras, extra_state, j, now)

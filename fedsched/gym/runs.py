@@ -37,6 +37,7 @@ from fedsched.engine.breakpoints import Blocks
 from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.moldable import Molded
 from fedsched.engine.reserved import Apart
+from fedsched.engine.sleepers import Sleepers
 from fedsched.model.metrics import Measured
 
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
         return one  # for the same reason, and it has the type of what is returned else
     left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
     limited, apart, gone, molded = extras.limited, extras.apart, extras.cancelled, extras.molded
+    asleep = limited.sleepers
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
         Waiting(
@@ -204,7 +206,22 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             lost.until[b],
         ),
         Draw(draw.job[b], draw.hit[b], draw.node[b]),
-        Limited(limited.left[b], limited.over[b], limited.waits[b]),
+        Limited(
+            limited.left[b],
+            limited.kind[b],
+            limited.over[b],
+            limited.waiting[b],
+            Sleepers(
+                asleep.number[b],
+                asleep.what[b],
+                asleep.awake[b],
+                asleep.link[b],
+                asleep.place[b],
+                asleep.member[b],
+                asleep.tasks[b],
+                asleep.shortest[b],
+            ),
+        ),
         Apart(
             apart.of_job[b],
             apart.waits[b],

@@ -13,9 +13,10 @@ import numpy as np
 from fedsched.engine.simulation import no_room
 from fedsched.errors import InfeasibleError
 from fedsched.model.calendar import takes_nodes
+from fedsched.model.feedback import submits_after
 from fedsched.model.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, measured, yardsticks
-from fedsched.optimize.parts import Before, refuse_knots
+from fedsched.optimize.parts import Before, last_submit, refuse_knots
 from fedsched.optimize.scoring import baselines_of, comparable
 from fedsched.optimize.searching import Search, problem_of, search_once, undisturbed, versions
 from fedsched.result import Front, PlannedQueue, Result
@@ -109,7 +110,8 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     nothing is left its first plan.
 
     A package is searched at the moment when the last job of the one before it starts or leaves (with submits="keep",
-    not before its own last job is submitted); what still runs then, runs on beside it.
+    not before the last of its own jobs is submitted that follow nobody); what still runs then, runs on beside it. Jobs
+    that follow others make packages in the order of their recorded submits.
     """
     workload, cluster, t0 = whole.workload, whole.federation, whole.problem.t0
     if takes_nodes(cluster):
@@ -124,9 +126,10 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     history: list[Moment] = []
     now, running, still = t0, whole.running, np.zeros(0, dtype=np.int64)
     waiting = whole.truth.problem.arrival
+    waiting = waiting[np.argsort(whole.truth.problem.arrival_rank[waiting])]
     if running is not None:  # alone, until the jobs of the first package are there
         still, waiting = running.rows, waiting[~np.isin(waiting, running.rows)]
-        now = max(now, float(workload.submit[waiting[:package]].max(initial=now)))
+        now = last_submit(workload, waiting[:package], now)
         alone = _alone(whole, still).advance(until=now)
         start[still], finish[still], counts[still] = alone.state.start, alone.state.finish, alone.state.counts
         running, still = _running_at(now, alone, still)
@@ -144,7 +147,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     with suppress(KeyboardInterrupt):  # between packages: within one, its search has ended by it
         for number, fresh in enumerate(packages, 1):
             begun = clock.elapsed
-            now = max(now, float(workload.submit[fresh].max()))
+            now = last_submit(workload, fresh, now)
             part, rows = ahead.part(fresh, still)
             known = number < first
             if not rows.size:
@@ -180,13 +183,16 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
             if early or ended.row is None or number == len(packages):
                 reason = ended.stop_reason
                 break
-            now = max(now, _all_gone(best, rows.size - len(still)), float(workload.submit[packages[number]].max()))
+            now = last_submit(workload, packages[number], max(now, _all_gone(best, rows.size - len(still))))
             running, still = _running_at(now, problem.truth.started(ended.row).advance(until=now), rows)
             beside = max(beside, clock.elapsed - begun - searched) if number > first else 0.0  # the first loads
     cut = len(done) < len(packages) or any(one.row is None for one in done)
     missing = 0 if cut else whole.truth.missed(finish)
+    gone_at = np.full(jobs, np.inf) if workload.cancel_at is None else workload.cancel_at.times
+    gone = np.isnan(start) & (gone_at < np.inf)
+    submit = submits_after(workload, np.where(gone, gone_at, finish), gone)
     schedule = Schedule(
-        workload=workload,
+        workload=workload if workload.feedback is None else replace(workload, submit=submit),
         federation=cluster,
         start=start,
         finish=finish,

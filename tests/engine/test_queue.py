@@ -143,6 +143,26 @@ def test_reordering_drops_who_has_started() -> None:
     assert [queues.next_small(state.queue, at, queues.ANY) for at in (0, 1, 2)] == [0, 1, -1]
 
 
+def test_a_queue_by_submits_is_sorted_where_it_is_out_of_order() -> None:
+    """Whoever joins by its submit stays where it is; one that joins later than others behind it is sorted in."""
+    follows = {"preceding": [-1, -1, -1, 1], "think_time": [-1.0, -1.0, -1.0, 5.0]}
+    workload = jobs([1, 2, 3, 1], [10.0] * 4, submit=[0.0, 1.0, 2.0, 3.0], feedback=follows)
+    problem, plan, state = begun(workload, FOUR)
+    assert plan.order_key == QueueKey.SUBMITTED
+    state.extras.waiting.submitted[3] = 3.0  # as the first one's end has it
+    for j in (0, 2, 3):
+        queues.enqueue(problem, plan, state, j, queues.AT_ONCE)
+    assert state.queue.members.tolist() == [3, 0]
+    queues.sort(problem, state, state.queue, plan.order_key, 4.0)
+    assert state.queue.order[:3].tolist() == [0, 2, 3]  # untouched
+    queues.enqueue(problem, plan, state, 1, queues.AT_ONCE)
+    assert state.queue.members.tolist() == [4, 1]
+    queues.sort(problem, state, state.queue, plan.order_key, 5.0)
+    assert state.queue.order.tolist() == [0, 1, 2, 3]
+    assert state.queue.members.tolist() == [4, 0]
+    assert [queues.next_small(state.queue, at, 2) for at in (0, 1, 2)] == [0, 1, 3]
+
+
 def test_a_fixed_queue_keeps_its_places() -> None:
     """Jobs join at the places that the order gives them, before or behind who waits already, in both queues."""
     workload = jobs([2, 1, 3], [10.0, 40.0, 20.0])

@@ -258,6 +258,42 @@ def test_conditions_hold_across_packages() -> None:
     turned = replace(log, after={1: "after:6"})
     with pytest.raises(InfeasibleError, match="job 1 waits for job 6, which is in a later package; leave package= out"):
         fs.optimize(turned, machine, objectives="flow", evaluations=40, package=3, submits="keep")
-    live = replace(log, feedback={"preceding": [-1] * 6 + [1], "think_time": [-1] * 6 + [3.0]})
-    with pytest.raises(InfeasibleError, match=r"which of them make a package is open; .*feedback=None"):
-        fs.optimize(live, machine, objectives="flow", evaluations=40, package=3)
+
+
+def test_jobs_follow_others_across_packages() -> None:
+    """Whom a package's jobs follow has ended, runs still, or is planned with them; each is submitted after its think."""
+    log = fs.Workload(
+        submit=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], tasks=[2, 2, 1, 2, 1, 1], runtime=[10.0, 5.0, 40.0, 3.0, 4.0, 5.0],
+        feedback={"preceding": [-1, 1, -1, 2, 3, 4], "think_time": [-1, 7.0, -1, 30.0, 2.0, 0.0]},
+        cancel_at=[-1, -1, -1, -1, -1, 20.0],
+    )  # fmt: skip
+    machine = fs.Federation.homogeneous(3)
+    for package in (1, 2, 3, 6):
+        for submits in ("keep", "now"):
+            found = fs.optimize(
+                log, machine, objectives="flow", evaluations=60, package=package, submits=submits, baselines=FEW
+            )
+            schedule = found.best()
+            schedule.verify(claimed=schedule.metrics())
+            assert found.value() == schedule.metrics().flow
+            assert schedule.workload.submit[1] == schedule.finish[0] + 7.0
+            assert schedule.workload.submit[3] == schedule.finish[1] + 30.0
+            assert schedule.workload.submit[4] == schedule.finish[2] + 2.0
+            assert schedule.cancelled.tolist() == [False] * 5 + [True]
+    turned = replace(log, feedback={"preceding": [6, -1, -1, -1, -1, -1], "think_time": [1.0, -1, -1, -1, -1, -1]})
+    with pytest.raises(InfeasibleError, match="job 1 waits for job 6, which is in a later package; leave package= out"):
+        fs.optimize(turned, machine, objectives="flow", evaluations=40, package=3, submits="keep")
+
+
+def test_random_jobs_that_follow_others_are_planned_in_packages() -> None:
+    """Whatever follows whom, with contention on links and shares of pools, the whole keeps to the model."""
+    for seed in range(tries(8)):
+        log, machine = crowd(400 + seed, "following")
+        for submits in ("now", "keep"):
+            found = fs.optimize(
+                log, machine, objectives="flow", evaluations=40, seed=seed, package=3, submits=submits, baselines=FEW
+            )
+            schedule = found.best()
+            schedule.verify(claimed=schedule.metrics())
+            assert found.value() == schedule.metrics().flow
+            assert np.isnan(found.bound()) or found.bound() <= found.value()
