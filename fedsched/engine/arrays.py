@@ -58,10 +58,7 @@ class Precedence(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How much may be had at a time, by counters, and whose jobs take how much of it; without limits of no size.
-
-    Jobs that take as much of the same counters are a kind.
-    """
+    """How much may be had at a time, and which kinds of jobs take how much of it; without limits of no size."""
 
     amount: Ints
     kind: Ints  # job: its kind, or -1

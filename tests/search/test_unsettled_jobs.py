@@ -261,7 +261,7 @@ def test_conditions_hold_across_packages() -> None:
 
 
 def test_jobs_follow_others_across_packages() -> None:
-    """Whom a package's jobs follow has ended, runs still, or is planned with them; each is submitted after its think."""
+    """Whom jobs of a package follow has ended, runs still, or is planned with them; they are submitted after it."""
     log = fs.Workload(
         submit=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], tasks=[2, 2, 1, 2, 1, 1], runtime=[10.0, 5.0, 40.0, 3.0, 4.0, 5.0],
         feedback={"preceding": [-1, 1, -1, 2, 3, 4], "think_time": [-1, 7.0, -1, 30.0, 2.0, 0.0]},
