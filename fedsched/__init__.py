@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from fedsched.result import Result as Result
     from fedsched.rolling import Rolling as Rolling
     from fedsched.scenario import Scenario as Scenario
+    from fedsched.sharing import NodeSharing as NodeSharing
     from fedsched.simulate import simulate as simulate
     from fedsched.tuning import tune as tune
 
@@ -56,6 +57,7 @@ _HOME: dict[str, str | None] = {
     "Limit": "model.limits",
     "ListHeuristic": "policies",
     "NodeGroup": "model.federation",
+    "NodeSharing": "sharing",
     "Policy": "policies",
     "Partition": "model.partition",
     "Pool": "model.federation",
@@ -93,6 +95,7 @@ __all__ = [
     "Limit",
     "ListHeuristic",
     "NodeGroup",
+    "NodeSharing",
     "Partition",
     "Policy",
     "Pool",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
+    from fedsched.sharing import NodeSharing
     from fedsched.slurm import Slurm
 
 __all__ = [
@@ -135,11 +136,40 @@ def _on_slurm(
     return scheduled(shaped(workload, reading), cluster, policy, reading, progress)
 
 
+def _on_shared_nodes(
+    workload: Workload,
+    cluster: Federation,
+    policy: str | Policy,
+    sharing: NodeSharing | str,
+    reading: Reading,
+    given: Mapping[str, object],
+    *,
+    t0: float | None,
+    progress: Callable[[int, int], None] | None,
+) -> Schedule:
+    from fedsched.sharing import NodeSharing
+    from fedsched.sharing.run import scheduled
+
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"{name}= does not go with sharing= yet: nodes are shared from an empty machine on; leave it out.")
+    if isinstance(policy, ListHeuristic | OnlinePolicy):
+        raise ValueError(f"Nodes that jobs share go with no policy {policy} yet; take one by its queue order, as 'easy'.")
+    if len(workload) == 0:
+        raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
+    reading = reading.settled("simulate")
+    workload = shaped(as_asked(workload, cluster), reading)
+    rules = policy.rules(reading.seen(workload), cluster)
+    t0 = start_of("simulate", t0, None, workload, cluster)
+    return scheduled(workload, cluster, rules, NodeSharing.of(sharing), reading, t0=t0, progress=progress)
+
+
 def simulate(
     workload: Workload,
     cluster: Federation,
     policy: str | Policy | Slurm = "easy",
     *,
+    sharing: NodeSharing | str | None = None,
     placement: str | None = None,
     reading: Reading = USUAL,
     same_time: str | None = None,
@@ -162,6 +192,9 @@ def simulate(
         A name of `POLICIES` ("fcfs", "easy", "easy-sjbf", "lookahead", "min-min", "wfp3-easy", …), `Rules`,
         `ListHeuristic`, or any object with a method `rules(workload, federation)`; `Rolling`, or any other
         `OnlinePolicy`, plans anew on the way; `policies.Slurm` is Slurm's own scheduler.
+    sharing
+        Nodes are shared: tasks take what they demand of them, beside those of other jobs. A `NodeSharing`, or the name
+        of its choice of nodes: "first", "best", "least_loaded", "pack" or "spread". None: a task has a node of its own.
     placement
         A name of `PLACEMENTS` in place of the policy's own.
     reading
@@ -194,8 +227,7 @@ def simulate(
     -----
     Ctrl-C ends a run early: the schedule then holds what was started until then, and says so in its notes.
     """
-    if is_slurm(policy):
-        given = {"placement": placement, "caps": caps, "t0": t0, "running": running}
+    if is_slurm(policy) or sharing is not None:
         reading = reading.but(
             same_time=same_time,
             saturation=saturation,
@@ -203,7 +235,13 @@ def simulate(
             kill_at_estimate=kill_at_estimate,
             alternatives=alternatives,
         )
-        return _on_slurm(workload, cluster, policy, reading, given, progress)
+        given = {"caps": caps, "running": running}
+        if is_slurm(policy):
+            given |= {"placement": placement, "t0": t0, "sharing": sharing}
+            return _on_slurm(workload, cluster, policy, reading, given, progress)
+        assert sharing is not None
+        chosen = policy_named(policy, placement=placement)
+        return _on_shared_nodes(workload, cluster, chosen, sharing, reading, given, t0=t0, progress=progress)
     run = prepare(
         workload,
         cluster,

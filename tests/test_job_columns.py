@@ -38,6 +38,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     ),
     "labels": ({"name": ["fit", "", "fit", "plot"], "account": ["x", "x", "", "y"]}, {"name": "fit"}),
     "demand": ({"gpu": [2, 0, 0, 1], "memory": [0, 187_000, 64, 0]}, {"memory": 1}),
+    "layout": ({"tasks_per_node": [2, 0, 1, 1], "exclusive": [0, 1, 0, 0]}, {"exclusive": [0, 0, 0, 1]}),
     "alternatives": ({2: "2x5|1x9.5/12|3x4", 4: [(1, 3), (2, 2)]}, {3: "1x4|2x3"}),
     "log": ({"wait": [1.5, 2.0, 0.0, 7.0], "status": 1.0}, {"wait": 3.0}),
 }

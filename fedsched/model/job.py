@@ -11,6 +11,7 @@ from fedsched.model.dependencies import Dependencies
 from fedsched.model.earliest import EarliestStarts
 from fedsched.model.feedback import Feedback
 from fedsched.model.labels import Labels
+from fedsched.model.layout import NodeLayout
 from fedsched.model.log import LogColumns
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.resources import NodeDemands
@@ -25,7 +26,8 @@ UNKNOWN_USER = -1
 # What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
 EXTRAS: dict[str, type[JobColumns]] = {
     "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "cancel_at": Cancellations,
-    "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "alternatives": Alternatives,
+    "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "layout": NodeLayout,
+    "alternatives": Alternatives,
 }  # fmt: skip
 OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
@@ -51,4 +53,5 @@ class Job:
     feedback: Mapping[str, float] | None = None
     labels: Mapping[str, str] | None = None
     demand: Mapping[str, int] | None = None
+    layout: Mapping[str, int] | None = None
     alternatives: str | None = None

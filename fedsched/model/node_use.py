@@ -1,4 +1,4 @@
-"""What each job used on each node, where several may share one, and whether that can be [54].
+"""What each job used on each node, where several may share one, and whether that can be [54, 55].
 
 It shares no code with the engine.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from fedsched.errors import ScheduleError
 from fedsched.model.log import UNKNOWN, Demand, LogColumns
 from fedsched.model.resources import counted_on
+from fedsched.model.shares import CORES, GPU, gpus_asked
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
-CHECKED = ("labels", "demand")  # of what jobs may have beside the plain model
+CHECKED = ("labels", "demand", "layout")  # of what jobs may have beside the plain model
 MOST_TOGETHER = 2**62  # so that sums are exact
-CORES = "cpu"  # of which a task has one, where its job says nothing of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,7 +34,8 @@ class NodeUse:
     """How many tasks each job had on each node from its start to its finish: one row for a job and a node.
 
     `start`, `finish` and `alone`, whether it shared its nodes with nobody, are of each job of the workload; `job` is a
-    row of it, and `node` a number that counts through the federation, cluster by cluster and group by group.
+    row of it, and `node` a number that counts through the federation, cluster by cluster and group by group. `devices`
+    has a row for each part of a GPU that is known: job, node, device, thousandths; None where nothing is.
     """
 
     workload: Workload
@@ -45,6 +46,7 @@ class NodeUse:
     job: NDArray[np.int64]
     node: NDArray[np.int64]
     tasks: NDArray[np.int64]
+    devices: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         jobs, rows = (len(self.workload),), np.shape(self.job)
@@ -59,6 +61,8 @@ class NodeUse:
             if ((wrong := getattr(self, name)) < 0).any() or (wrong >= most).any():
                 first = wrong[(wrong < 0) | (wrong >= most)][0]
                 raise ScheduleError(f"NodeUse: {name}={first} must be at least 0 and below {most}.")
+        if self.devices is not None:
+            object.__setattr__(self, "devices", _frozen(np.reshape(self.devices, (-1, 4)), np.int64))
 
     def __len__(self) -> int:
         return len(self.job)
@@ -74,14 +78,50 @@ class NodeUse:
 
     def amounts(self, resource: str) -> NDArray[np.int64]:
         """Return how much of a resource each row's tasks held."""
-        demand = self.workload.demand
-        known = {} if demand is None else demand.columns()
-        of_task = known.get(resource, np.zeros(len(self.workload), dtype=np.int64))
-        if resource == CORES:
-            of_task = np.maximum(of_task, 1)
+        of_task = self._of_task(resource)
         if int(of_task.max(initial=0)) * int(np.abs(self.tasks).sum()) > MOST_TOGETHER:
             raise ScheduleError(f"NodeUse: so much {resource!r} cannot be added up; count it in larger units.")
         return np.asarray(self.tasks * of_task[self.job])
+
+    def _of_task(self, resource: str) -> NDArray[np.int64]:
+        demand = self.workload.demand
+        known = {} if demand is None else demand.columns()
+        if resource == GPU:
+            return gpus_asked(self.workload)[0]
+        of_task = known.get(resource, np.zeros(len(self.workload), dtype=np.int64))
+        return np.maximum(of_task, 1) if resource == CORES else of_task
+
+    def taken_seconds(self, t0: float) -> NDArray[np.float64]:
+        """Return the node-seconds of each group: of each node the share of its cores that is taken, all by one alone.
+
+        Those of jobs that have not finished do not count, nor what was before t0.
+        """
+        sizes = [group.count for group in self.federation.groups]
+        group = np.repeat(np.arange(len(sizes)), sizes)[self.node]
+        has = np.array([dict(one.resources).get(CORES, 0) for one in self.federation.groups], dtype=np.float64)
+        share = np.where(self.alone[self.job], 1.0, self.amounts(CORES) / has[group])
+        seconds = np.maximum(self.finish - np.maximum(self.start, t0), 0.0)[self.job]
+        return np.bincount(group, weights=np.where(np.isnan(seconds), 0.0, share * seconds), minlength=len(sizes))
+
+    def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
+        """Return the same of some jobs, by row, which are those of this workload."""
+        new = np.full(len(self.workload), -1)
+        new[rows] = np.arange(len(rows))
+        kept, devices = new[self.job] >= 0, self.devices
+        if devices is not None:
+            devices = devices[new[devices[:, 0]] >= 0]
+            devices = np.column_stack([new[devices[:, 0]], devices[:, 1:]])
+        return NodeUse(
+            workload=workload,
+            federation=self.federation,
+            start=self.start[rows],
+            finish=self.finish[rows],
+            alone=self.alone[rows],
+            job=new[self.job[kept]],
+            node=self.node[kept],
+            tasks=self.tasks[kept],
+            devices=devices,
+        )
 
     def peaks(self, resource: str = CORES) -> NDArray[np.int64]:
         """Return the most of a resource that was in use on each node at a time."""

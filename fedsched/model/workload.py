@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fedsched.model.feedback import Feedback
     from fedsched.model.job_columns import JobColumns
     from fedsched.model.labels import Labels
+    from fedsched.model.layout import NodeLayout
     from fedsched.model.log import CleaningReport, LogColumns
     from fedsched.model.pools import PoolNeeds
     from fedsched.model.recorded import Recorded
@@ -73,7 +74,10 @@ class Workload:
     labels
         Texts of each job by name; a singleton goes by its "name": {"name": ["fit", "fit", "plot"]}.
     demand
-        How much of each resource every node of a job must have, by name: {"memory": [0, 250_000], "gpu": [2, 0]}.
+        How much of each resource every node of a job must have, by name: {"memory": [0, 250_000], "gpu": [2, 0]};
+        where nodes are shared, what each task takes.
+    layout
+        How tasks stand on nodes that are shared: {"tasks_per_node": [4, 0], "exclusive": [0, 1]}; 0 = as it comes.
     alternatives
         Shapes of which each job may have one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
         runtime and estimate, or a text a job: "4x3600/7200|8x2000". None (default) = nobody has a choice.
@@ -100,6 +104,7 @@ class Workload:
     feedback: Feedback | None
     labels: Labels | None
     demand: NodeDemands | None
+    layout: NodeLayout | None
     alternatives: Alternatives | None
     log: LogColumns | None
     name: str
@@ -129,6 +134,7 @@ class Workload:
         feedback: Feedback | Mapping[str, ArrayLike] | None = None,
         labels: Labels | Mapping[str, ArrayLike] | None = None,
         demand: NodeDemands | Mapping[str, ArrayLike] | None = None,
+        layout: NodeLayout | Mapping[str, ArrayLike] | None = None,
         alternatives: Alternatives | Mapping[int, Any] | Sequence[Any] | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
@@ -148,7 +154,7 @@ class Workload:
             kind = np.int64 if field in ("tasks", "id", "origin", "user") else np.float64
             object.__setattr__(self, field, table_column(field, values, jobs, kind, ids))
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
-        optional = (pools, after, begin, cancel_at, feedback, labels, demand, alternatives, log)
+        optional = (pools, after, begin, cancel_at, feedback, labels, demand, layout, alternatives, log)
         for field, given in zip(OPTIONAL, optional, strict=True):
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (

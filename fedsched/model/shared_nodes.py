@@ -1,0 +1,131 @@
+"""The independent check of schedules on nodes that jobs share: what is on which node when, ends and metrics [55].
+
+It shares no code with the loop that makes them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.layout import EXCLUSIVE, PER_NODE
+from fedsched.model.shares import GPU, WHOLE, gpus_asked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.model.metrics import Metrics
+    from fedsched.model.node_use import NodeUse
+    from fedsched.model.schedule import Schedule
+
+
+def violations(schedule: Schedule, use: NodeUse, *, tolerance: float, claimed: Metrics | None) -> list[str]:
+    """Return what breaks the model, one line each."""
+    ids = schedule.workload.id
+    found = [f"Job {job}: it was never started." for job in ids[np.isnan(schedule.start)]]
+    cut = np.isnan(schedule.finish) & ~np.isnan(schedule.start)
+    found += [f"Job {job}: it was started but has no finish." for job in ids[cut]]
+    if found:
+        return found
+    found = [*_same(schedule, use), *_layout(use), *use.violations()]
+    return found or [*_devices(use), *_finishes(schedule, tolerance), *_claims(schedule, use, claimed, tolerance)]
+
+
+def _same(schedule: Schedule, use: NodeUse) -> Iterator[str]:
+    # What stands in the schedule is what stands on its nodes.
+    columns = {"start": use.start, "finish": use.finish, "counts": use.counts}
+    for name, there in columns.items():
+        odd = np.flatnonzero((getattr(schedule, name) != there).reshape(len(schedule), -1).any(axis=1))
+        for row in odd[:1]:
+            yield f"Job {schedule.workload.id[row]}: its {name} is another one on its nodes."
+
+
+def _layout(use: NodeUse) -> Iterator[str]:
+    # So many tasks on each node but one, and nobody else where a job asked for that.
+    workload = use.workload
+    columns = {} if workload.layout is None else workload.layout.columns()
+    if EXCLUSIVE in columns:
+        for row in np.flatnonzero((columns[EXCLUSIVE] == 1) & ~use.alone)[:1]:
+            yield f"Job {workload.id[row]}: it asked for nodes of its own."
+    each = columns.get(PER_NODE)
+    for row in np.flatnonzero(each > 0) if each is not None else ():
+        tasks = sorted(use.tasks[use.job == row].tolist(), reverse=True)
+        wanted = [int(each[row])] * (int(workload.tasks[row]) // int(each[row]))
+        rest = int(workload.tasks[row]) % int(each[row])
+        if tasks != [*wanted, *([rest] if rest else [])]:
+            yield f"Job {workload.id[row]}: it has {tasks} tasks on its nodes, with {PER_NODE}={each[row]}."
+
+
+def _devices(use: NodeUse) -> Iterator[str]:
+    # Each task has its part of one device, or whole ones, and no device more jobs than there is of it.
+    if use.devices is None:
+        return
+    whole, share = gpus_asked(use.workload)
+    groups = use.federation.groups
+    has = np.repeat([dict(group.resources).get(GPU, 0) for group in groups], [group.count for group in groups])
+    if not has.any():
+        return
+    given = Counter((job, node, amount) for job, node, _, amount in use.devices.tolist())
+    for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
+        if use.alone[job]:
+            continue
+        for part, amount in ((int(whole[job]) * tasks, WHOLE), (tasks * bool(share[job]), int(share[job]))):
+            if part != given.pop((job, node, amount), 0) and part:
+                yield f"Job {use.workload.id[job]}: {use.where(node)} gives it no {part} parts of {amount}/1000 of a GPU."
+    for job, node, _ in given:
+        yield f"Job {use.workload.id[job]}: {use.where(node)} gives it a GPU that it did not ask for."
+    held: Counter[tuple[int, int]] = Counter()
+    events = [(use.finish[job], 0, node, device, -amount, job) for job, node, device, amount in use.devices.tolist()]
+    events += [(use.start[job], 1, node, device, amount, job) for job, node, device, amount in use.devices.tolist()]
+    for time, _, node, device, amount, job in sorted(events):
+        held[node, device] += amount
+        if held[node, device] > WHOLE or not 0 <= device < has[node]:
+            yield (
+                f"Job {use.workload.id[job]}: at {time:.15g} GPU {device} of {use.where(node)} has "
+                f"{held[node, device]}/1000 in use."
+            )
+
+
+def _ends(schedule: Schedule) -> np.ndarray:
+    slow = np.array([1.0 / group.speed for group in schedule.federation.groups])  # eq. 1.1
+    processing = np.where(schedule.counts > 0, slow, 0.0).max(axis=1)
+    sigma, start = schedule.workload.compute_fraction, schedule.start
+    ends = start + schedule.reading.runtime(schedule.workload) * (sigma * processing + (1.0 - sigma))
+    return np.asarray(np.maximum(ends, np.nextafter(start, np.inf)))
+
+
+def _finishes(schedule: Schedule, tolerance: float) -> Iterator[str]:
+    ends = _ends(schedule)
+    slack = tolerance * np.maximum(1.0, np.abs(ends))
+    for row in np.flatnonzero(~(np.abs(schedule.finish - ends) <= slack)):
+        given, wanted = schedule.finish[row], ends[row]
+        yield f"Job {schedule.workload.id[row]}: it finishes at {given:.15g}, but its nodes make that {wanted:.15g}."
+
+
+def _claims(schedule: Schedule, use: NodeUse, claimed: Metrics | None, tolerance: float) -> Iterator[str]:
+    # What nodes were busy, one row after the other; and the means of waits.
+    if claimed is None:
+        return
+    groups, clock = schedule.federation.groups, float(schedule.finish.max()) - schedule.t0
+    of_node = [group for group in groups for _ in range(group.count)]
+    demand = schedule.workload.demand
+    cores = None if demand is None else demand.columns().get("cpu")
+    seconds = [0.0 for _ in of_node]
+    for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
+        each = 1 if cores is None else max(1, int(cores[job]))
+        share = 1.0 if use.alone[job] else tasks * each / dict(of_node[node].resources)["cpu"]
+        seconds[node] += share * float(use.finish[job] - max(use.start[job], schedule.t0))
+    busy = sum(group.busy_watts * taken for group, taken in zip(of_node, seconds, strict=True))
+    idle = sum(group.idle_watts * (clock - taken) for group, taken in zip(of_node, seconds, strict=True))
+    wait = schedule.start - schedule.workload.submit
+    expected = {
+        "makespan": clock, "utilisation": sum(seconds) / (len(of_node) * clock), "busy_energy": busy,
+        "energy": busy + idle, "idle_energy": idle, "mean_wait": float(wait.mean()), "max_wait": float(wait.max()),
+        "flow": float((schedule.finish - schedule.workload.submit).sum()),
+    }  # fmt: skip
+    for name, value in expected.items():
+        given = getattr(claimed, name)
+        if abs(given - value) > 1e3 * tolerance * max(1.0, abs(value), abs(busy + idle) * (name == "idle_energy")):
+            yield f"Schedule: {name} is given as {given:.9g}, but start times and nodes make it {value:.9g}."

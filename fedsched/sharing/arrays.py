@@ -1,0 +1,130 @@
+"""What the loop of shared nodes works on beside the engine's own arrays: nodes, kinds of jobs, and what is free."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+WHOLE = 1000  # thousandths of a GPU
+
+
+class Choice(IntEnum):
+    """Which nodes of a group come first."""
+
+    FIRST = 0
+    BEST = 1
+    LEAST_LOADED = 2
+    PACK = 3
+    SPREAD = 4
+
+
+class Reservation(IntEnum):
+    """What planned ends free."""
+
+    RESOURCES = 0
+    NODES = 1
+
+
+class Nodes(NamedTuple):
+    """The nodes, numbered through the federation group by group."""
+
+    first: Ints  # of each group, and one past the last
+    group: Ints  # of each node
+    has: Ints  # resource x group
+    gpus: Ints  # devices of each group's nodes
+
+
+class Kinds(NamedTuple):
+    """Jobs that are alike in all that decides where they fit."""
+
+    of_job: Ints
+    tasks: Ints
+    need: Ints  # kind x resource: of a task
+    share: Ints  # thousandths of one GPU that a task takes; 0: it takes whole ones, or none
+    chunk: Ints  # tasks that stand together on a node; 0: any number
+    alone: Ints  # 1: nobody else on its nodes
+    opened: Ints  # kind x group: 1: its nodes may be used
+
+
+class Sharing(NamedTuple):
+    """What is shared, and how."""
+
+    nodes: Nodes
+    kinds: Kinds
+    gpu: int  # which resource is counted in devices, or -1
+    choice: int
+    reservation: int
+    leaf: Ints  # job: its place among those of its kind, in a fixed order
+    begin: Ints  # kind: the first of these places
+
+
+class Stock(NamedTuple):
+    """What is free on every node."""
+
+    free: Ints  # resource x node; of GPUs those that are wholly free
+    jobs: Ints  # node: how many jobs are there
+    left: Ints  # node x device: thousandths
+
+
+class Held(NamedTuple):
+    """What jobs hold on which nodes: a job's pieces stand together, and so do its devices."""
+
+    first: Ints  # job
+    pieces: Ints  # job
+    node: Ints
+    tasks: Ints
+    first_device: Ints  # job
+    devices: Ints  # job
+    device_node: Ints
+    device: Ints
+    amount: Ints
+
+
+class Line(NamedTuple):
+    """Who waits of each kind, in the order of the scan."""
+
+    shortest: Floats  # binary tree over places: least planned duration; infinite where nobody waits
+    job: Ints  # place -> job
+    place: Ints  # job -> place
+    waiting: Ints  # kind: how many
+    kinds: Ints  # those of which somebody waits
+    at: Ints  # kind: where it stands among these
+    next: Ints  # kind: the place of its next candidate
+    heap: Ints  # kinds, by their candidates' places in the queue
+    beside: Ints  # kind: 1: it fits beside the head's reservation
+
+
+class Number(IntEnum):
+    """Whole numbers of the state."""
+
+    PIECES = 0
+    DEVICES = 1
+    KINDS = 2  # of which somebody waits
+    FREED = 3  # nodes since the last pass
+    HEAP = 4
+    FOUND = 5  # pieces of the choice at hand
+    FOUND_DEVICES = 6
+    BOUNDED = 7  # the kind whose bound is kept where only the head is looked at
+
+
+class Work(NamedTuple):
+    """Everything that the loop knows of shared nodes between two calls."""
+
+    number: Ints
+    now: Stock
+    later: Stock  # when the head is to start, beside it
+    both: Stock  # the least of both
+    held: Held
+    line: Line
+    bound: Ints  # kind: tasks that fit now, at most
+    freed: Ints
+    room: Ints  # group: tasks of the job at hand that fit
+    fit: Ints  # node: the same
+    order: Ints  # a heap of nodes

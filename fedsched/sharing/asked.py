@@ -1,0 +1,114 @@
+"""What tasks ask of shared nodes, and which groups jobs may use; what is not modelled there is refused by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.errors import FederationError, InfeasibleError
+from fedsched.model.admission import asked_groups, partition_of_jobs, tiers_of_jobs
+from fedsched.model.layout import layout_of
+from fedsched.model.limits import counters_of
+from fedsched.model.pools import needs_on
+from fedsched.model.resources import counted_on
+from fedsched.model.shares import CORES, GPU, gpus_asked
+from fedsched.text import counted, one_line
+
+if TYPE_CHECKING:
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+    from fedsched.policies import Rules
+    from fedsched.sharing.arrays import Ints
+
+DISPATCH, PLACEMENT = ("strict", "greedy", "easy"), ("fastest", "single", "home", "best_fit", "powerful", "big_small")
+MOST_GPUS = 64  # of a node
+
+
+class Asked(NamedTuple):
+    """What each job's tasks take, how they stand, and where."""
+
+    names: tuple[str, ...]  # of the resources that nodes tell of, cores first
+    need: Ints  # job x resource
+    share: Ints  # thousandths of one GPU
+    chunk: Ints  # tasks together on a node, 0: any number
+    alone: Ints
+    opened: Ints  # job x group
+
+
+def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: Rules, reading: Reading) -> None:
+    """Refuse what jobs, nodes or rules have beyond what this loop models."""
+    communicates = len(federation.clusters) > 1 and bool(workload.task_bandwidth.any())
+    partitions = [one for one in federation.partitions if one.max_nodes is not None or one.min_nodes > 1]
+    what = {
+        f"dispatch rule {rules.dispatch!r}": (rules.dispatch not in DISPATCH, f"take {_or(DISPATCH)}"),
+        f"placement {rules.placement!r}": (rules.placement not in PLACEMENT, f"take {_or(PLACEMENT)}"),
+        "policies that bind jobs to groups": (rules.caps is not None, "take a policy by its queue order"),
+        "downtimes": (bool(federation.calendar), "leave the federation's calendar out"),
+        "pools": (bool(needs_on(workload, federation).any()), "leave the federation's pools out"),
+        "limits": (bool(counters_of(workload, federation).amount.size), "leave the federation's limits out"),
+        "partitions with tiers": (bool(tiers_of_jobs(workload, federation).size), "give all the same tier"),
+        "partitions that count nodes": (bool(partitions), "leave out min_nodes and max_nodes"),
+        "conditions between jobs": (workload.after is not None, "give jobs without after="),
+        "earliest starts": (workload.begin is not None, "give jobs without begin="),
+        "cancelled jobs": (workload.cancel_at is not None, "give jobs without cancel_at="),
+        "jobs that follow others": (workload.feedback is not None, "give jobs without feedback="),
+        "shapes that plans choose": (reading.leaves_open(workload), "give alternatives='fixed' or 'smallest_area'"),
+        "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
+        "jobs that communicate between clusters": (communicates, "give task_bandwidth=0, or one cluster"),
+    }
+    for name, (is_there, cure) in what.items():
+        if is_there:
+            raise InfeasibleError(f"Nodes that jobs share go with no {name} yet; {cure}, or leave sharing= out.")
+    for group in federation.groups:
+        has = dict(group.resources)
+        if has.get(CORES, 0) < 1:
+            raise FederationError(
+                f"NodeGroup {group.name or 'of ' + counted(group.count, 'node')!r}: it does not tell how many {CORES!r} "
+                "its jobs may share; give resources={'cpu': 40}."
+            )
+        if has.get(GPU, 0) > MOST_GPUS:
+            raise FederationError(f"NodeGroup: resources['gpu']={has[GPU]} must be devices, at most {MOST_GPUS}.")
+
+
+def _or(names: tuple[str, ...]) -> str:
+    return f"{', '.join(map(repr, names[:-1]))} or {names[-1]!r}"
+
+
+def asked_of(workload: Workload, federation: Federation) -> Asked:
+    """Return what each job's tasks ask for, of what this federation's nodes tell."""
+    known = counted_on(federation)
+    told = dict.fromkeys(name for group in federation.groups for name, _ in group.resources)
+    names = (CORES, *(name for name in told if name != CORES))
+    columns = {} if workload.demand is None else workload.demand.columns()
+    none = np.zeros(len(workload), dtype=np.int64)
+    need = np.stack([columns.get(name, none) for name in names], axis=1)
+    need[:, 0] = np.maximum(need[:, 0], 1)
+    share = none
+    if GPU in known:
+        need[:, names.index(GPU)], share = gpus_asked(workload)
+    chunk, alone = layout_of(workload)
+    opened = asked_groups(workload, federation)
+    if workload.allowed is not None:
+        opened &= federation.groups_allowed(workload.sites, workload.allowed)
+    _refuse_in_partitions(workload, federation)
+    return Asked(names, need, share, np.minimum(chunk, workload.tasks), alone.astype(np.int64), opened.astype(np.int64))
+
+
+def _refuse_in_partitions(workload: Workload, federation: Federation) -> None:
+    of_jobs, account = partition_of_jobs(workload, federation), workload.label("account")
+    for p, partition in enumerate(federation.partitions):
+        rows = np.flatnonzero(of_jobs == p)
+        one = np.ones(rows.size, dtype=np.int64)  # how many nodes a job takes is not known beforehand
+        for i, reason in partition.refusals(one, workload.estimate[rows], account[rows], federation.nodes).items():
+            raise InfeasibleError(f"Job {workload.id[rows[i]]}: {reason}; drop it, or loosen the partition.")
+
+
+def asks_in_words(workload: Workload, asked: Asked, row: int) -> str:
+    """Return what a job's tasks ask for: 12 tasks of cpu 4, memory 9000."""
+    said = [f"{one_line(name)} {amount}" for name, amount in zip(asked.names, asked.need[row].tolist(), strict=True) if amount]
+    said += [f"{asked.share[row]}/1000 of a gpu"] * bool(asked.share[row])
+    tasks = counted(int(workload.tasks[row]), "task")
+    chunk = f", {asked.chunk[row]} to a node" if asked.chunk[row] else ""
+    return f"{tasks} of {', '.join(said)}{chunk}{', on nodes of its own' if asked.alone[row] else ''}"

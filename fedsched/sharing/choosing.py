@@ -1,0 +1,184 @@
+"""Which nodes of a group tasks take: first, best, least loaded, packed or spread [55]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.sharing.arrays import Choice, Number
+from fedsched.sharing.devices import choose_devices
+from fedsched.sharing.stock import room_on
+
+if TYPE_CHECKING:
+    from fedsched.sharing.arrays import Ints, Sharing, Stock, Work
+
+NONE = constant(-1)
+TOP = constant(0)
+
+
+@inlined
+def _find(work: Work, node: int, tasks: int) -> None:
+    # One piece more, behind those that jobs hold.
+    place = work.number[Number.PIECES] + work.number[Number.FOUND]
+    work.held.node[place] = node
+    work.held.tasks[place] = tasks
+    work.number[Number.FOUND] += 1
+
+
+@inlined
+def _amount(sharing: Sharing, stock: Stock, r: int, node: int) -> int:
+    if r != sharing.gpu:
+        return stock.free[r, node]
+    total = 0
+    for device in range(stock.left.shape[1]):
+        total += stock.left[node, device]
+    return total
+
+
+@inlined
+def _comes_before(sharing: Sharing, stock: Stock, fit: Ints, choice: int, a: int, b: int) -> bool:
+    if choice == Choice.PACK:
+        return fit[a] > fit[b] or (fit[a] == fit[b] and a < b)
+    if choice == Choice.BEST:
+        for r in range(stock.free.shape[0]):
+            here, there = _amount(sharing, stock, r, a), _amount(sharing, stock, r, b)
+            if here != there:
+                return here < there
+        return a < b
+    here, there = stock.free[0, a], stock.free[0, b]
+    return here > there or (here == there and a < b)
+
+
+@inlined
+def _sink(
+    sharing: Sharing, stock: Stock, fit: Ints, choice: int, order: Ints, place: int, size: int
+) -> None:
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            return
+        if child + 1 < size and _comes_before(sharing, stock, fit, choice, order[child + 1], order[child]):
+            child += 1
+        if not _comes_before(sharing, stock, fit, choice, order[child], order[place]):
+            return
+        order[place], order[child] = order[child], order[place]
+        place = child
+
+
+@inlined
+def _heap_up(sharing: Sharing, stock: Stock, fit: Ints, choice: int, order: Ints, size: int) -> None:
+    for place in range(size // 2 - 1, -1, -1):
+        _sink(sharing, stock, fit, choice, order, place, size)
+
+
+@inlined
+def _pop(sharing: Sharing, stock: Stock, fit: Ints, choice: int, order: Ints, size: int) -> int:
+    node = order[0]
+    order[0] = order[size - 1]
+    _sink(sharing, stock, fit, choice, order, TOP, size - 1)
+    return node
+
+
+@inlined
+def _level(fit: Ints, order: Ints, size: int, tasks: int) -> int:
+    # So many rounds in which every node with room takes a task can be filled.
+    low, high = 0, tasks
+    while low < high:
+        middle = (low + high + 1) >> 1
+        total = 0
+        for i in range(size):
+            total += min(fit[order[i]], middle)
+        if total <= tasks:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@part
+def _spread(sharing: Sharing, work: Work, stock: Stock, size: int, tasks: int) -> None:
+    # Whole rounds by number; then one task more on the least loaded that have room.
+    fit, order = work.fit, work.order
+    rounds, left, more = _level(fit, order, size, tasks), tasks, 0
+    for i in range(size):
+        node = order[i]
+        left -= min(fit[node], rounds)
+        if fit[node] > rounds:
+            order[more], order[i] = node, order[more]
+            more += 1
+        elif rounds > 0:
+            _find(work, node, fit[node])
+    _heap_up(sharing, stock, fit, Choice.LEAST_LOADED, order, more)
+    while more > 0 and rounds + left > 0:
+        node = _pop(sharing, stock, fit, Choice.LEAST_LOADED, order, more)
+        more -= 1
+        one = min(left, 1)
+        _find(work, node, rounds + one)
+        left -= one
+
+
+@inlined
+def _lowest_that_holds(fit: Ints, first: int, last: int, tasks: int) -> int:
+    for node in range(first, last):
+        if fit[node] >= tasks:
+            return node
+    return NONE
+
+
+@part
+def _in_order(sharing: Sharing, work: Work, stock: Stock, choice: int, g: int, size: int, tasks: int) -> None:
+    fit, order, nodes = work.fit, work.order, sharing.nodes
+    _heap_up(sharing, stock, fit, choice, order, size)
+    while tasks > 0:
+        node = _pop(sharing, stock, fit, choice, order, size)
+        size -= 1
+        if choice == Choice.PACK and fit[node] >= tasks:
+            node = _lowest_that_holds(fit, nodes.first[g], nodes.first[g + 1], tasks)
+        here = min(fit[node], tasks)
+        _find(work, node, here)
+        fit[node] = 0
+        tasks -= here
+
+
+@inlined
+def _first(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks: int) -> None:
+    for node in range(sharing.nodes.first[g], sharing.nodes.first[g + 1]):
+        here = min(room_on(sharing, stock, kind, node), tasks)
+        if here > 0:
+            _find(work, node, here)
+            tasks -= here
+            if tasks == 0:
+                return
+
+
+@part
+def _by_choice(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks: int) -> None:
+    size = 0
+    for node in range(sharing.nodes.first[g], sharing.nodes.first[g + 1]):
+        fit = room_on(sharing, stock, kind, node)
+        work.fit[node] = fit
+        if fit > 0:
+            work.order[size] = node
+            size += 1
+    if sharing.choice != Choice.SPREAD:
+        _in_order(sharing, work, stock, sharing.choice, g, size, tasks)
+    elif sharing.kinds.chunk[kind] > 0:  # which has rounds of its own
+        _in_order(sharing, work, stock, Choice.LEAST_LOADED, g, size, tasks)
+    else:
+        _spread(sharing, work, stock, size, tasks)
+
+
+@part
+def choose(sharing: Sharing, work: Work, stock: Stock, kind: int, chosen: Ints) -> None:
+    """Find nodes, and devices there, for so many tasks of a kind on each group."""
+    work.number[Number.FOUND] = 0
+    work.number[Number.FOUND_DEVICES] = 0
+    for g in range(chosen.size):
+        if chosen[g] == 0:
+            continue
+        if sharing.choice == Choice.FIRST:
+            _first(sharing, work, stock, kind, g, chosen[g])
+        else:
+            _by_choice(sharing, work, stock, kind, g, chosen[g])
+    if stock.left.shape[1] > 0 and sharing.kinds.alone[kind] == 0:
+        choose_devices(sharing, work, stock, kind)

@@ -1,0 +1,78 @@
+"""The reservation of EASY's head on shared nodes: when it can start, and what that leaves to others [55]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import inlined, part
+from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.clock import end_after
+from fedsched.engine.placement import place
+from fedsched.sharing.arrays import Number, Reservation
+from fedsched.sharing.choosing import choose
+from fedsched.sharing.stock import copy_stock, give_back, least_of_all, leave_nodes, room_on, take
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Plan, Problem, State
+    from fedsched.sharing.arrays import Sharing, Work
+
+
+@inlined
+def _measure_all(sharing: Sharing, work: Work, kind: int) -> int:
+    # As `measure_room` does, on `later`, to the last node: what ends adds to it.
+    nodes, total = sharing.nodes, 0
+    for g in range(work.room.size):
+        here = 0
+        if sharing.kinds.opened[kind, g] == 1:
+            for node in range(nodes.first[g], nodes.first[g + 1]):
+                here += room_on(sharing, work.later, kind, node)
+        work.room[g] = here
+        total += here
+    return total
+
+
+@inlined
+def _room_of(sharing: Sharing, work: Work, kind: int, j: int, sign: int) -> int:
+    # What fits on the nodes of a job: taken off before it ends, and added after.
+    held, group, total = work.held, sharing.nodes.group, 0
+    for i in range(held.first[j], held.first[j] + held.pieces[j]):
+        node = held.node[i]
+        if sharing.kinds.opened[kind, group[node]] == 1:
+            here = sign * room_on(sharing, work.later, kind, node)
+            work.room[group[node]] += here
+            total += here
+    return total
+
+
+@inlined
+def _end(sharing: Sharing, work: Work, j: int) -> None:
+    if sharing.reservation == Reservation.RESOURCES:
+        give_back(sharing, work, work.later, j)
+    else:
+        leave_nodes(sharing, work, work.later, j)
+
+
+@part
+def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, head: int) -> float:
+    """Return the first planned end at which the head fits; let `later` be what is free then beside it."""
+    kind, now, ends = sharing.kinds.of_job[head], state.clock[Clock.NOW], state.ends
+    copy_stock(work.now, work.later)
+    total = _measure_all(sharing, work, kind)
+    last = state.counter[Counter.ENDS] - 1
+    shadow = np.inf
+    while last >= 0 and shadow == np.inf:
+        time = end_after(ends.time[last], now)
+        while last >= 0 and end_after(ends.time[last], now) == time:
+            j = ends.job[last]
+            total += _room_of(sharing, work, kind, j, -1)
+            _end(sharing, work, j)
+            total += _room_of(sharing, work, kind, j, 1)
+            last -= 1
+        if total >= problem.tasks[head] and place(problem, plan, head, work.room, state.load, state):
+            shadow = time
+    choose(sharing, work, work.later, kind, state.scratch.chosen)
+    take(sharing, work, work.later, kind, work.number[Number.PIECES], work.number[Number.DEVICES])
+    least_of_all(sharing, work)
+    return shadow

@@ -1,0 +1,159 @@
+"""A dispatch pass over jobs that share nodes: strict, greedy, or EASY."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.availability import ROUNDING
+from fedsched.engine.clock import end_after
+from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.engine.passes import sort_queues
+from fedsched.engine.placement import planned_duration
+from fedsched.engine.queue import ANY, FIRST, next_small
+from fedsched.sharing import line
+from fedsched.sharing.arrays import Number
+from fedsched.sharing.fitting import fits, fits_now, keep_both, loosen, loosen_all, start
+from fedsched.sharing.future import reserve
+from fedsched.sharing.stock import ALL, take
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Plan, Problem, Queue, State
+    from fedsched.sharing.arrays import Sharing, Work
+
+NOBODY = constant(-1)
+ANYBODY = np.finfo(np.float64).max  # as long as a plan may be
+
+
+@inlined
+def _scanned(plan: Plan, state: State) -> Queue:
+    return state.backfill if plan.separate_backfill else state.queue
+
+
+@part
+def _start_from_head(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> int:
+    # Starts jobs in queue order until one does not fit; returns that one, or -1.
+    position = next_small(state.queue, FIRST, ANY)
+    while position >= 0:
+        j = state.queue.order[position]
+        kind = sharing.kinds.of_job[j]
+        if plan.dispatch == Dispatch.STRICT:
+            if work.number[Number.BOUNDED] != kind:
+                work.number[Number.BOUNDED] = kind
+                work.bound[kind] = ALL
+            loosen(sharing, work, kind)
+            work.number[Number.FREED] = 0
+        if not fits_now(problem, plan, state, sharing, work, j):
+            return j
+        start(problem, plan, state, sharing, work, work.now, j)
+        position = next_small(state.queue, position + 1, ANY)
+    return NOBODY
+
+
+@part
+def _gather(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    # The kinds that fit now, each with the first who waits.
+    work.number[Number.HEAP] = 0
+    for i in range(work.number[Number.KINDS]):
+        kind = work.line.kinds[i]
+        if work.bound[kind] < sharing.kinds.tasks[kind]:
+            continue
+        line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY)
+        if fits_now(problem, plan, state, sharing, work, work.line.job[work.line.next[kind]]):
+            work.line.heap[work.number[Number.HEAP]] = kind
+            work.number[Number.HEAP] += 1
+
+
+@part
+def _start_all_that_fit(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    _gather(problem, plan, state, sharing, work)
+    position = _scanned(plan, state).position
+    line.heap_up(work, position)
+    while work.number[Number.HEAP] > 0:
+        j = work.line.job[work.line.next[work.line.heap[0]]]
+        if fits_now(problem, plan, state, sharing, work, j):
+            start(problem, plan, state, sharing, work, work.now, j)
+            line.advance(sharing, work, position, ANYBODY)
+        else:
+            line.drop(work, position)
+
+
+@part
+def _look_beside(
+    problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, window: float
+) -> None:
+    # Of the kinds that fit now those of which somebody fits beside the reservation, or is short enough.
+    heap, size = work.line.heap, work.number[Number.HEAP]
+    work.number[Number.HEAP] = 0
+    for i in range(size):
+        kind = heap[i]
+        beside = fits(problem, plan, state, sharing, work, work.both, work.line.job[work.line.next[kind]])
+        work.line.beside[kind] = 1 if beside else 0
+        if line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY if beside else window):
+            heap[work.number[Number.HEAP]] = kind
+            work.number[Number.HEAP] += 1
+
+
+@part
+def _backfill(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, head: int) -> None:
+    _gather(problem, plan, state, sharing, work)
+    if work.number[Number.HEAP] == 0:
+        return
+    now, position = state.clock[Clock.NOW], _scanned(plan, state).position
+    shadow = reserve(problem, plan, state, sharing, work, head)
+    window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
+    _look_beside(problem, plan, state, sharing, work, window)
+    line.heap_up(work, position)
+    while work.number[Number.HEAP] > 0:
+        kind = work.line.heap[0]
+        j = work.line.job[work.line.next[kind]]
+        if not fits_now(problem, plan, state, sharing, work, j):
+            line.drop(work, position)
+            continue
+        if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
+            start(problem, plan, state, sharing, work, work.now, j)
+            keep_both(sharing, work, j)
+        elif work.line.beside[kind] == 1:
+            _start_beside(problem, plan, state, sharing, work, j, shadow)
+        line.advance(sharing, work, position, ANYBODY if work.line.beside[kind] == 1 else window)
+
+
+@part
+def _start_beside(
+    problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int, shadow: float
+) -> None:
+    now, kind = state.clock[Clock.NOW], sharing.kinds.of_job[j]
+    if not fits(problem, plan, state, sharing, work, work.both, j):
+        work.line.beside[kind] = 0
+        return
+    lasts = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) > shadow
+    pieces, devices = work.number[Number.PIECES], work.number[Number.DEVICES]
+    start(problem, plan, state, sharing, work, work.both, j)
+    if lasts:
+        take(sharing, work, work.later, kind, pieces, devices)
+    keep_both(sharing, work, j)
+
+
+@part
+def pass_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    """Go over the queue once, by the plan's dispatch rule."""
+    if state.counter[Counter.QUEUED] == 0:
+        return
+    sort_queues(problem, plan, state)
+    if plan.dispatch == Dispatch.STRICT:
+        _start_from_head(problem, plan, state, sharing, work)
+        return
+    queue = _scanned(plan, state)
+    key = plan.backfill_key if plan.separate_backfill else plan.order_key
+    if key != QueueKey.FIXED:
+        line.line_up(sharing, work, queue.order, queue.members[0], state.shortest)
+    loosen_all(sharing, work)
+    if plan.dispatch == Dispatch.GREEDY:
+        _start_all_that_fit(problem, plan, state, sharing, work)
+        return
+    head = _start_from_head(problem, plan, state, sharing, work)
+    if head >= 0:
+        _backfill(problem, plan, state, sharing, work, head)

@@ -1,0 +1,108 @@
+"""The schedule of jobs that share nodes: one like any other, and which tasks of each job were on which node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fedsched.errors import ScheduleError
+from fedsched.model.schedule import Schedule
+from fedsched.sharing.noun import NodeSharing
+
+if TYPE_CHECKING:
+    from fedsched.model.metrics import Metrics
+    from fedsched.model.node_use import NodeUse
+    from fedsched.model.nodes import Intervals
+    from numpy.typing import NDArray
+
+
+class Played(NamedTuple):
+    """What there is of a run on shared nodes beside starts and counts of tasks."""
+
+    sharing: NodeSharing
+    use: NodeUse
+
+
+class SharedSchedule(Schedule):
+    """A schedule on nodes that jobs share: its counts are of tasks; `played` is lost where it is made anew of columns.
+
+    `use` has the tasks of each job on each node, `sharing` how the nodes were shared.
+    """
+
+    __slots__ = ("played",)
+
+    played: Played | None
+
+    def __init__(self, *, played: Played | None = None, **columns: Any) -> None:
+        super().__init__(**columns)
+        object.__setattr__(self, "played", played)
+
+    @property
+    def sharing(self) -> NodeSharing:
+        """Return how nodes were shared."""
+        return self._known().sharing
+
+    @property
+    def use(self) -> NodeUse:
+        """Return which tasks of each job were on which node."""
+        return self._known().use
+
+    def nodes_of(self, row: int) -> tuple[int, ...]:
+        """Return the numbers of a job's nodes, from 0 on through the federation's groups."""
+        return tuple(np.unique(self.use.node[self.use.job == row]).tolist())
+
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the jobs' log holds and this model does not; of how jobs share nodes it knows."""
+        return self.use.unmodelled
+
+    def metrics(self, *, users: bool = True) -> Metrics:
+        """Return the metric row: a node is busy by the share of its cores that are taken, or whole for one job alone."""
+        row = super().metrics(users=users)
+        groups = self.federation.groups
+        sizes = np.array([group.count for group in groups])
+        busy, idle = (np.array([getattr(group, name) for group in groups]) for name in ("busy_watts", "idle_watts"))
+        taken = self.use.taken_seconds(self.t0)
+        busy_energy = float(busy @ taken)
+        idle_energy = float(idle @ (sizes * row.makespan - taken))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            utilisation = float(np.divide(taken.sum(), sizes.sum() * row.makespan))
+        return replace(
+            row,
+            utilisation=utilisation,
+            energy=busy_energy + idle_energy,
+            busy_energy=busy_energy,
+            idle_energy=idle_energy,
+        )
+
+    def take(self, rows: NDArray[Any]) -> SharedSchedule:
+        """Return the schedule of some of the jobs, by mask or by row."""
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        some = super().take(rows)
+        names = [name for name in Schedule.__slots__ if hasattr(some, name)]
+        columns = {name: getattr(some, name) for name in names}
+        return SharedSchedule(**columns, played=self._known()._replace(use=self.use.take(rows, some.workload)))
+
+    def node_numbers(self) -> list[Intervals]:
+        """Refuse: nodes that are shared have several jobs at a time."""
+        raise ScheduleError(
+            "Schedule: its jobs share nodes, so that none has nodes of its own in a chart; ask nodes_of(row) or "
+            "use.write_csv, or simulate without sharing=."
+        )
+
+    def violations(
+        self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
+    ) -> list[str]:
+        """Return everything about the schedule that breaks the model, one line each."""
+        from fedsched.model.shared_nodes import violations
+
+        if caps is not None:
+            raise ValueError("caps= does not go with nodes that jobs share; leave it out.")
+        return violations(self, self.use, tolerance=tolerance, claimed=claimed)
+
+    def _known(self) -> Played:
+        if self.played is None:
+            raise ScheduleError("Schedule: it was made of another's columns, which do not tell; ask that one.")
+        return self.played

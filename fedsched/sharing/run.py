@@ -1,0 +1,129 @@
+"""A workload through the event loop of shared nodes, from nouns to a schedule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.arrays import Counter
+from fedsched.engine.codes import Status
+from fedsched.errors import InfeasibleError
+from fedsched.model.integrals import NOT_KNOWN
+from fedsched.model.layout import layout_of
+from fedsched.model.node_use import NodeUse
+from fedsched.sharing import loop
+from fedsched.sharing.arrays import Number
+from fedsched.sharing.asked import asks_in_words
+from fedsched.sharing.pack import pack
+from fedsched.sharing.result import Played, SharedSchedule
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.engine.arrays import State
+    from fedsched.model.federation import Federation
+    from fedsched.model.reading import Reading
+    from fedsched.model.workload import Workload
+    from fedsched.policies import Rules
+    from fedsched.sharing.arrays import Work
+    from fedsched.sharing.noun import NodeSharing
+    from fedsched.sharing.pack import Packed
+
+SLICE = 2_000  # instants between two looks at Ctrl-C and progress
+
+
+def scheduled(
+    workload: Workload,
+    federation: Federation,
+    rules: Rules,
+    sharing: NodeSharing,
+    reading: Reading,
+    *,
+    t0: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> SharedSchedule:
+    """Return what comes of these rules on shared nodes, or of what there was until Ctrl-C."""
+    packed = pack(workload, federation, rules, sharing, reading, t0)
+    row = loop.begin(packed.problem, packed.plan, packed.state, packed.sharing, packed.work)
+    if row >= 0:
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: {asks_in_words(workload, packed.asked, row)} fit on no nodes that placement "
+            f"{rules.placement!r} may take, even on the empty machine; drop it, or give it more, or larger, nodes."
+        )
+    interrupted = not _to_the_end(packed, workload, progress)
+    return _schedule(workload, federation, rules, sharing, reading, packed, interrupted)
+
+
+def _to_the_end(packed: Packed, workload: Workload, progress: Callable[[int, int], None] | None) -> bool:
+    problem, plan, state = packed.problem, packed.plan, packed.state
+    try:
+        while True:
+            status = loop.run(problem, plan, state, packed.sharing, packed.work, SLICE)
+            if progress is not None:
+                progress(int(state.counter[Counter.FINISHED]), problem.arrival.size)
+            if status == Status.DONE:
+                return True
+            if status == Status.STUCK:
+                row = int(state.heap.job[0])
+                raise InfeasibleError(
+                    f"Job {workload.id[row]}: runtime={problem.runtime[row]!r} s, times what its nodes make of it, gives "
+                    "no finite finish; shorten it, or give it faster nodes."
+                )
+    except KeyboardInterrupt:
+        return False
+
+
+def _schedule(
+    workload: Workload,
+    federation: Federation,
+    rules: Rules,
+    sharing: NodeSharing,
+    reading: Reading,
+    packed: Packed,
+    interrupted: bool,
+) -> SharedSchedule:
+    state = packed.state
+    now, notes, finish = float(state.clock[0]), [], state.finish
+    if interrupted:
+        finish = np.where(finish <= now, finish, np.nan)
+        done = int(state.counter[Counter.FINISHED])
+        notes.append(f"interrupted at {now:g} s: {done} of {counted(len(workload), 'job')} finished")
+    return SharedSchedule(
+        workload=workload,
+        federation=federation,
+        start=state.start,
+        finish=finish,
+        counts=state.counts,
+        t0=packed.problem.t0,
+        reading=reading,
+        policy=f"{rules}, {sharing}",
+        integrals=NOT_KNOWN._replace(saturated_seconds=0.0),
+        notes=tuple(notes),
+        until=now if interrupted else np.inf,
+        played=Played(sharing, _use(workload, federation, state, finish, packed.work)),
+    )
+
+
+def _use(workload: Workload, federation: Federation, state: State, finish: np.ndarray, work: Work) -> NodeUse:
+    held, number = work.held, work.number
+    pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
+    begun = np.flatnonzero(~np.isnan(state.start))
+    by_start = begun[np.argsort(held.first[begun], kind="stable")]
+    job = np.repeat(by_start, held.pieces[by_start])
+    by_device = begun[np.argsort(held.first_device[begun], kind="stable")]
+    of_device = np.repeat(by_device, held.devices[by_device])
+    order = np.lexsort((held.node[:pieces], job))
+    grants = np.stack([of_device, held.device_node[:devices], held.device[:devices], held.amount[:devices]], axis=1)
+    return NodeUse(
+        workload=workload,
+        federation=federation,
+        start=state.start,
+        finish=finish,
+        alone=layout_of(workload)[1],
+        job=job[order],
+        node=held.node[:pieces][order],
+        tasks=held.tasks[:pieces][order],
+        devices=grants[np.lexsort((grants[:, 2], grants[:, 1], grants[:, 0]))],
+    )
