@@ -139,7 +139,7 @@ def _on_slurm(
 def _on_shared_nodes(
     workload: Workload,
     cluster: Federation,
-    policy: str | Policy,
+    policy: Policy,
     sharing: NodeSharing | str,
     reading: Reading,
     given: Mapping[str, object],
@@ -152,9 +152,9 @@ def _on_shared_nodes(
 
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{name}= does not go with sharing= yet: nodes are shared from an empty machine on; leave it out.")
+            raise ValueError(f"{name}= does not go with nodes that jobs share yet; leave it out, or sharing=.")
     if isinstance(policy, ListHeuristic | OnlinePolicy):
-        raise ValueError(f"Nodes that jobs share go with no policy {policy} yet; take one by its queue order, as 'easy'.")
+        raise ValueError(f"Nodes that jobs share go with no policy {policy} yet; take one by queue order, as 'easy'.")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
@@ -235,7 +235,7 @@ def simulate(
             kill_at_estimate=kill_at_estimate,
             alternatives=alternatives,
         )
-        given = {"caps": caps, "running": running}
+        given: dict[str, object] = {"caps": caps, "running": running}
         if is_slurm(policy):
             given |= {"placement": placement, "t0": t0, "sharing": sharing}
             return _on_slurm(workload, cluster, policy, reading, given, progress)

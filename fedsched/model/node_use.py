@@ -101,7 +101,8 @@ class NodeUse:
         has = np.array([dict(one.resources).get(CORES, 0) for one in self.federation.groups], dtype=np.float64)
         share = np.where(self.alone[self.job], 1.0, self.amounts(CORES) / has[group])
         seconds = np.maximum(self.finish - np.maximum(self.start, t0), 0.0)[self.job]
-        return np.bincount(group, weights=np.where(np.isnan(seconds), 0.0, share * seconds), minlength=len(sizes))
+        taken = np.where(np.isnan(seconds), 0.0, share * seconds)
+        return np.asarray(np.bincount(group, weights=taken, minlength=len(sizes)), dtype=np.float64)
 
     def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
         """Return the same of some jobs, by row, which are those of this workload."""

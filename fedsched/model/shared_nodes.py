@@ -45,12 +45,12 @@ def _same(schedule: Schedule, use: NodeUse) -> Iterator[str]:
 def _layout(use: NodeUse) -> Iterator[str]:
     # So many tasks on each node but one, and nobody else where a job asked for that.
     workload = use.workload
+    none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.layout is None else workload.layout.columns()
-    if EXCLUSIVE in columns:
-        for row in np.flatnonzero((columns[EXCLUSIVE] == 1) & ~use.alone)[:1]:
-            yield f"Job {workload.id[row]}: it asked for nodes of its own."
-    each = columns.get(PER_NODE)
-    for row in np.flatnonzero(each > 0) if each is not None else ():
+    for row in np.flatnonzero((columns.get(EXCLUSIVE, none) == 1) & ~use.alone)[:1]:
+        yield f"Job {workload.id[row]}: it asked for nodes of its own."
+    each = columns.get(PER_NODE, none)
+    for row in np.flatnonzero(each > 0):
         tasks = sorted(use.tasks[use.job == row].tolist(), reverse=True)
         wanted = [int(each[row])] * (int(workload.tasks[row]) // int(each[row]))
         rest = int(workload.tasks[row]) % int(each[row])
@@ -73,7 +73,8 @@ def _devices(use: NodeUse) -> Iterator[str]:
             continue
         for part, amount in ((int(whole[job]) * tasks, WHOLE), (tasks * bool(share[job]), int(share[job]))):
             if part != given.pop((job, node, amount), 0) and part:
-                yield f"Job {use.workload.id[job]}: {use.where(node)} gives it no {part} parts of {amount}/1000 of a GPU."
+                what = f"{part} times {amount}/1000 of a GPU"
+                yield f"Job {use.workload.id[job]}: {use.where(node)} does not give it {what}."
     for job, node, _ in given:
         yield f"Job {use.workload.id[job]}: {use.where(node)} gives it a GPU that it did not ask for."
     held: Counter[tuple[int, int]] = Counter()

@@ -65,8 +65,8 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
         has = dict(group.resources)
         if has.get(CORES, 0) < 1:
             raise FederationError(
-                f"NodeGroup {group.name or 'of ' + counted(group.count, 'node')!r}: it does not tell how many {CORES!r} "
-                "its jobs may share; give resources={'cpu': 40}."
+                f"NodeGroup of {counted(group.count, 'node')}: it does not tell how many {CORES!r} its jobs may share; "
+                "give resources={'cpu': 40}."
             )
         if has.get(GPU, 0) > MOST_GPUS:
             raise FederationError(f"NodeGroup: resources['gpu']={has[GPU]} must be devices, at most {MOST_GPUS}.")
@@ -107,7 +107,8 @@ def _refuse_in_partitions(workload: Workload, federation: Federation) -> None:
 
 def asks_in_words(workload: Workload, asked: Asked, row: int) -> str:
     """Return what a job's tasks ask for: 12 tasks of cpu 4, memory 9000."""
-    said = [f"{one_line(name)} {amount}" for name, amount in zip(asked.names, asked.need[row].tolist(), strict=True) if amount]
+    amounts = zip(asked.names, asked.need[row].tolist(), strict=True)
+    said = [f"{one_line(name)} {amount}" for name, amount in amounts if amount]
     said += [f"{asked.share[row]}/1000 of a gpu"] * bool(asked.share[row])
     tasks = counted(int(workload.tasks[row]), "task")
     chunk = f", {asked.chunk[row]} to a node" if asked.chunk[row] else ""

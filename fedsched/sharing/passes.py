@@ -12,13 +12,13 @@ from fedsched.engine.availability import ROUNDING
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Dispatch, QueueKey
 from fedsched.engine.passes import sort_queues
-from fedsched.engine.placement import planned_duration
+from fedsched.engine.placement import place, planned_duration
 from fedsched.engine.queue import ANY, FIRST, next_small
 from fedsched.sharing import line
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.fitting import fits, fits_now, keep_both, loosen, loosen_all, start
 from fedsched.sharing.future import reserve
-from fedsched.sharing.stock import ALL, take
+from fedsched.sharing.stock import ALL, measure_room, take
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, Queue, State
@@ -125,8 +125,12 @@ def _backfill(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
 def _start_beside(
     problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int, shadow: float
 ) -> None:
-    now, kind = state.clock[Clock.NOW], sharing.kinds.of_job[j]
-    if not fits(problem, plan, state, sharing, work, work.both, j):
+    now, kind, chosen = state.clock[Clock.NOW], sharing.kinds.of_job[j], state.scratch.chosen
+    room = measure_room(sharing, work.both, kind, work.room)
+    within = room >= problem.tasks[j]
+    for g in range(chosen.size):
+        within = within and chosen[g] <= work.room[g]
+    if not within and (room < problem.tasks[j] or not place(problem, plan, j, work.room, state.load, state)):
         work.line.beside[kind] = 0
         return
     lasts = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) > shadow

@@ -9,13 +9,14 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.model.schedule import Schedule
-from fedsched.sharing.noun import NodeSharing
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fedsched.model.metrics import Metrics
     from fedsched.model.node_use import NodeUse
     from fedsched.model.nodes import Intervals
-    from numpy.typing import NDArray
+    from fedsched.sharing.noun import NodeSharing
 
 
 class Played(NamedTuple):
@@ -59,7 +60,7 @@ class SharedSchedule(Schedule):
         return self.use.unmodelled
 
     def metrics(self, *, users: bool = True) -> Metrics:
-        """Return the metric row: a node is busy by the share of its cores that are taken, or whole for one job alone."""
+        """Return the metric row: a node is busy by the share of its cores that is taken, all by a job alone there."""
         row = super().metrics(users=users)
         groups = self.federation.groups
         sizes = np.array([group.count for group in groups])

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Status
+from fedsched.engine.simulation import without_end
 from fedsched.errors import InfeasibleError
 from fedsched.model.integrals import NOT_KNOWN
 from fedsched.model.layout import layout_of
@@ -67,10 +68,7 @@ def _to_the_end(packed: Packed, workload: Workload, progress: Callable[[int, int
                 return True
             if status == Status.STUCK:
                 row = int(state.heap.job[0])
-                raise InfeasibleError(
-                    f"Job {workload.id[row]}: runtime={problem.runtime[row]!r} s, times what its nodes make of it, gives "
-                    "no finite finish; shorten it, or give it faster nodes."
-                )
+                raise InfeasibleError(f"Job {workload.id[row]}: {without_end(problem, row)}")
     except KeyboardInterrupt:
         return False
 

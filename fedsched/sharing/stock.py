@@ -152,9 +152,14 @@ def leave_nodes(sharing: Sharing, work: Work, stock: Stock, j: int) -> None:
 @part
 def copy_stock(stock: Stock, onto: Stock) -> None:
     """Let a stock be as another one."""
-    onto.free[:] = stock.free
-    onto.jobs[:] = stock.jobs
-    onto.left[:] = stock.left
+    for node in range(stock.jobs.size):
+        onto.jobs[node] = stock.jobs[node]
+    for r in range(stock.free.shape[0]):
+        for node in range(stock.jobs.size):
+            onto.free[r, node] = stock.free[r, node]
+    for node in range(stock.left.shape[0]):
+        for device in range(stock.left.shape[1]):
+            onto.left[node, device] = stock.left[node, device]
 
 
 @inlined

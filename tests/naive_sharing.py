@@ -1,0 +1,295 @@
+"""Nodes that several jobs share, node by node and device by device: slow, plain, and independent of the package [55].
+
+What whole groups do (placement rules, queue orders, durations) is that of `naive`, in tasks.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, field, replace
+
+import naive
+
+WHOLE = 1000
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What each task of a job takes, and how tasks stand."""
+
+    need: dict[str, int]  # cpu at least 1; gpu: whole devices
+    share: int = 0  # thousandths of one device
+    chunk: int = 0
+    alone: bool = False
+    closed: frozenset[int] = frozenset()  # groups that it may not use
+
+
+@dataclass
+class Node:
+    group: int
+    has: dict[str, int]
+    gpus: int
+    free: dict[str, int] = field(default_factory=dict)
+    left: list[int] = field(default_factory=list)
+    jobs: set[int] = field(default_factory=set)
+
+    def open(self) -> None:
+        self.free = {name: amount for name, amount in self.has.items() if name != "gpu"}
+        self.left = [WHOLE] * self.gpus
+
+    def close(self) -> None:
+        self.free = dict.fromkeys(self.free, 0)
+        self.left = [0] * self.gpus
+
+    def devices(self, ask: Ask) -> list[tuple[int, int]] | None:
+        """Return which part of which device one more task takes; None where there is no such."""
+        if ask.share:
+            able = [(left, device) for device, left in enumerate(self.left) if left >= ask.share]
+            return [(min(able)[1], ask.share)] if able else None
+        whole = [device for device, left in enumerate(self.left) if left == WHOLE][: ask.need.get("gpu", 0)]
+        return [(device, WHOLE) for device in whole] if len(whole) == ask.need.get("gpu", 0) else None
+
+    def add(self, ask: Ask) -> list[tuple[int, int]] | None:
+        """Put one task more here, and return its devices; None where it does not fit."""
+        devices = self.devices(ask)
+        amounts = {name: need for name, need in ask.need.items() if name != "gpu"}
+        if devices is None or any(self.free.get(name, 0) < need for name, need in amounts.items()):
+            return None
+        for name, need in amounts.items():
+            if need:
+                self.free[name] -= need
+        for device, part in devices:
+            self.left[device] -= part
+        return devices
+
+    def room(self, ask: Ask) -> int:
+        """Return how many tasks fit."""
+        if ask.alone and self.jobs:
+            return 0
+        trial, fit = copy.deepcopy(self), 0
+        while trial.add(ask) is not None:
+            fit += 1
+        return fit if not ask.chunk else ask.chunk if fit >= ask.chunk else 0
+
+    def total(self, name: str) -> int:
+        return sum(self.left) if name == "gpu" else self.free.get(name, 0)
+
+
+Hold = dict[int, tuple[int, list[tuple[int, int]]]]  # node: tasks, devices
+
+
+@dataclass
+class Run:
+    """One run of `strict`, `greedy` or `easy`."""
+
+    machine: naive.Machine
+    nodes: list[Node]
+    jobs: list[naive.Job]
+    asks: list[Ask]
+    resources: list[str]
+    choice: str
+    reservation: str
+    dispatch: str
+    placement: str
+    order: str
+    backfill_order: str
+    kill: bool
+    now: float = 0.0
+    queue: list[int] = field(default_factory=list)
+    running: list[int] = field(default_factory=list)
+
+    def run(self) -> None:
+        jobs = len(self.jobs)
+        for node in self.nodes:
+            node.open()
+        self.start, self.finish, self.planned = [math.nan] * jobs, [math.nan] * jobs, [math.nan] * jobs
+        self.hold: list[Hold] = [{} for _ in self.jobs]
+        self.counts: list[list[int]] = [[] for _ in self.jobs]
+        coming = sorted(range(jobs), key=lambda j: (self.jobs[j].submit, self.jobs[j].id, j))
+        self.t0 = self.jobs[coming[0]].submit
+        while coming or self.running:
+            times = [self.finish[j] for j in self.running] + [self.jobs[j].submit for j in coming[:1]]
+            self.now = min(times)
+            for j in [j for j in self.running if self.finish[j] <= self.now]:
+                self.running.remove(j)
+                self.release(self.nodes, j)
+            while coming and self.jobs[coming[0]].submit <= self.now:
+                self.queue.append(coming.pop(0))
+            self.pass_over()
+        assert not self.queue
+
+    # ---- what fits -------------------------------------------------------------------------------------------
+
+    def place(self, j: int, nodes: list[Node]) -> list[int] | None:
+        """Return how many tasks each group takes, by the placement rule, of what fits there."""
+        ask = self.asks[j]
+        room = [0 for _ in self.machine.groups]
+        for node in nodes:
+            if node.group not in ask.closed:
+                room[node.group] += node.room(ask)
+        wide = replace(self.machine, groups=[replace(one, count=10**6) for one in self.machine.groups])
+        return naive.place(replace(self.jobs[j], demand=()), room, [0.0] * len(wide.uplinks), wide, self.placement)
+
+    def room(self, j: int, nodes: list[Node]) -> list[int]:
+        ask = self.asks[j]
+        return [
+            sum(node.room(ask) for node in nodes if node.group == g and g not in ask.closed)
+            for g in range(len(self.machine.groups))
+        ]
+
+    def choose(self, j: int, counts: list[int], nodes: list[Node]) -> Hold:
+        """Return the tasks of each node, and their devices, by the choice of nodes."""
+        ask, found = self.asks[j], {}
+        for g, tasks in enumerate(counts):
+            room = {n: fit for n, node in enumerate(nodes) if node.group == g and (fit := node.room(ask)) > 0}
+            if tasks:
+                found |= self.in_group(ask, tasks, room, nodes)
+        hold = {}
+        for n, tasks in found.items():
+            trial = copy.deepcopy(nodes[n])
+            hold[n] = (tasks, [part for _ in range(tasks) for part in (trial.add(ask) or ())])
+        return hold
+
+    def in_group(self, ask: Ask, tasks: int, room: dict[int, int], nodes: list[Node]) -> dict[int, int]:
+        def free(n: int) -> list[int]:
+            return [nodes[n].total(name) for name in self.resources]
+
+        keys = {
+            "first": lambda n: (n,),
+            "best": lambda n: (free(n), n),
+            "least_loaded": lambda n: (-free(n)[0], n),
+            "spread": lambda n: (-free(n)[0], n),
+        }
+        found: dict[int, int] = {}
+        if self.choice == "spread" and not ask.chunk:
+            in_turn = sorted(room, key=keys["spread"])
+            while tasks:
+                for n in in_turn:
+                    if tasks and found.get(n, 0) < room[n]:
+                        found[n] = found.get(n, 0) + 1
+                        tasks -= 1
+            return found
+        while tasks:
+            left = [n for n in room if n not in found]
+            if self.choice == "pack":
+                node = min(left, key=lambda n: (-min(room[n], tasks), n))
+            else:
+                node = min(left, key=keys[self.choice])
+            found[node] = min(room[node], tasks)
+            tasks -= found[node]
+        return found
+
+    def put(self, nodes: list[Node], j: int, hold: Hold) -> None:
+        for n, (tasks, devices) in hold.items():
+            node = nodes[n]
+            node.jobs.add(j)
+            if self.asks[j].alone:
+                node.close()
+                continue
+            for name, need in self.asks[j].need.items():
+                if name in node.free:
+                    node.free[name] -= tasks * need
+            for device, part in devices:
+                node.left[device] -= part
+
+    def release(self, nodes: list[Node], j: int) -> None:
+        for n, (tasks, devices) in self.hold[j].items():
+            node = nodes[n]
+            node.jobs.remove(j)
+            if self.asks[j].alone:
+                node.open()
+                continue
+            for name, need in self.asks[j].need.items():
+                if name in node.free:
+                    node.free[name] += tasks * need
+            for device, part in devices:
+                node.left[device] += part
+
+    # ---- passes ----------------------------------------------------------------------------------------------
+
+    def sorted_by(self, order: str, waiting: list[int]) -> list[int]:
+        def key(j: int) -> tuple[float, float, int, int]:
+            job = self.jobs[j]
+            first = job.submit if order == "fcfs" else naive.queue_key(job, order, self.now - job.submit, self.t0)
+            return (first, job.submit, job.id, j)
+
+        return sorted(waiting, key=key)
+
+    def planned_end(self, j: int, counts: list[int]) -> float:
+        return naive.ends_at(self.now + naive.planned_duration(self.jobs[j], counts, self.machine), self.now)
+
+    def begin(self, j: int, counts: list[int], hold: Hold) -> None:
+        job = self.jobs[j]
+        self.put(self.nodes, j, hold)
+        self.hold[j], self.counts[j], self.start[j] = hold, counts, self.now
+        cost = job.sigma * naive.processing_slowdown(counts, self.machine) + (1.0 - job.sigma)
+        runtime = min(job.runtime, job.estimate) if self.kill else job.runtime
+        self.finish[j] = naive.ends_at(self.now + runtime * cost, self.now)
+        self.planned[j] = naive.ends_at(self.now + job.estimate * cost, self.now)
+        self.running.append(j)
+        self.queue.remove(j)
+
+    def pass_over(self) -> None:
+        waiting = self.sorted_by(self.order, self.queue)
+        if self.dispatch == "greedy":
+            for j in waiting:
+                self.try_now(j)
+            return
+        while waiting and self.try_now(waiting[0]):
+            waiting.pop(0)
+        if self.dispatch == "easy" and waiting:
+            self.backfill(waiting[0], self.sorted_by(self.backfill_order, waiting[1:]))
+
+    def try_now(self, j: int) -> bool:
+        counts = self.place(j, self.nodes)
+        if counts is not None:
+            self.begin(j, counts, self.choose(j, counts, self.nodes))
+        return counts is not None
+
+    def at(self, time: float) -> list[Node]:
+        """Return the nodes as planned ends leave them at a time."""
+        nodes = copy.deepcopy(self.nodes)
+        for j in self.running:
+            if naive.ends_at(self.planned[j], self.now) <= time:
+                if self.reservation == "resources":
+                    self.release(nodes, j)
+                    continue
+                for n in self.hold[j]:
+                    nodes[n].jobs.remove(j)
+                    if not nodes[n].jobs:
+                        nodes[n].open()
+        return nodes
+
+    def backfill(self, head: int, candidates: list[int]) -> None:
+        for shadow in sorted({naive.ends_at(self.planned[j], self.now) for j in self.running}):
+            later = self.at(shadow)
+            counts = self.place(head, later)
+            if counts is not None:
+                break
+        assert counts is not None
+        self.put(later, head, self.choose(head, counts, later))
+        for j in candidates:
+            counts = self.place(j, self.nodes)
+            if counts is None:
+                continue
+            if self.planned_end(j, counts) <= shadow:
+                self.begin(j, counts, self.choose(j, counts, self.nodes))
+                continue
+            both = [self.least(*pair) for pair in zip(self.nodes, later, strict=True)]
+            room = self.room(j, both)
+            if any(x > fit for x, fit in zip(counts, room, strict=True)):
+                counts = self.place(j, both)
+            if counts is None:
+                continue
+            hold = self.choose(j, counts, both)
+            self.begin(j, counts, hold)
+            if self.planned_end(j, counts) > shadow:
+                self.put(later, j, hold)
+
+    def least(self, now: Node, later: Node) -> Node:
+        node = copy.deepcopy(now)
+        node.free = {name: min(amount, later.free[name]) for name, amount in now.free.items()}
+        node.left = [min(pair) for pair in zip(now.left, later.left, strict=True)]
+        node.jobs = now.jobs | later.jobs
+        return node
