@@ -268,7 +268,7 @@ class Run:
             if counts is not None:
                 break
         assert counts is not None
-        self.put(later, head, self.choose(head, counts, later))
+        self.put(later, head, self.gained(head, counts, later))
         for j in candidates:
             counts = self.place(j, self.nodes)
             if counts is None:
@@ -286,6 +286,17 @@ class Run:
             self.begin(j, counts, hold)
             if self.planned_end(j, counts) > shadow:
                 self.put(later, j, hold)
+
+    def gained(self, head: int, counts: list[int], later: list[Node]) -> Hold:
+        """Return the nodes of a reservation: within each group first those where the fewest tasks fit now."""
+        ask, hold = self.asks[head], {}
+        for n in sorted(range(len(later)), key=lambda n: (self.nodes[n].room(ask), n)):
+            g = later[n].group
+            tasks = min(later[n].room(ask), counts[g] - sum(hold[m][0] for m in hold if later[m].group == g))
+            if tasks > 0:
+                trial = copy.deepcopy(later[n])
+                hold[n] = (tasks, [part for _ in range(tasks) for part in (trial.add(ask) or ())])
+        return hold
 
     def least(self, now: Node, later: Node) -> Node:
         node = copy.deepcopy(now)

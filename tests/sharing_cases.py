@@ -143,3 +143,20 @@ def _workload(jobs: list[naive.Job], asks: list[naive_sharing.Ask], clusters: in
         layout={"tasks_per_node": [ask.chunk for ask in asks], "exclusive": [int(ask.alone) for ask in asks]},
         labels={"features": features} if groups else None,
     )
+
+
+def same_as_naive(one: Case) -> None:
+    """Fail unless a run has the starts, nodes and devices of the reference, and verifies."""
+    schedule, run = one.simulate(), one.naive
+    run.run()
+    assert schedule.start.tolist() == run.start
+    assert schedule.finish.tolist() == run.finish
+    assert schedule.counts.tolist() == run.counts
+    use = schedule.use
+    for j, hold in enumerate(run.hold):
+        rows = use.job == j
+        there = zip(use.node[rows].tolist(), use.tasks[rows].tolist(), strict=True)
+        assert dict(there) == {n: tasks for n, (tasks, _) in hold.items()}
+        devices = [] if run.asks[j].alone else [(n, *part) for n, (_, parts) in hold.items() for part in parts]
+        assert sorted(map(tuple, use.devices[use.devices[:, 0] == j][:, 1:].tolist())) == sorted(devices)
+    schedule.verify(claimed=schedule.metrics())

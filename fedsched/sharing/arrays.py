@@ -23,6 +23,7 @@ class Choice(IntEnum):
     LEAST_LOADED = 2
     PACK = 3
     SPREAD = 4
+    GAINED = 5  # of a reservation: where the fewest tasks fit now
 
 
 class Reservation(IntEnum):

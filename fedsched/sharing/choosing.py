@@ -39,6 +39,8 @@ def _amount(sharing: Sharing, stock: Stock, r: int, node: int) -> int:
 def _comes_before(sharing: Sharing, stock: Stock, fit: Ints, choice: int, a: int, b: int) -> bool:
     if choice == Choice.PACK:
         return fit[a] > fit[b] or (fit[a] == fit[b] and a < b)
+    if choice == Choice.GAINED:
+        return fit[a] < fit[b] or (fit[a] == fit[b] and a < b)
     if choice == Choice.BEST:
         for r in range(stock.free.shape[0]):
             here, there = _amount(sharing, stock, r, a), _amount(sharing, stock, r, b)
@@ -166,6 +168,35 @@ def _by_choice(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, ta
         _in_order(sharing, work, stock, Choice.LEAST_LOADED, g, size, tasks)
     else:
         _spread(sharing, work, stock, size, tasks)
+
+
+@part
+def _gained_in(sharing: Sharing, work: Work, kind: int, g: int, tasks: int) -> None:
+    size = 0
+    for node in range(sharing.nodes.first[g], sharing.nodes.first[g + 1]):
+        if room_on(sharing, work.later, kind, node) > 0:
+            work.fit[node] = room_on(sharing, work.now, kind, node)
+            work.order[size] = node
+            size += 1
+    _heap_up(sharing, work.later, work.fit, Choice.GAINED, work.order, size)
+    while tasks > 0:
+        node = _pop(sharing, work.later, work.fit, Choice.GAINED, work.order, size)
+        size -= 1
+        here = min(room_on(sharing, work.later, kind, node), tasks)
+        _find(work, node, here)
+        tasks -= here
+
+
+@part
+def choose_gained(sharing: Sharing, work: Work, kind: int, chosen: Ints) -> None:
+    """Find nodes of `later` for so many tasks on each group: first those where the fewest of them fit now."""
+    work.number[Number.FOUND] = 0
+    work.number[Number.FOUND_DEVICES] = 0
+    for g in range(chosen.size):
+        if chosen[g] > 0:
+            _gained_in(sharing, work, kind, g, chosen[g])
+    if work.later.left.shape[1] > 0 and sharing.kinds.alone[kind] == 0:
+        choose_devices(sharing, work, work.later, kind)
 
 
 @part

@@ -11,7 +11,7 @@ from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.clock import end_after
 from fedsched.engine.placement import place
 from fedsched.sharing.arrays import Number, Reservation
-from fedsched.sharing.choosing import choose
+from fedsched.sharing.choosing import choose_gained
 from fedsched.sharing.stock import copy_stock, give_back, least_of_all, leave_nodes, room_on, take
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
             last -= 1
         if total >= problem.tasks[head] and place(problem, plan, head, work.room, state.load, state):
             shadow = time
-    choose(sharing, work, work.later, kind, state.scratch.chosen)
+    choose_gained(sharing, work, kind, state.scratch.chosen)
     take(sharing, work, work.later, kind, work.number[Number.PIECES], work.number[Number.DEVICES])
     least_of_all(sharing, work)
     return shadow

@@ -1,0 +1,22 @@
+"""Shared nodes compiled: many more random mixtures, each function compiled once, and runs that are stopped."""
+
+from __future__ import annotations
+
+import pytest
+import signatures
+from sharing_cases import case, same_as_naive
+
+pytestmark = pytest.mark.compiled
+
+
+def test_many_mixtures_are_as_the_reference_has_them() -> None:
+    """Tests what `test_against_naive` does on more and larger cases."""
+    for seed in range(1000, 1400):
+        same_as_naive(case(seed, jobs=24, most_nodes=5))
+
+
+def test_each_function_is_compiled_once() -> None:
+    """Tests that whatever is shared, nothing has more than one signature."""
+    for seed in range(6):
+        case(seed).simulate()
+    signatures.check("fedsched.sharing", least=20)
