@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 NONE = constant(-1)
 TOP = constant(0)
+LEAST_LOADED, GAINED = constant(Choice.LEAST_LOADED), constant(Choice.GAINED)
 
 
 @inlined
@@ -110,9 +111,9 @@ def _spread(sharing: Sharing, work: Work, stock: Stock, size: int, tasks: int) -
             more += 1
         elif rounds > 0:
             _find(work, node, fit[node])
-    _heap_up(sharing, stock, fit, Choice.LEAST_LOADED, order, more)
+    _heap_up(sharing, stock, fit, LEAST_LOADED, order, more)
     while more > 0 and rounds + left > 0:
-        node = _pop(sharing, stock, fit, Choice.LEAST_LOADED, order, more)
+        node = _pop(sharing, stock, fit, LEAST_LOADED, order, more)
         more -= 1
         one = min(left, 1)
         _find(work, node, rounds + one)
@@ -165,7 +166,7 @@ def _by_choice(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, ta
     if sharing.choice != Choice.SPREAD:
         _in_order(sharing, work, stock, sharing.choice, g, size, tasks)
     elif sharing.kinds.chunk[kind] > 0:  # which has rounds of its own
-        _in_order(sharing, work, stock, Choice.LEAST_LOADED, g, size, tasks)
+        _in_order(sharing, work, stock, LEAST_LOADED, g, size, tasks)
     else:
         _spread(sharing, work, stock, size, tasks)
 
@@ -178,9 +179,9 @@ def _gained_in(sharing: Sharing, work: Work, kind: int, g: int, tasks: int) -> N
             work.fit[node] = room_on(sharing, work.now, kind, node)
             work.order[size] = node
             size += 1
-    _heap_up(sharing, work.later, work.fit, Choice.GAINED, work.order, size)
+    _heap_up(sharing, work.later, work.fit, GAINED, work.order, size)
     while tasks > 0:
-        node = _pop(sharing, work.later, work.fit, Choice.GAINED, work.order, size)
+        node = _pop(sharing, work.later, work.fit, GAINED, work.order, size)
         size -= 1
         here = min(room_on(sharing, work.later, kind, node), tasks)
         _find(work, node, here)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, inlined, part
 from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.clock import end_after
 from fedsched.engine.placement import place
@@ -17,6 +17,8 @@ from fedsched.sharing.stock import copy_stock, give_back, least_of_all, leave_no
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
     from fedsched.sharing.arrays import Sharing, Work
+
+LESS, MORE = constant(-1), constant(1)
 
 
 @inlined
@@ -66,9 +68,9 @@ def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
         time = end_after(ends.time[last], now)
         while last >= 0 and end_after(ends.time[last], now) == time:
             j = ends.job[last]
-            total += _room_of(sharing, work, kind, j, -1)
+            total += _room_of(sharing, work, kind, j, LESS)
             _end(sharing, work, j)
-            total += _room_of(sharing, work, kind, j, 1)
+            total += _room_of(sharing, work, kind, j, MORE)
             last -= 1
         if total >= problem.tasks[head] and place(problem, plan, head, work.room, state.load, state):
             shadow = time

@@ -15,7 +15,8 @@ from fedsched.sharing.result import SharedSchedule
 
 def machine(*groups: tuple[int, dict[str, int]], **others: Any) -> fs.Federation:
     """Return one cluster of groups of so many nodes that have so much."""
-    return fs.Federation((fs.Cluster("m", tuple(fs.NodeGroup(count, resources=has) for count, has in groups)),), **others)
+    inside = tuple(fs.NodeGroup(count, resources=has) for count, has in groups)
+    return fs.Federation((fs.Cluster("m", inside),), **others)
 
 
 def jobs(*rows: tuple[float, int, float], **others: Any) -> fs.Workload:
@@ -92,7 +93,8 @@ def test_an_exclusive_job_has_its_nodes_for_itself() -> None:
 
 def test_parts_of_gpus_fill_the_fullest_first() -> None:
     """Tests that a share goes to the fullest device that has it, and that whole GPUs take untouched ones."""
-    workload = jobs((0, 1, 9), (0, 1, 9), (0, 1, 9), (0, 1, 9), demand={"gpu_share": [600, 300, 200, 0], "gpu": [0, 0, 0, 1]})
+    demand = {"gpu_share": [600, 300, 200, 0], "gpu": [0, 0, 0, 1]}
+    workload = jobs((0, 1, 9), (0, 1, 9), (0, 1, 9), (0, 1, 9), demand=demand)
     schedule = shared(workload, machine((1, {"cpu": 8, "gpu": 3})))
     assert schedule.use.devices is not None
     assert schedule.use.devices[:, 1:].tolist() == [[0, 0, 600], [0, 0, 300], [0, 1, 200], [0, 2, 1000]]
@@ -114,7 +116,7 @@ def test_a_share_of_more_than_one_takes_whole_gpus() -> None:
 
 def test_the_two_reservations_differ_on_mixed_nodes() -> None:
     """Tests that by resources the head starts as one of a node's jobs ends, and by nodes planned only for the last."""
-    # The head needs 3 cores of one node: by resources at 5, by nodes not before 10, so that a job of 8 s fits before it.
+    # The head needs 3 cores of one node: by resources at 5, by nodes not before 10: then 8 s fit before it.
     workload = jobs((0, 2, 5), (0, 1, 10), (1, 3, 4), (2, 1, 8), layout={"tasks_per_node": [0, 0, 3, 0]})
     federation = machine((1, {"cpu": 4}))
     assert shared(workload, federation, "easy").start.tolist() == [0, 0, 5, 9]
@@ -189,7 +191,7 @@ def test_a_machine_must_tell_its_cores() -> None:
 def test_a_job_that_fits_nowhere_is_refused() -> None:
     """Tests that a job too large for the empty machine is named with what its tasks ask for."""
     workload = jobs((0, 3, 9), demand={"cpu": 3, "memory": 5}, layout={"tasks_per_node": 2, "exclusive": 1})
-    with pytest.raises(InfeasibleError, match=r"Job 1: 3 tasks of cpu 3, memory 5, 2 to a node, on nodes of its own fit"):
+    with pytest.raises(InfeasibleError, match="3 tasks of cpu 3, memory 5, 2 to a node, on nodes of its own fit on"):
         fs.simulate(workload, machine((9, {"cpu": 4, "memory": 99})), sharing="first")
 
 
@@ -219,7 +221,7 @@ def test_the_check_finds_what_is_wrong() -> None:
     late = SharedSchedule(**(columns | {"finish": schedule.finish + 1}), played=schedule.played)
     with pytest.raises(ScheduleError, match="finish is another one on its nodes"):
         late.verify()
-    with pytest.raises(ScheduleError, match="utilisation is given as 0.5"):
+    with pytest.raises(ScheduleError, match="utilisation is given as"):
         schedule.verify(claimed=replace(schedule.metrics(), utilisation=0.5))
     with pytest.raises(ScheduleError, match="share nodes, so that none has nodes of its own"):
         schedule.node_numbers()
