@@ -12,7 +12,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.model.log import UNKNOWN, Demand, LogColumns
-from fedsched.model.resources import counted_on
+from fedsched.model.resources import NodeDemands, counted_on
 from fedsched.model.shares import CORES, GPU, SHARE, gpus_asked
 from fedsched.text import counted, one_line
 
@@ -147,7 +147,7 @@ class NodeUse:
         workload = replace(self.workload, layout=None)
         if workload.demand is not None and GPU in counted_on(self.federation):
             shown = {name: column for name, column in workload.demand.columns().items() if name != SHARE}
-            workload = replace(workload, demand=shown or None)
+            workload = replace(workload, demand=NodeDemands.of(shown, workload.id))
         if (log := workload.log) is not None:
             bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
             workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))

@@ -149,6 +149,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "pools": ({"pools": {"lic": 1}}, {"pools": (fs.Pool("lic", 2),)}, "no pools yet"),
     "limits": ({"user": 1}, {"limits": (fs.Limit("user", jobs=1),)}, "no limits yet"),
     "downtimes": ({}, {"calendar": (fs.Downtime("m", 1.0, 2.0, nodes="all"),)}, "no downtimes yet"),
+    "signals": ({}, {"signals": (fs.Signal((0.0,), (50.0,), "EUR/MWh"),)}, "no prices and intensities yet"),
     "after": ({"after": {2: "after:1"}}, {}, "no conditions between jobs yet"),
     "begin": ({"begin": 3.0}, {}, "no earliest starts yet"),
     "cancel_at": ({"cancel_at": 30.0}, {}, "no cancelled jobs yet"),
