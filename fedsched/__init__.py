@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from fedsched.scenario import Scenario as Scenario
     from fedsched.sharing import NodeSharing as NodeSharing
     from fedsched.simulate import simulate as simulate
+    from fedsched.study import study as study
     from fedsched.tuning import tune as tune
 
 __version__ = "0.1.0"
@@ -81,6 +82,7 @@ _HOME: dict[str, str | None] = {
     "read_federation": "io",
     "search": None,
     "simulate": "simulate",
+    "study": "study",
     "tune": "tuning",
     "write": "io",
 }
@@ -120,6 +122,7 @@ __all__ = [
     "read_federation",
     "search",
     "simulate",
+    "study",
     "tune",
     "write",
 ]

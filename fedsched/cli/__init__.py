@@ -25,6 +25,7 @@ COMMANDS = {
     "info": "Say what is in a log or a federation.",
     "sprio": "Say what the priorities of Slurm's waiting jobs are the sum of, as `sprio -l` does.",
     "tune": "Search the parameters of a slurm.conf on the site's own log: a front of confs, each a diff.",
+    "study": "Simulate scenarios on one log or dump, beside what is: who gains, who pays, and bounds.",
     "twin": "Read what Slurm tells of a cluster, simulate it, and explain where the two differ.",
     "gang": "Run gangs and local jobs on sites with a queue per processor.",
     "generate": "Write a made workload: lublin, poisson or planted.",

@@ -182,15 +182,14 @@ def _add_troubles(facts: _Facts, nodes: int, rng: np.random.Generator, policy: s
     if _has(policy, "cancel_at"):
         facts.gone[gone] = submit[gone] + np.round(rng.uniform(60, 6_000, gone.size))
     if _has(policy, "calendar"):
-        span, lost = float(submit[-1]), max(1, nodes // 8)
-        # Policies that know no nodes count how many are down, as their calendars do.
-        which = f"0-{lost - 1}" if policy == SLURM else f"{lost} of all"
-        begin = float(np.floor(0.45 * span))
-        facts.calendar = (
-            *(Downtime(CLUSTER, np.floor(at * span), np.floor(at * span) + 20_000.0, nodes=which, kind="outage")
-              for at in (0.3, 0.6)),
-            Downtime(CLUSTER, begin, begin + 14_400.0, nodes="all", kind="maintenance", name="service"),
-        )  # fmt: skip
+        span, begin = float(submit[-1]), float(np.floor(0.45 * submit[-1]))
+        service = Downtime(CLUSTER, begin, begin + 14_400.0, nodes="all", kind="maintenance", name="service")
+        # On which nodes the jobs of a dump's begin are is not given: under a policy that knows nodes, an outage of some
+        # would hit other jobs in the replay.
+        lost = f"{max(1, nodes // 8)} of all"
+        down = [Downtime(CLUSTER, np.floor(at * span), np.floor(at * span) + 20_000.0, nodes=lost, kind="outage")
+                for at in (0.3, 0.6) if policy != SLURM]  # fmt: skip
+        facts.calendar = (*down, service)
 
 
 def _has(policy: str, feature: str) -> bool:

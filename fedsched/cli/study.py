@@ -1,0 +1,124 @@
+"""`fedsched study`: what if, on one log or dump."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 the command line reads the types
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli.shared import check_apart, check_output, print_json, print_table, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.study import Study
+
+
+def command(
+    source: Path,
+    /,
+    *more: Annotated[Path, Parameter(name="MORE")],
+    scenario: tuple[str, ...] = (),
+    sweep: tuple[str, ...] = (),
+    policy: str | None = None,
+    out: Path | None = None,
+    bounds: bool = True,
+    seed: options.Seed = None,
+    json: options.Json = False,
+) -> int:
+    """Simulate scenarios on one log or dump, beside what is: differences with intervals, who gains and who pays.
+
+    A scenario is one or more changes: policy=NAME, nodes=+20% (or 80%, -16, 120), set.NAME=VALUE and conf=FILE of a
+    dump's slurm.conf, federate=home|single|co of several logs, partition=FROM>TO, estimates=exact (or x0.5),
+    maintenance=2d..2.5d, load=1.2. A name may stand before it: "more nodes: nodes=+20%".
+
+    Parameters
+    ----------
+    source
+        The folder of a dump, a workload file or `sample`.
+    more
+        Further ones, clusters beside the first.
+    scenario
+        What changes; may be given again, a scenario each.
+    sweep
+        Scenarios of one change at several values: nodes=80%..140%:10, set.bf_interval=30..120:30.
+    policy
+        In place of what is usual: a dump's own scheduler, easy for a log.
+    out
+        Write a page: .html.
+    bounds
+        Prove mean waits that no schedule is below.
+
+    Examples
+    --------
+    fedsched study sample --scenario nodes=+20% --scenario "no backfilling: policy=fcfs" --out study.html
+    fedsched study sample --sweep nodes=100%..140%:20
+    """
+    from fedsched.study import study
+
+    check_output(out, (".html", ".htm"), what="a report")
+    check_apart((source, *more), {"--out": out})
+    scenarios = named(scenario, sweep)
+    if not scenarios:
+        raise ValueError("study needs --scenario or --sweep: fedsched study sample --scenario nodes=+20%.")
+    found = study(
+        [source, *more], scenarios, policy=policy, bounds=bounds, seed=seed or 0,
+        told=None if json else lambda name: say(f"fedsched: simulating {name}", err=True),
+    )  # fmt: skip
+    if out is not None:
+        words = ["fedsched study", str(source), *map(str, more), *(f'--scenario "{one}"' for one in scenario)]
+        found.report(out, repeat=" ".join([*words, *(f"--sweep {one}" for one in sweep)]))
+    if json:
+        print_json(_as_json(found) | {"written": [str(out)] if out is not None else []})
+        return 0
+    _print(found)
+    if out is not None:
+        say(f"Report: {out} ({out.stat().st_size / 1e6:.1f} MB)")
+    return 0
+
+
+def named(scenario: Sequence[str], sweep: Sequence[str]) -> dict[str, str]:
+    """Return the scenarios that are asked for, by name."""
+    from fedsched.study import sweep_of
+
+    found: dict[str, str] = {}
+    for text in scenario:
+        name, mark, change = text.partition(": ")
+        name, change = (name.strip(), change.strip()) if mark else (text.strip(), text.strip())
+        if name in found:
+            raise ValueError(f"--scenario {name!r} stands there twice; give one of them another name.")
+        found[name] = change
+    for text in sweep:
+        found |= sweep_of(text)
+    return found
+
+
+def _print(found: Study) -> None:
+    from fedsched.study.page import HEADS, rows_of
+
+    heads = ["", "nodes", *HEADS, "difference", "bound"]
+    print_table("What if", heads, rows_of(found), align="l")
+    rows = []
+    for one in found.scenarios:
+        users = found.by_user(one)
+        rows.append((one.name, f"{users.of:,}", f"{users.less:,}", f"{users.more:,}"))
+    print_table("Users whose mean wait changes by more than a minute", ["", "users", "wait less", "wait more"], rows,
+                align="l")  # fmt: skip
+    for note in found.notes:
+        say(note)
+
+
+def _as_json(found: Study) -> dict[str, Any]:
+    def told(one: Any) -> dict[str, Any]:
+        said = {"name": one.name, "change": one.change, "policy": one.policy, "nodes": one.nodes, **one.metrics,
+                "bound": one.bound, "notes": list(one.notes)}  # fmt: skip
+        if one is not found.base:
+            said["difference"] = found.difference(one)._asdict()
+            said["users"] = found.by_user(one)._asdict()
+            said["sizes"] = [share._asdict() for share in found.by_size(one)]
+        return said
+
+    return {"jobs": len(found.size), "resampled": found.blocks, "days_of_each": found.days_of_block,
+            "outcomes": [told(one) for one in found.outcomes], "notes": list(found.notes)}  # fmt: skip

@@ -1,0 +1,185 @@
+"""Changes of a case, by words: policy=fcfs, nodes=+20%, set.bf_interval=60, partition=debug>main, estimates=exact, …"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import FieldError, unknown_name
+from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
+from fedsched.model.calendar import Downtime
+from fedsched.model.labels import Labels
+from fedsched.policies import policy_named
+from fedsched.slurm import Slurm
+from fedsched.slurm.parameters import NUMBERS, SWITCHES
+from fedsched.study.machines import resized
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fedsched.study.case import Case
+
+    Change = str | Callable[[Case], Case]
+
+KNOWN = ("policy", "order", "placement", "nodes", "set.NAME", "conf", "federate", "partition", "estimates",
+         "maintenance", "load")  # fmt: skip
+FEDERATE = {"home": "home", "single": "single", "co": "fastest"}
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)\.\.(\d+(?:\.\d+)?)([smhdw]?)", re.ASCII)
+_NUMBER = r"(\d+(?:\.\d+)?)"
+_SWEEP = re.compile(rf"([\w.]+)=([a-z+]*){_NUMBER}(%?)\.\.([a-z+]*){_NUMBER}(%?):{_NUMBER}%?", re.ASCII)
+_LENGTH = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def change_of(change: Change) -> Callable[[Case], Case]:
+    """Return what a change does to a case; words are applied from left to right."""
+    if not isinstance(change, str):
+        return change
+    words = dict(_words(change))
+
+    def changed(case: Case) -> Case:
+        for name, value in words.items():
+            case = _applied(case, name, value)
+        return case
+
+    return changed
+
+
+def _words(text: str) -> Iterator[tuple[str, str]]:
+    for word in text.split():
+        name, mark, value = word.partition("=")
+        if not mark or not value:
+            raise FieldError("{scenario}={!r}: {!r} is no NAME=VALUE, as nodes=+20% or policy=fcfs.", text, word)
+        if not name.startswith("set.") and name not in KNOWN:
+            raise unknown_name("change", name, KNOWN)
+        yield name, value
+
+
+def _applied(case: Case, name: str, value: str) -> Case:
+    match name:
+        case "policy":
+            return _under(case, value)
+        case "placement":
+            return replace(case, placement=value)
+        case "nodes":
+            return resized(case, value)
+        case "conf":
+            return _with_conf(case, read_slurm_conf(value))
+        case "federate":
+            return _federated(case, value)
+        case "partition":
+            return _moved(case, value)
+        case "estimates":
+            return _estimated(case, value)
+        case "maintenance":
+            return _closed(case, value)
+        case "load":
+            return _loaded(case, value)
+    return _set(case, name.removeprefix("set."), value)
+
+
+def _under(case: Case, name: str) -> Case:
+    if name.lower() == "slurm":
+        if not isinstance(case.policy, Slurm):
+            raise FieldError("{policy}={!r} is of a dump's own configuration; begin with the folder of a dump.", name)
+        return case
+    return replace(case, policy=policy_named(name))
+
+
+def _slurm_of(case: Case, what: str) -> Slurm:
+    if not isinstance(case.policy, Slurm):
+        raise FieldError("{scenario}={!r} changes a slurm.conf, and the policy is {}; begin with a dump.", what,
+                         str(case.policy))  # fmt: skip
+    return case.policy
+
+
+def _set(case: Case, name: str, value: str) -> Case:
+    """Return the case with a parameter of slurm.conf, or of its SchedulerParameters, at another value."""
+    slurm = _slurm_of(case, f"set.{name}={value}")
+    parameters = dict(slurm.conf.parameters)
+    small = name.lower()
+    if small in NUMBERS or small in SWITCHES:
+        words = [one for one in parameters.get("schedulerparameters", "").split(",") if one]
+        words = [one for one in words if one.partition("=")[0].strip().lower() != small]
+        parameters["schedulerparameters"] = ",".join([*words, f"{small}={value}" if small in NUMBERS else small])
+    else:
+        parameters[small] = value
+    conf = slurm.conf
+    return _with_conf(case, SlurmConf(conf.path, parameters, conf.nodes, conf.partitions, conf.sets))
+
+
+def _with_conf(case: Case, conf: SlurmConf) -> Case:
+    slurm = _slurm_of(case, "conf")
+    policy = Slurm(
+        conf, assoc=slurm.assoc, passes=slurm.passes, rate=slurm.rate, completing=slurm.completing, phase=slurm.phase,
+        epoch=slurm.epoch,
+    )  # fmt: skip
+    return replace(case, policy=policy)
+
+
+def _federated(case: Case, value: str) -> Case:
+    if value not in FEDERATE:
+        raise unknown_name("way to federate", value, FEDERATE)
+    if len(case.federation.clusters) < 2:
+        raise FieldError("{federate}={!r} needs several clusters; give several logs or dumps.", value)
+    return replace(case, placement=FEDERATE[value])
+
+
+def _moved(case: Case, value: str) -> Case:
+    source, mark, target = value.partition(">")
+    names = [one.name for one in case.federation.partitions]
+    for name in (source, target):
+        if not mark or name not in names:
+            raise unknown_name("partition (as in partition=FROM>TO)", name, names)
+    labels = {name: case.workload.label(name) for name in (case.workload.labels.texts if case.workload.labels else {})}
+    asked = labels.get("partition")
+    if asked is None:
+        raise FieldError("{partition}={!r}: no job names a partition.", value)
+    labels["partition"] = np.where(asked == source, target, asked).astype(object)
+    return replace(case, workload=replace(case.workload, labels=Labels.of(labels, case.workload.id)))
+
+
+def _estimated(case: Case, value: str) -> Case:
+    """Return the case with other requests: the run times themselves, or those of today times a factor."""
+    workload = case.workload
+    if value == "exact":
+        return replace(case, workload=replace(workload, estimate=workload.runtime))
+    factor = re.fullmatch(r"x(\d+(?:\.\d+)?)", value, re.ASCII)
+    if factor is None or float(factor[1]) <= 0:
+        raise FieldError("{estimates}={!r} must be exact, or a factor as x0.5.", value)
+    estimate = np.maximum(workload.estimate * float(factor[1]), workload.runtime)
+    return replace(case, workload=replace(workload, estimate=estimate))
+
+
+def _closed(case: Case, value: str) -> Case:
+    """Return the case with all nodes in maintenance from one second of the jobs to another: 1d..1.5d."""
+    match = _SPAN.fullmatch(value)
+    if match is None:
+        raise FieldError("{maintenance}={!r} must be a span from the first submit on, as 36h..44h or 2d..2.5d.", value)
+    first = float(case.workload.submit[case.whose].min(initial=np.inf))
+    begin, end = (first + float(match[k]) * _LENGTH[match[k + 1]] for k in (1, 3))
+    closed = tuple(Downtime(one.name, begin, end, name="maintenance") for one in case.federation.clusters)
+    return replace(case, federation=replace(case.federation, calendar=(*case.federation.calendar, *closed)))
+
+
+def _loaded(case: Case, value: str) -> Case:
+    if not re.fullmatch(r"\d+(?:\.\d+)?", value, re.ASCII) or float(value) <= 0:
+        raise FieldError("{load}={!r} must be a factor: 1.2 for a fifth more jobs in the same time.", value)
+    return replace(case, workload=case.workload.scale_load(float(value)))
+
+
+def sweep_of(text: str) -> Mapping[str, str]:
+    """Return the scenarios of a sweep, nodes=80%..140%:10 or set.bf_interval=30..120:30, by name."""
+    match = re.fullmatch(
+        r"([\w.]+)=(\D*?)(\d+(?:\.\d+)?)(%?)\.\.(\D*?)(\d+(?:\.\d+)?)(%?):(\d+(?:\.\d+)?)%?", text, re.ASCII
+    )
+    if match is None or match[4] != match[7] or match[2] != match[5] or float(match[8]) <= 0:
+        raise FieldError("{sweep}={!r} must be NAME=FROM..TO:STEP, as nodes=80%..140%:10.", text)
+    first, last, step = float(match[3]), float(match[6]), float(match[8])
+    values = np.arange(first, last + step * 1e-9, step).tolist()
+    if not values or len(values) > 200:
+        raise FieldError("{sweep}={!r} has {} values; give 1 to 200.", text, len(values))
+    words = [f"{match[1]}={match[2]}{value:g}{match[4]}" for value in values]
+    return {word: word for word in words}

@@ -1,0 +1,124 @@
+"""The page of a study: one table, differences with intervals, who gains and who pays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fedsched.comparison.report import svg
+from fedsched.io.atomic import atomic_text
+from fedsched.plot import style
+from fedsched.report.skeleton import document, table
+from fedsched.report.words import duration, number, share
+from fedsched.study.record import FEWEST
+from fedsched.text import counted, drawn
+from fedsched.text import html as escape
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from fedsched.study.record import Interval, Study
+
+HEADS = ("mean wait", "median", "95 % wait at most", "bounded slowdown", "nodes in use", "makespan")
+
+
+def write(study: Study, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
+    """Write the page; after an error the path is as it was."""
+    text = page(study, title=title, repeat=repeat)
+    with atomic_text(path) as out:
+        out.write(text)
+
+
+def rows_of(study: Study) -> list[tuple[str, ...]]:
+    """Return the cells of the table of scenarios, what is first."""
+    found = []
+    for one in study.outcomes:
+        metrics = one.metrics
+        times = [duration(metrics[name]) for name in ("mean_wait", "median_wait", "p95_wait")]
+        others = [number(metrics["bounded_slowdown"]), share(metrics["utilisation"]), duration(metrics["makespan"])]
+        bound = "–" if one.bound != one.bound else duration(one.bound)
+        apart = "–" if one is study.base else told(study.difference(one))
+        found.append((one.name, f"{one.nodes:,}", *times, *others, apart, bound))
+    return found
+
+
+def told(interval: Interval) -> str:
+    """Return a difference of mean waits with its interval, in words."""
+    value, low, high = (signed(seconds) for seconds in interval)
+    return f"{value} ({low} to {high})" if interval.low == interval.low else value
+
+
+def signed(seconds: float) -> str:
+    """Return a period with its sign."""
+    if seconds != seconds:
+        return "–"
+    return f"{'−' if seconds < 0 else '+'}{duration(abs(seconds))}"
+
+
+def page(study: Study, *, title: str = "", repeat: str = "") -> str:
+    """Return the whole page."""
+    heading = title or f"What if: {counted(len(study.scenarios), 'scenario')}"
+    unit = "weeks" if study.days_of_block == 7 else "days"
+    heads = ["scenario", "nodes", *HEADS, "mean wait, difference", "no schedule is below"]
+    within = f"with the interval in which they lie for 95 % of {study.blocks} resampled {unit}"
+    if study.blocks < FEWEST:
+        within = f"without an interval, for there are fewer than {FEWEST} {unit} to resample"
+    words = (
+        f"Differences are those of the jobs' mean wait to what is, {within}. A bound is what no schedule of the same "
+        "jobs can be below, whoever decides."
+    )
+    parts = [
+        f"<h2>Scenarios</h2><p>{escape(words)}</p>",
+        table(f"{counted(len(study.size), 'job')} in every scenario", heads, rows_of(study)),
+        svg(differences(study), "differences of mean waits"),
+        "<h2>Who gains, who pays</h2>",
+        _users(study),
+        *(_sizes(study, k) for k in range(len(study.scenarios))),
+        _notes(study),
+    ]
+    if repeat:
+        parts.append(f"<h2>How to repeat it</h2><pre>{escape(repeat)}</pre>")
+    header = f'<header><p class="eyebrow">fedsched study</p><h1>{escape(heading)}</h1></header>'
+    return document(heading, f"{header}\n<main>{''.join(parts)}</main>", pictures=True)
+
+
+def differences(study: Study, ax: Any = None) -> Any:
+    """Return the axes with each scenario's difference of mean waits, and its interval."""
+    ax = style.axes(ax, size=(8, 1.2 + 0.35 * len(study.scenarios)))
+    found = [study.difference(one) for one in study.scenarios]
+    for k, (value, low, high) in enumerate(found):
+        colour = style.LINES[1] if found[k].shown else "#777777"
+        if low == low:
+            ax.plot([low / 3600, high / 3600], [k, k], color=colour, linewidth=2)
+        ax.plot([value / 3600], [k], "o", color=colour)
+    ax.axvline(0, color="black", linewidth=0.8)
+    ax.set_yticks(range(len(found)), [drawn(one.name) for one in study.scenarios], fontsize=8)
+    ax.set_ylim(max(len(found), 1) - 0.5, -0.5)
+    return style.dress(ax, x="hours of mean wait more than as it is", y="")
+
+
+def _users(study: Study) -> str:
+    rows = []
+    for one in study.scenarios:
+        found = study.by_user(one)
+        worst = ", ".join(f"user {user}: {signed(change)} ({counted(jobs, 'job')})" for user, jobs, change in
+                          study.paying(one, 3))  # fmt: skip
+        rows.append((one.name, f"{found.of:,}", f"{found.less:,}", f"{found.more:,}", worst or "nobody"))
+    caption = "Users whose mean wait changes by more than a minute, and those who pay most"
+    return table(caption, ["scenario", "users", "wait less", "wait more", "most of all"], rows)
+
+
+def _sizes(study: Study, k: int) -> str:
+    one = study.scenarios[k]
+    rows = [
+        (found.name, f"{found.of:,}", share(found.less / found.of), share(found.more / found.of), signed(found.change))
+        for found in study.by_size(one)
+    ]
+    return table(f"{one.name}: by size", ["jobs of", "jobs", "wait less", "wait more", "mean change"], rows)
+
+
+def _notes(study: Study) -> str:
+    lines = [*study.notes]
+    for one in study.outcomes:
+        lines += [f"{one.name}: {note}" for note in one.notes if note not in study.notes]
+    items = "".join(f"<li>{escape(line)}</li>" for line in dict.fromkeys(lines))
+    return f"<h2>Left out and assumed</h2><ul>{items}</ul>" if items else ""

@@ -1,0 +1,190 @@
+"""What a study found: scenarios beside what is, differences with intervals, who gains and who pays, and bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.text import counted, one_line
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.workload import Workload
+
+    Column = NDArray[np.float64]
+
+WEEK, DAY = 7 * 86_400.0, 86_400.0
+FEWEST = 4  # blocks that resampling needs; of a shorter log days are resampled
+RESAMPLES = 2000
+BETTER = 60.0  # seconds by which a mean wait must change to count as one
+
+
+class Interval(NamedTuple):
+    """A difference to what is, and between which values 95 % of the resampled ones lie; NaN of fewer than four."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def shown(self) -> bool:
+        """Return whether it is on one side of zero for 95 % of the resampled weeks."""
+        return self.low > 0 or self.high < 0
+
+
+class Share(NamedTuple):
+    """How many wait less and more, of users or of a class of jobs, and the mean change of their waits in seconds."""
+
+    name: str
+    of: int
+    less: int
+    more: int
+    change: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A scenario: its schedule's figures over the jobs that are compared, and the bound where one is known."""
+
+    name: str
+    change: str
+    policy: str
+    nodes: int
+    metrics: dict[str, float]
+    wait: Column  # of each compared job; NaN where it does not begin
+    bound: float  # of the mean wait; NaN where none is proven
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """The outcomes of a study; the first is what is. `block` tells of which jobs belong to one week, or day."""
+
+    base: Outcome
+    scenarios: tuple[Outcome, ...]
+    size: NDArray[np.int64]  # nodes of each compared job
+    user: NDArray[np.int64]
+    block: NDArray[np.int64]
+    days_of_block: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Return what is, and the scenarios after it."""
+        return (self.base, *self.scenarios)
+
+    @property
+    def blocks(self) -> int:
+        """Return how many weeks, or days, there are to resample."""
+        return int(self.block.max(initial=-1)) + 1
+
+    def difference(self, outcome: Outcome) -> Interval:
+        """Return by how much the mean wait differs from what is, over jobs that begin in both, with its interval."""
+        both = ~np.isnan(outcome.wait) & ~np.isnan(self.base.wait)
+        change = (outcome.wait - self.base.wait)[both]
+        if not change.size:
+            return Interval(float("nan"), float("nan"), float("nan"))
+        if self.blocks < FEWEST:
+            return Interval(float(change.mean()), float("nan"), float("nan"))
+        sums = np.bincount(self.block[both], weights=change, minlength=self.blocks)
+        jobs = np.bincount(self.block[both], minlength=self.blocks)
+        rng = np.random.default_rng(self.seed)
+        drawn = rng.integers(0, self.blocks, (RESAMPLES, self.blocks))
+        many = jobs[drawn].sum(axis=1)
+        means = sums[drawn].sum(axis=1)[many > 0] / many[many > 0]
+        low, high = np.quantile(means, [0.025, 0.975])
+        return Interval(float(change.mean()), float(low), float(high))
+
+    def by_size(self, outcome: Outcome) -> list[Share]:
+        """Return who of each size waits less and more than as it is."""
+        limits = [1]
+        while limits[-1] < self.size.max(initial=1):
+            limits.append(limits[-1] * 4)
+        lows = [1, *(limit + 1 for limit in limits[:-1])]
+        spans = zip(lows, limits, strict=True)
+        names = [f"{low:,} to {high:,} nodes" if low < high else f"{low} node" for low, high in spans]
+        which = np.searchsorted(limits, self.size)
+        change = outcome.wait - self.base.wait
+        return [_share(name, change[which == k]) for k, name in enumerate(names) if (which == k).any()]
+
+    def by_user(self, outcome: Outcome) -> Share:
+        """Return how many users wait less and more in the mean."""
+        means = self._user_changes(outcome)
+        return Share("users", len(means), int((means < -BETTER).sum()), int((means > BETTER).sum()),
+                     float(means.mean()) if means.size else float("nan"))  # fmt: skip
+
+    def paying(self, outcome: Outcome, most: int = 5) -> list[tuple[int, int, float]]:
+        """Return the users whose mean wait grows most: user, jobs, seconds."""
+        change = outcome.wait - self.base.wait
+        known = ~np.isnan(change)
+        users, which = np.unique(self.user[known], return_inverse=True)
+        jobs = np.bincount(which)
+        means = np.bincount(which, weights=change[known]) / np.maximum(jobs, 1)
+        worst = [k for k in np.argsort(-means, kind="stable")[:most].tolist() if means[k] > BETTER]
+        return [(int(users[k]), int(jobs[k]), float(means[k])) for k in worst]
+
+    def _user_changes(self, outcome: Outcome) -> Column:
+        change = outcome.wait - self.base.wait
+        known = ~np.isnan(change)
+        _, which = np.unique(self.user[known], return_inverse=True)
+        jobs = np.bincount(which) if known.any() else np.zeros(0)
+        return np.asarray(np.bincount(which, weights=change[known]) / jobs if known.any() else jobs)
+
+    def report(self, path: str | PathLike[str], *, title: str = "", repeat: str = "") -> None:
+        """Write one HTML page about it."""
+        from fedsched.study.page import write
+
+        write(self, path, title=title, repeat=repeat)
+
+    def __str__(self) -> str:
+        lines = [f"{counted(len(self.scenarios), 'scenario')} beside what is, {counted(len(self.size), 'job')}"]
+        for one in self.scenarios:
+            value, low, high = self.difference(one)
+            within = f" ({low:+,.0f} to {high:+,.0f})" if low == low else ""
+            lines.append(f"{one_line(one.name)}: mean wait {value:+,.0f} s{within}")
+        return "\n".join(lines)
+
+
+def _share(name: str, change: Column) -> Share:
+    known = change[~np.isnan(change)]
+    mean = float(known.mean()) if known.size else float("nan")
+    return Share(name, len(change), int((known < -BETTER).sum()), int((known > BETTER).sum()), mean)
+
+
+def figures_of(
+    workload: Workload, start: Column, finish: Column, rows: NDArray[np.int64], nodes: int
+) -> tuple[dict[str, float], Column]:
+    """Return the figures of some jobs that began and ended so, and their waits."""
+    submit, run = workload.submit[rows], (finish - start)[rows]
+    wait = start[rows] - submit
+    begun = ~np.isnan(wait)
+    tasks = workload.tasks[rows].astype(np.float64)
+    slow = np.maximum(1.0, (wait + run) / np.maximum(run, 10.0))[begun]
+    span = float(np.nanmax(finish[rows]) - submit.min()) if begun.any() else float("nan")
+    known = wait[begun]
+    nothing = float("nan")
+    return {
+        "mean_wait": float(known.mean()) if known.size else nothing,
+        "median_wait": float(np.median(known)) if known.size else nothing,
+        "p95_wait": float(np.quantile(known, 0.95)) if known.size else nothing,
+        "bounded_slowdown": float(slow.mean()) if known.size else nothing,
+        "utilisation": float((tasks * np.nan_to_num(run)).sum() / (nodes * span)) if span > 0 else nothing,
+        "makespan": span,
+    }, wait
+
+
+def blocks_of(submit: Column) -> tuple[NDArray[np.int64], int]:
+    """Return to which week each job belongs, or to which day where there are fewer than four weeks; and its days."""
+    first = submit.min(initial=np.inf)
+    for length in (WEEK, DAY):
+        which = np.floor((submit - first) / length).astype(np.int64)
+        if which.max(initial=0) + 1 >= FEWEST:
+            break
+    _, dense = np.unique(which, return_inverse=True)
+    return dense.astype(np.int64), round(length / DAY)

@@ -1,0 +1,198 @@
+"""study(): scenarios on one log or dump, each simulated, beside what is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import FedschedError, FieldError, TraceError
+from fedsched.model.admission import refusals
+from fedsched.model.federation import Federation
+from fedsched.model.workload import Workload
+from fedsched.simulate import simulate
+from fedsched.slurm import Slurm
+from fedsched.study.case import Case, case_of, federated
+from fedsched.study.changes import change_of
+from fedsched.study.record import Outcome, Study, blocks_of, figures_of
+from fedsched.text import counted
+from fedsched.values import seed_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule import Schedule
+    from fedsched.scenario import Scenario
+    from fedsched.study.changes import Change
+
+    Base = Case | Scenario | Workload | str | PathLike[str]
+
+HOME = "home"
+MOST_BOUNDED = 5_000  # jobs up to which bounds are proven; above, it takes longer than all else
+BOUND_SECONDS = 20.0
+
+
+def study(
+    base: Base | Sequence[Base],
+    scenarios: Mapping[str, Change],
+    *,
+    policy: str | None = None,
+    bounds: bool = True,
+    seed: int = 0,
+    told: Callable[[str], None] | None = None,
+) -> Study:
+    """Simulate scenarios on the same jobs, beside what is.
+
+    Parameters
+    ----------
+    base
+        A folder that `fedsched twin dump` has written, a workload file, a `Scenario`, a workload, or a `study.Case`; or
+        several of them, which are then clusters beside each other that scenarios may federate.
+    scenarios
+        By name what changes: words ("nodes=+20%", "policy=fcfs", "set.bf_interval=60 estimates=exact"), or a function
+        from a case to a case.
+    policy
+        In place of what is usual: a dump's own scheduler, easy for a log, a scenario's own.
+    bounds
+        Whether to prove, for each scenario, a mean wait that no schedule is below; of 5,000 jobs at most.
+    seed
+        Of the resampled weeks.
+    told
+        Called with the name of what is simulated next.
+
+    Notes
+    -----
+    Jobs that some scenario has no room for are left out of all of them, so that all are of the same jobs.
+    """
+    if not scenarios:
+        raise ValueError("study: there is no scenario; give some by name: {'more nodes': 'nodes=+20%'}.")
+    seed = seed_of("study", seed)
+    single = isinstance(base, str | Path | Workload | Case) or not isinstance(base, Sequence)
+    given: Sequence[Base] = [base] if single else list(base)  # type: ignore[list-item,arg-type]
+    start = federated([case_of(one, policy=policy) for one in given])
+    cases = {"as it is": start}
+    for name, change in scenarios.items():
+        if name in cases:
+            raise ValueError(f"study: the scenario {name!r} is there already; give it another name.")
+        try:
+            cases[name] = change_of(change)(start)
+        except FieldError as error:
+            raise FieldError(f"Scenario {name}: ".replace("{", "{{").replace("}", "}}") + error.words,
+                             *error.values) from None  # fmt: skip
+    rows, notes = _common(cases)
+    cases = {name: case.take(rows) for name, case in cases.items()}
+    outcomes = []
+    for name, case in cases.items():
+        if told is not None:
+            told(name)
+        outcomes.append(_outcome(name, scenarios.get(name, ""), case, bounds=bounds))
+    first = cases["as it is"]
+    mine = np.flatnonzero(first.whose)
+    submit = first.workload.submit[mine]
+    block, days = blocks_of(submit)
+    return Study(
+        base=outcomes[0],
+        scenarios=tuple(outcomes[1:]),
+        size=first.workload.tasks[mine],
+        user=first.workload.user[mine],
+        block=block,
+        days_of_block=days,
+        seed=seed,
+        notes=tuple(dict.fromkeys([*start.notes, *notes])),
+    )
+
+
+def _common(cases: Mapping[str, Case]) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the jobs that every scenario has room for, and how many others there are."""
+    start = next(iter(cases.values()))
+    jobs = len(start.workload)
+    stay = np.ones(jobs, dtype=np.bool_)
+    for name, case in cases.items():
+        if len(case.workload) != jobs:
+            raise TraceError(f"Scenario {name}: it has {len(case.workload)} jobs of {jobs}; scenarios keep the jobs.")
+        stay[list(refusals(case.workload, case.federation))] = False
+        stay &= _fits(case)
+    if not stay.any():
+        raise TraceError("study: no job fits all of the scenarios; leave the smallest machines out.")
+    lost = jobs - int(stay.sum())
+    notes = [f"left out of all scenarios: {counted(lost, 'job')} that one of them has no room for"] * bool(lost)
+    return np.flatnonzero(stay), notes
+
+
+def _fits(case: Case) -> NDArray[np.bool_]:
+    """Return which jobs are not wider than what they may use."""
+    tasks, machine = case.workload.tasks, case.federation
+    if case.placement in ("home", "single") and len(machine.clusters) > 1:
+        sizes = np.array([cluster.nodes for cluster in machine.clusters])
+        if case.placement == "single":
+            return np.asarray(tasks <= sizes.max())
+        return np.asarray(tasks <= sizes[case.workload.origin])
+    return np.asarray(tasks <= machine.nodes)
+
+
+def _outcome(name: str, change: Change, case: Case, *, bounds: bool) -> Outcome:
+    if case.placement == HOME and len(case.federation.clusters) > 1:
+        start, finish, policy = _each_alone(case)
+    else:
+        schedule = _simulated(case)
+        start, finish, policy = schedule.start, schedule.finish, str(schedule.policy)
+    rows = np.flatnonzero(case.whose)
+    metrics, wait = figures_of(case.workload, start, finish, rows, case.federation.nodes)
+    bound, why = _bound(case) if bounds else (float("nan"), ())
+    return Outcome(
+        name=name,
+        change=change if isinstance(change, str) else getattr(change, "__name__", "a function"),
+        policy=policy,
+        nodes=case.federation.nodes,
+        metrics=metrics,
+        wait=wait,
+        bound=bound,
+        notes=(*case.notes, *why),
+    )
+
+
+def _simulated(case: Case) -> Schedule:
+    placement = None if isinstance(case.policy, Slurm) else case.placement
+    schedule = simulate(case.workload, case.federation, case.policy, placement=placement, reading=case.reading)
+    if not schedule.complete:
+        raise KeyboardInterrupt  # part of a run beside whole ones would mislead
+    return schedule
+
+
+def _each_alone(case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
+    """Return when jobs begin and end where every cluster has a queue of its own, and none looks beyond it."""
+    jobs = len(case.workload)
+    start, finish, policy = np.full(jobs, np.nan), np.full(jobs, np.nan), ""
+    for k, cluster in enumerate(case.federation.clusters):
+        rows = np.flatnonzero(case.workload.origin == k)
+        if not rows.size:
+            continue
+        own = replace(case.workload.take(rows), origin=np.full(rows.size, -1), sites=(), allowed=None)
+        calendar = tuple(one for one in case.federation.calendar if one.cluster == cluster.name)
+        alone = Federation((cluster,), name=cluster.name, calendar=calendar)
+        schedule = _simulated(replace(case, workload=own, federation=alone, placement=None, counted=None))
+        start[rows], finish[rows], policy = schedule.start, schedule.finish, str(schedule.policy)
+    return start, finish, f"{policy}, each cluster alone"
+
+
+def _bound(case: Case) -> tuple[float, tuple[str, ...]]:
+    """Return a mean wait that no schedule of the compared jobs is below; NaN where none is proven."""
+    from fedsched.bounds import lower_bounds
+
+    workload = case.workload
+    if len(workload) > MOST_BOUNDED:
+        return float("nan"), (f"no bound: {len(workload):,} jobs are more than {MOST_BOUNDED:,}",)
+    if not case.whose.all():
+        # Who ran before is there as well; without them the others could only begin sooner.
+        workload = workload.take(np.flatnonzero(case.whose))
+    try:
+        found = lower_bounds(workload, replace(case.federation, calendar=()), method="auto", seconds=BOUND_SECONDS)
+        return (found.of("mean_wait"), ()) if "mean_wait" not in found.unproven else (float("nan"), ())
+    except FedschedError as error:
+        return float("nan"), (f"no bound: {error}",)

@@ -1,0 +1,193 @@
+"""Studies: scenarios on the same jobs, their differences, intervals over resampled weeks, and who gains and pays."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.errors import FieldError, TraceError, UnknownNameError
+from fedsched.study import Case, change_of, sweep_of
+from fedsched.study.case import case_of
+from fedsched.study.record import DAY, WEEK, blocks_of
+from fedsched.twin import made_dump
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def jobs() -> fs.Workload:
+    """Return some jobs that wait."""
+    return fs.generate.lublin(70, 32, load=1.1, seed=2)
+
+
+def test_a_policy_gives_the_numbers_of_simulate(jobs: fs.Workload) -> None:
+    """Tests that a scenario's mean wait is the one that `simulate` gives for the same policy and machine."""
+    found = fs.study(jobs, {"first come": "policy=fcfs", "larger": "nodes=+25%"}, bounds=False)
+    for outcome, policy, nodes in zip(found.outcomes, ("easy", "fcfs", "easy"), (32, 32, 40), strict=True):
+        plain = fs.simulate(jobs, fs.Federation.homogeneous(nodes), policy)
+        assert outcome.metrics["mean_wait"] == pytest.approx(plain.metrics().mean_wait)
+        assert outcome.nodes == nodes
+
+
+def test_differences_are_of_the_same_jobs(jobs: fs.Workload) -> None:
+    """Tests that jobs that one scenario has no room for are left out of all, and that this is said."""
+    found = fs.study(jobs, {"half": "nodes=50%"}, bounds=False)
+    narrow = int((jobs.tasks <= 16).sum())
+    assert narrow < len(jobs)
+    assert {len(one.wait) for one in found.outcomes} == {narrow}
+    assert f"left out of all scenarios: {len(jobs) - narrow} job" in found.notes[0]
+
+
+def test_an_interval_holds_the_difference_and_repeats() -> None:
+    """Tests that the interval is over resampled weeks, holds the value, and is the same for the same seed."""
+    many = fs.generate.lublin(300, 32, load=0.8, seed=3)
+    slow = replace(many, submit=many.submit * (35 * DAY / np.ptp(many.submit)))
+    found = fs.study(slow, {"fewer": "nodes=75%"}, bounds=False, seed=5)
+    again = fs.study(slow, {"fewer": "nodes=75%"}, bounds=False, seed=5)
+    interval = found.difference(found.scenarios[0])
+    assert (found.days_of_block, found.blocks) == (7, 6)
+    assert interval.low <= interval.value <= interval.high
+    assert interval == again.difference(again.scenarios[0])
+
+
+def test_few_weeks_are_resampled_by_days_and_few_days_not_at_all() -> None:
+    """Tests which jobs belong together, and that there is no interval where there is nothing to resample."""
+    assert blocks_of(np.arange(5) * WEEK)[1] == 7
+    assert blocks_of(np.arange(5) * DAY)[1] == 1
+    short = fs.generate.lublin(40, 16, load=1.0, seed=1)
+    short = replace(short, submit=short.submit * (DAY / np.ptp(short.submit)))
+    found = fs.study(short, {"more": "nodes=+50%"}, bounds=False)
+    value, low, high = found.difference(found.scenarios[0])
+    assert value <= 0
+    assert np.isnan([low, high]).all()
+
+
+def test_who_gains_and_who_pays_adds_up(jobs: fs.Workload) -> None:
+    """Tests that sizes and users count every job, and that who pays most waits longer."""
+    users = replace(jobs, user=np.arange(len(jobs)) % 7)
+    found = fs.study(users, {"first come": "policy=fcfs"}, bounds=False)
+    [outcome] = found.scenarios
+    assert sum(one.of for one in found.by_size(outcome)) == len(jobs)
+    assert found.by_user(outcome).of == 7
+    assert found.by_user(outcome).more == len(found.paying(outcome, most=7)) > 0
+    change = outcome.wait - found.base.wait
+    user, _, seconds = found.paying(outcome)[0]
+    assert seconds == pytest.approx(change[users.user == user].mean())
+
+
+def test_no_scenario_is_below_its_bound(jobs: fs.Workload) -> None:
+    """Tests that what is proven lies below what policies do, as it is and on more nodes."""
+    found = fs.study(jobs.head(30), {"more": "nodes=+25%"})
+    for outcome in found.outcomes:
+        assert outcome.bound <= outcome.metrics["mean_wait"]
+
+
+def test_requests_and_maintenance_change_what_they_say(jobs: fs.Workload) -> None:
+    """Tests that exact requests are the run times, and that nothing runs while all nodes are in maintenance."""
+    case = case_of(jobs)
+    exact = change_of("estimates=exact")(case)
+    assert np.array_equal(exact.workload.estimate, jobs.runtime)
+    assert (change_of("estimates=x0.5")(case).workload.estimate >= jobs.runtime).all()
+    closed = change_of("maintenance=1h..3h")(case)
+    schedule = fs.simulate(closed.workload, closed.federation, "easy")
+    first = float(jobs.submit.min())
+    running = (schedule.start < first + 3 * 3600) & (schedule.finish > first + 3600)
+    assert not running.any()
+
+
+def test_clusters_that_are_federated_share_their_jobs() -> None:
+    """Tests that several logs are clusters beside each other first, and then one whose jobs may go anywhere."""
+    busy, idle = fs.generate.lublin(60, 32, load=1.3, seed=1), fs.generate.lublin(20, 64, load=0.1, seed=2)
+    found = fs.study([busy, idle], {"one": "federate=single", "both": "federate=co"}, bounds=False)
+    assert found.base.nodes == 96
+    assert found.scenarios[0].metrics["mean_wait"] < found.base.metrics["mean_wait"]
+    alone = [fs.simulate(jobs, fs.Federation.homogeneous(jobs.nodes), "easy") for jobs in (busy, idle)]
+    waits = np.concatenate([one.start - one.workload.submit for one in alone])
+    assert np.sort(found.base.wait) == pytest.approx(np.sort(waits))
+
+
+def test_a_function_is_a_change(jobs: fs.Workload) -> None:
+    """Tests that whatever words do not say a function can."""
+
+    def no_wide_jobs_first(case: Case) -> Case:
+        return replace(case, policy="sjf-easy")
+
+    found = fs.study(jobs, {"mine": no_wide_jobs_first}, bounds=False)
+    assert found.scenarios[0].change == "no_wide_jobs_first"
+    assert found.scenarios[0].metrics["mean_wait"] != found.base.metrics["mean_wait"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("nodes=80%..140%:20", ["nodes=80%", "nodes=100%", "nodes=120%", "nodes=140%"]),
+     ("load=0.8..1.2:0.2", ["load=0.8", "load=1", "load=1.2"]),
+     ("estimates=x1..x2:0.5", ["estimates=x1", "estimates=x1.5", "estimates=x2"])],
+)  # fmt: skip
+def test_a_sweep_is_scenarios_at_several_values(text: str, names: list[str]) -> None:
+    """Tests that a sweep goes from the first value to the last one."""
+    assert list(sweep_of(text)) == names
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [("nodes", "'nodes' is no NAME=VALUE"), ("nodes=-100%", "leaves no node of 32"), ("nodes=many", "must be a number"),
+     ("estimates=x0", "must be exact, or a factor"), ("maintenance=3h", "must be a span"),
+     ("federate=single", "needs several clusters"), ("set.bf_interval=60", "begin with a dump"),
+     ("policy=slurm", "begin with the folder of a dump"), ("load=0", "must be a factor")],
+)  # fmt: skip
+def test_a_change_that_cannot_be_is_refused(change: str, told: str, jobs: fs.Workload) -> None:
+    """Tests that the error names scenario and value, and the cure."""
+    with pytest.raises(FieldError, match=rf"^Scenario mine: .*{told}"):
+        fs.study(jobs, {"mine": change})
+
+
+def test_what_is_no_change_is_named(jobs: fs.Workload) -> None:
+    """Tests that unknown words, and no scenario at all, are errors."""
+    with pytest.raises(UnknownNameError, match=r"Unknown change 'node'\. Did you mean 'nodes'"):
+        fs.study(jobs, {"mine": "node=3"})
+    with pytest.raises(ValueError, match="there is no scenario"):
+        fs.study(jobs, {})
+    with pytest.raises(FieldError, match="must be NAME=FROM"):
+        sweep_of("nodes=80%")
+    with pytest.raises(TraceError, match="does not say how many nodes"):
+        fs.study(replace(jobs, nodes=0), {"mine": "policy=fcfs"})
+
+
+def test_a_dump_is_a_base(tmp_path: Path) -> None:
+    """Tests that a dump's jobs are studied under its own policy with its facts given, and as others would."""
+    folder = made_dump(tmp_path / "dump", jobs=60, nodes=8, policy="easy", seed=2)
+    found = fs.study(folder, {"more": "nodes=+50%", "first come": "policy=fcfs"}, policy="easy", bounds=False)
+    assert any(note.startswith("taken as given: ") for note in found.notes)
+    assert found.scenarios[0].nodes == 12
+    assert len(found.size) < 60
+
+
+@pytest.mark.slow
+def test_a_slurm_conf_is_turned(tmp_path: Path) -> None:
+    """Tests that parameters of a dump's slurm.conf, and its nodes, can be others."""
+    folder = made_dump(tmp_path / "dump", jobs=40, nodes=8, troubles=False, seed=2)
+    changes = {"no backfilling": "set.SchedulerType=sched/builtin", "rare": "set.bf_interval=600", "more": "nodes=+4"}
+    found = fs.study(folder, changes, bounds=False)
+    assert "builtin" in found.scenarios[0].policy
+    assert found.scenarios[1].metrics != found.base.metrics
+    assert found.scenarios[2].nodes == 12
+
+
+def test_the_command_says_the_same(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that the command's table, page and JSON are those of the study."""
+    page = tmp_path / "study.html"
+    words = ("study", "sample", "--no-bounds", "--scenario", "bigger: nodes=+20%", "--sweep", "load=0.5..0.6:0.1")
+    status, out, _ = call(*words, "--out", page)
+    assert status == 0
+    assert "bigger" in out
+    assert "Who gains, who pays" in page.read_text(encoding="utf-8")
+    said = json.loads(call(*words, "--json")[1])
+    assert [one["name"] for one in said["outcomes"]] == ["as it is", "bigger", "load=0.5", "load=0.6"]
+    assert said["outcomes"][1]["difference"]["value"] <= 0
