@@ -9,6 +9,7 @@ own searches begin with, and neither that nor packing is on their clock.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import time
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 POPULATION = 100
+LONGEST = 60.0  # seconds of a solver whose budget says evaluations alone
 RESOLUTION = 1_000_000  # units of a solver's clock in the best baseline's value of makespan
 WEIGHTS = 100_000  # the largest weight of a job, where a sum has weights
 
@@ -50,11 +52,15 @@ class Start:
         plain = [float(self.problem.values(self.problem.row(in_order, rules=each)[None])[0, 0]) for each in rules]
         self.rules = rules[int(np.argmin(plain))]
         self.evaluated = 0
-        self.seconds = budget.seconds or 1.0
+        self.evaluations = budget.evaluations
+        self.seconds = budget.seconds or (1.0 if self.evaluations is None else math.inf)
+        self.history = [(0.0, 0.0, self.best)]
         self.begun = time.perf_counter()
 
     def left(self) -> float:
-        """Return the seconds that are left."""
+        """Return the seconds that are left: none where all evaluations are spent."""
+        if self.evaluations is not None and self.evaluated >= self.evaluations:
+            return 0.0
         return self.seconds - (time.perf_counter() - self.begun)
 
     def values(self, orders: Ints) -> NDArray[np.float64]:
@@ -68,12 +74,15 @@ class Start:
         """Return the values of plans, and remember the best."""
         found = self.problem.values(rows)
         self.evaluated += len(rows)
-        self.best = min(self.best, float(found.min()))
+        if found.min() < self.best:
+            self.best = float(found.min())
+            self.history.append((float(self.evaluated), time.perf_counter() - self.begun, self.best))
         return found
 
     def outcome(self) -> Outcome:
         """Return the best value that was found."""
-        return Outcome(((self.best,),), evaluations=self.evaluated, seconds=time.perf_counter() - self.begun)
+        seconds = time.perf_counter() - self.begun
+        return Outcome(((self.best,),), evaluations=self.evaluated, seconds=seconds, history=tuple(self.history))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +137,12 @@ class PymooPermutations:
 
 def _minimised(start: Start, described: object, method: object, seed: int) -> None:
     from pymoo.optimize import minimize
+    from pymoo.termination.max_eval import MaximumFunctionCallTermination
     from pymoo.termination.max_time import TimeBasedTermination
 
-    minimize(described, method, TimeBasedTermination(start.left()), seed=seed, verbose=False)
+    many = start.evaluations
+    ends = TimeBasedTermination(start.left()) if many is None else MaximumFunctionCallTermination(many)
+    minimize(described, method, ends, seed=seed, verbose=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +273,7 @@ class CpSat:
         of_last = {"makespan": 1, "energy": round(idle)}.get(start.objective, 0)
         model.minimize(of_last * last + sum(cost for cost in costs if cost is not None))
         solver = cp_model.CpSolver()
-        solver.parameters.max_time_in_seconds = max(start.left(), 0.01)
+        solver.parameters.max_time_in_seconds = min(max(start.left(), 0.01), LONGEST)
         solver.parameters.num_workers = os.cpu_count() or 1
         solver.parameters.random_seed = seed
         if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
@@ -317,7 +329,7 @@ class PyJobShop:
                 flat.append(mode)
         if start.objective in ("flow", "mean_wait", "bounded_slowdown"):
             model.set_objective(weight_total_flow_time=1)
-        seconds = max(start.left(), 0.01)
+        seconds = min(max(start.left(), 0.01), LONGEST)
         found = model.solve(time_limit=seconds, display=False, num_workers=os.cpu_count() or 1, random_seed=seed)
         if found.best is None or not found.best.tasks:
             return start.outcome()

@@ -169,7 +169,7 @@ def _baselines_of(entrant: Entrant) -> tuple[str, ...] | None:
     return None if given is None else tuple(given)
 
 
-_OUTCOME = ("front", "bounds", "evaluations", "seconds", "stop_reason", "versions")
+_OUTCOME = ("front", "bounds", "evaluations", "seconds", "stop_reason", "versions", "history")
 
 
 def _run(task: _Task) -> RunRecord:

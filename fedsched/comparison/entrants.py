@@ -14,7 +14,7 @@ from fedsched.optimize.searching import versions
 from fedsched.policies import POLICIES
 from fedsched.search.driver import INTERRUPTED
 from fedsched.search.methods import ALIASES, METHODS
-from fedsched.search.objectives import Objectives
+from fedsched.search.objectives import Objectives, signs_of
 from fedsched.search.problem import SearchProblem
 from fedsched.text import counted
 
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run gave: the rows of a front in the instance's objectives, and what proves how good they are."""
+    """What one run gave: the rows of a front in the instance's objectives, and what proves how good they are.
+
+    Its `history`, as far as it is known, has a row (evaluations, seconds, value) for each time the first objective's
+    best value became better.
+    """
 
     front: tuple[tuple[float, ...], ...]
     bounds: tuple[float | None, ...] = ()
@@ -35,8 +39,10 @@ class Outcome:
     seconds: float = 0.0
     stop_reason: str = ""
     versions: dict[str, str] = field(default_factory=dict)
+    history: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "history", tuple(tuple(float(value) for value in row) for row in self.history))
         object.__setattr__(self, "front", tuple(tuple(float(value) for value in row) for row in self.front))
         object.__setattr__(self, "bounds", tuple(_known(value) for value in self.bounds))
         # A file of runs takes Python's numbers, not numpy's.
@@ -60,7 +66,17 @@ class Outcome:
             seconds=result.seconds,
             stop_reason=result.stop_reason,
             versions=result.versions,
+            history=_improvements(result),
         )
+
+
+def _improvements(result: Result) -> tuple[tuple[float, ...], ...]:
+    rows: list[tuple[float, ...]] = []
+    sign = signs_of(result.objectives[:1])[0]
+    for moment in result.history:
+        if not rows or moment.best[0] < rows[-1][2] * sign:
+            rows.append((float(moment.evaluations), moment.seconds, float(moment.best[0] * sign)))
+    return tuple(rows)
 
 
 def _known(value: float | None) -> float | None:

@@ -66,6 +66,7 @@ def _record_of(line: bytes) -> RunRecord:
             "front": tuple(tuple(values) for values in data["front"]),
             "bounds": tuple(data["bounds"]),
             "facts": tuple(data.get("facts", ())),
+            "history": tuple(tuple(map(float, row)) for row in data.get("history", ())),
             "submits": submits,
             "reading": reading,
         }

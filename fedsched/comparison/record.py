@@ -51,6 +51,7 @@ class RunRecord:
     submits: str = ""  # of jobs and clusters, how they were read: "now" or "keep"
     reading: Reading | None = None
     clairvoyant: bool = False  # knew the submissions of jobs in advance, which no policy does
+    history: tuple[tuple[float, ...], ...] = ()  # evaluations, seconds, the first objective's best value from then on
 
     def __str__(self) -> str:
         return one_line(f"the run of {self.method} on {self.instance}, seed {self.seed}")

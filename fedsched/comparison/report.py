@@ -63,7 +63,7 @@ def _summary(comparison: Comparison) -> str:
         ("budget", " | ".join(sorted(map(str, budgets))) + "; a policy takes what its one schedule takes"),
         ("runs", f"{len(records)}, of which {len(comparison.failed)} failed"),
     ]
-    return _table("What was compared", ("", ""), rows + [("of them", fact) for fact in comparison.facts])
+    return html_table("What was compared", ("", ""), rows + [("of them", fact) for fact in comparison.facts])
 
 
 def _failures(comparison: Comparison) -> str:
@@ -72,7 +72,7 @@ def _failures(comparison: Comparison) -> str:
     reasons = Counter((record.method, record.instance, record.error) for record in comparison.failed)
     rows = [(method, instance, str(count), error) for (method, instance, error), count in reasons.items()]
     head = ("method", "instance", "runs", "why")
-    return f'<div class="failed">{_table("Failed runs: worse than any that did not", head, rows)}</div>'
+    return f'<div class="failed">{html_table("Failed runs: worse than any that did not", head, rows)}</div>'
 
 
 def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> str:
@@ -86,18 +86,18 @@ def _measure(comparison: Comparison, measure: str, by: Blocks, alpha: float) -> 
             f"<p>{escape(about)}; {'more' if is_maximised(measure) else 'less'} is better.</p>" if about else "",
             replace(comparison.table(measure), facts=())._repr_html_(),
             "<h3>Ranks</h3>",
-            _attempt(lambda: f"<p>{escape(str(replace(comparison.friedman(measure, by=by), reading='')))}.</p>"),
-            _attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),
+            attempt(lambda: f"<p>{escape(str(replace(comparison.friedman(measure, by=by), reading='')))}.</p>"),
+            attempt(lambda: svg(comparison.plot_ranks(measure, by=by, alpha=alpha), f"{measure}: ranks")),
             "<h3>Pairs</h3>",
-            _attempt(lambda: _pairs(comparison.pairs(measure, by=by, alpha=alpha), by)),
+            attempt(lambda: _pairs(comparison.pairs(measure, by=by, alpha=alpha), by)),
             "<h3>Performance profile</h3>",
-            _attempt(lambda: svg(comparison.plot_profile(measure, by=by), f"{measure}: profile")),
+            attempt(lambda: svg(comparison.plot_profile(measure, by=by), f"{measure}: profile")),
         ]
     )
 
 
-def _attempt(part: Callable[[], str]) -> str:
-    # What cannot be tested or drawn with these runs says so in its place; the rest of the page stands.
+def attempt(part: Callable[[], str]) -> str:
+    """Return a part of a page; what cannot be tested or drawn with these runs says so, and the rest stands."""
     try:
         return part()
     except ValueError as error:
@@ -121,7 +121,7 @@ def _pairs(found: Pairs, by: Blocks) -> str:
     blocks = "runs" if by == "run" else "instances' medians"
     holds = "these instances, an instance and a seed being a run" if by == "run" else "instances like these"
     about = f"Wilcoxon's signed-rank test over {found.blocks} {blocks}, Holm's correction, α = {found.alpha:g}"
-    return _table(about, head, rows) + (
+    return html_table(about, head, rows) + (
         f"<p>What is shown holds for {holds}. A12 is the chance that the first is better than the second on the same "
         "instance; ½ is level.</p>"
     )
@@ -139,7 +139,7 @@ def _repeat(comparison: Comparison, repeat: str) -> str:
             f"<h2>How to repeat it</h2>\n<pre>{escape(repeat or _code(comparison))}</pre>",
             f"<p>Same versions, seeds and evaluations give {same}. Made with {made}.</p>",
             mixed,
-            _table("Instances", ("instance", "fingerprint"), list(fingerprints.items())),
+            html_table("Instances", ("instance", "fingerprint"), list(fingerprints.items())),
         ]
     )
 
@@ -161,7 +161,8 @@ def _code(comparison: Comparison) -> str:
 )"""
 
 
-def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of texts."""
     heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     top = f"<thead><tr>{heads}</tr></thead>" if any(head) else ""

@@ -40,6 +40,7 @@ def test_the_command_lists_and_shows(call: Callable[..., Any], tmp_path: Path) -
         (("show", "example-50", "example-20"), "name one instance"),
         (("list", "--family", "cats"), "Unknown family 'cats'"),
         (("list", "--out", "x.json"), "show"),
+        (("check",), "name files"),
         (("show", "example-50", "--out", "x.csv"), ".csv is no format"),
     ],
 )
@@ -48,3 +49,22 @@ def test_the_command_says_what_is_wrong(call: Callable[..., Any], words: tuple[s
     status, _, err = call("bench", *words)
     assert status == 2
     assert said in err
+
+
+def test_the_command_checks_files(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Tests that `bench check` accepts best known plans and certificates, refuses others, and exits so."""
+    plan = instances.DATA / "plans" / "example-20.makespan.json"
+    proof = instances.DATA / "certificates" / "example-20.makespan.json"
+    status, out, _ = call("bench", "check", plan, proof)
+    assert status == 0
+    assert "no new best" in out
+    assert "PROVEN" in out
+    data = json.loads(plan.read_text())
+    data["plans"][0]["values"] = [1.0]
+    (tmp_path / "mine.json").write_text(json.dumps(data))
+    status, out, _ = call("bench", "check", plan, tmp_path / "mine.json")
+    assert status == 1
+    assert "REFUSED" in out
+    assert "but replaying it gives" in out
+    status, out, _ = call("bench", "check", tmp_path / "mine.json", "--json")
+    assert (status, [one["accepted"] for one in json.loads(out)]) == (1, [False])

@@ -43,7 +43,7 @@ OWN_MEANING = {
         "--evaluations": "simulate",
         "--objective": "simulate",
         "--checkpoint": "simulate",
-        "--out": "compare plot report market generate demo fetch twin",
+        "--out": "bench compare plot report market generate demo fetch twin",
         "--gantt": "market",
         "--package": "compare",
         "--jobs": "market twin",

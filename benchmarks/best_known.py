@@ -1,0 +1,136 @@
+"""Makes best known plans of the field's instances: planted ones as they were planted, others by long searches.
+
+python benchmarks/best_known.py [NAME …] [--effort 1] [--seed 1] [--policies]
+
+A plan that is better than the one in fedsched/data/bench/plans takes its place. `--effort 1` allows 10,000,000 / jobs
+evaluations for each ask, at most 100,000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import fedsched as fs
+from fedsched.instances import load, names
+from fedsched.instances.catalogue import PLANTED, planted_name, planted_pieces
+from fedsched.instances.plans import FOLDER, Plan, judged, known_path, values_of
+from fedsched.model.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.instances import Document
+
+PER_JOB, MOST = 10_000_000, 100_000
+WHO = "the fedsched authors"
+TRIED = (
+    "easy", "easy-sjf", "conservative", "greedy", "max-min-greedy", "max-min", "max-min-conservative",
+    "sufferage-greedy", "sufferage", "mct", "mct-greedy", "min-min", "ljf-greedy", "laf-greedy", "largest-greedy",
+    "ljf-conservative", "laf-conservative", "least-energy", "least-energy-greedy", "sjf-greedy", "saf-greedy",
+    "sjf-conservative", "saf-conservative", "jpr",
+)  # fmt: skip
+
+
+def planted_schedule(document: Document) -> Schedule | None:
+    """Return the schedule that an instance was cut from; None where it was not."""
+    row = next((row for row in PLANTED if planted_name(row[0], row[1], apart=row[3]) == document.name), None)
+    if row is None:
+        return None
+    pieces, rooms, _ = planted_pieces(*row[:3], apart=row[3])
+    counts = np.zeros((len(pieces), len(document.federation.groups)), dtype=np.int64)
+    for k, piece in enumerate(pieces):
+        for group, nodes in rooms[piece.room].counts(piece.node, piece.width).items():
+            counts[k, group] = nodes
+    begin = np.array([piece.begin for piece in pieces], dtype=np.float64)
+    end = np.array([piece.begin + piece.seconds for piece in pieces], dtype=np.float64)
+    return as_of(document, begin, end, counts)
+
+
+def as_of(document: Document, start: Sequence[float], finish: Sequence[float], counts: object) -> Schedule:
+    """Return a schedule of the instance's own jobs."""
+    return Schedule(
+        workload=document.workload, federation=document.federation, start=start, finish=finish, counts=counts, t0=0.0,
+        reading=document.reading,
+    )  # fmt: skip
+
+
+def found(document: Document, ask: str, effort: float, seed: int) -> Plan:
+    """Return what is known at once of an ask, or what a search finds."""
+    today = time.strftime("%Y-%m-%d")
+    planted = planted_schedule(document)
+    if planted is not None:
+        return Plan.of(document, ask, [planted], who=WHO, method="planted", when=today)
+    evaluations = min(MOST, int(PER_JOB / len(document.workload)))
+    evaluations = max(2000, int(evaluations * effort * (0.3 if "+" in ask else 1.0)))
+    result = fs.optimize(
+        document.workload, document.federation, objectives=tuple(ask.split("+")), method="memetic", seed=seed,
+        evaluations=evaluations, submits=document.data["submits"],
+        reading=replace(document.reading, knowledge="runtime"),
+        baselines=("fcfs", "easy", "easy-sjf", "conservative"),
+    )  # fmt: skip
+    keep = range(len(result.front)) if "+" not in ask else spread(result.front.values)
+    schedules = [result.schedule(k) for k in keep]
+    mine = [as_of(document, one.start, one.finish, one.counts) for one in schedules]
+    said = f"fedsched {fs.__version__}, memetic, seed {seed}, {evaluations:,} evaluations"
+    return Plan.of(document, ask, mine, who=WHO, method=said, when=today)
+
+
+def best_policy(document: Document, ask: str) -> Plan:
+    """Return the best plans that policies have."""
+    reading = replace(document.reading, knowledge="runtime")
+    schedules, said = [], []
+    for policy in TRIED:
+        try:
+            one = fs.simulate(document.workload, document.federation, policy, reading=reading, t0=0.0)
+        except fs.errors.FedschedError:
+            continue
+        schedules.append(as_of(document, one.start, one.finish, one.counts))
+        said.append(policy)
+    if "+" not in ask:
+        best = int(np.argmin([values_of(one, ask)[0] for one in schedules]))
+        schedules, said = [schedules[best]], [said[best]]
+    method = f"fedsched {fs.__version__}, {said[0] if len(said) == 1 else 'policies'}"
+    return Plan.of(document, ask, schedules, who=WHO, method=method, when=time.strftime("%Y-%m-%d"))
+
+
+def spread(values: np.ndarray, most: int = 12) -> list[int]:
+    """Return so many rows of a front, evenly by the first objective's order, its ends among them."""
+    order = np.argsort(values[:, 0], kind="stable")
+    return sorted({int(order[k]) for k in np.linspace(0, len(order) - 1, min(most, len(order))).round().astype(int)})
+
+
+def main() -> None:
+    """Look for a better plan of each ask, and keep what is one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=names())
+    parser.add_argument("--effort", type=float, default=1.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--policies", action="store_true", help="what policies find, in place of a search")
+    parser.add_argument("--missing", action="store_true", help="only asks without a plan")
+    asked = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in asked.names:
+        document = load(name)
+        for ask in document.asks:
+            path = known_path(name, ask)
+            if asked.missing and path.is_file():
+                continue
+            began = time.process_time()
+            try:
+                plan = best_policy(document, ask) if asked.policies else found(document, ask, asked.effort, asked.seed)
+            except Exception as error:
+                print(f"{name}/{ask}: {type(error).__name__}: {error}", flush=True)
+                continue
+            verdict = judged(plan)
+            if verdict.is_new_best:
+                path.write_text(plan.text(), encoding="utf-8")
+            print(f"{verdict} ({time.process_time() - began:.0f} s of CPU)", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""Certificates of lower bounds: found with the library's solvers, written as whole numbers, proven by `proof` alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from math import floor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.bounds.buckets import Scarce
+from fedsched.bounds.charges import CHARGES
+from fedsched.bounds.dual import Multipliers, dual_value
+from fedsched.bounds.modes import least_end, without_late_modes
+from fedsched.bounds.prices import found_prices
+from fedsched.bounds.prover import Prover
+from fedsched.bounds.relaxation import Relaxation, relax
+from fedsched.engine.caps import caps_table
+from fedsched.engine.pack import pack
+from fedsched.instances import DATA
+from fedsched.instances import proof as checker
+from fedsched.instances.documents import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from fedsched.bounds.dual import BoundProblem
+    from fedsched.instances.plans import Plan
+
+FORMAT = "fedsched certificate 1"
+FOLDER = DATA / "certificates"
+UNIT = 10**9  # of the largest multiplier
+EFFORT, LEAST_EDGES = 20_000, 17  # how many ways to run × stretches of time are looked at, and the fewest of these
+OF_TIMES = ("flow", "mean_wait", "bounded_slowdown")
+PROVABLE = ("makespan", "energy", *OF_TIMES)
+PLACES = {"makespan": 3, "energy": 0, "flow": 1, "mean_wait": 4, "bounded_slowdown": 6}
+
+
+def certificate_path(name: str, objective: str) -> Path:
+    """Return where the certificate of a bound is kept."""
+    return FOLDER / f"{name}.{objective}.json"
+
+
+@cache
+def certified_bound(name: str, objective: str) -> float | None:
+    """Return the bound that a certificate states, which the tests prove; None where there is none."""
+    path = certificate_path(name, objective)
+    return float(json.loads(path.read_text(encoding="ascii"))["bound"]) if path.is_file() else None
+
+
+def certificate(document: Document, objective: str) -> str:
+    """Return the text of the best certificate that is found for an objective of an instance."""
+    prover = Prover(_relaxation(document), "lp" if len(document.workload) <= 500 else "lagrangian")
+    ways = _by_times if objective in OF_TIMES else _by_prices
+    proofs = [(_valued(document, one), one) for one in ways(document, prover, objective) if not _is_empty(one)]
+    return _sealed(document, *max(proofs, key=lambda found: found[0][0]))
+
+
+def certificate_of_plan(document: Document, plan: Plan) -> str:
+    """Return the text of a planted schedule's certificate: the plan itself."""
+    [schedule] = plan.schedules
+    nodes = ["+".join(f"{g}:{count}" for g, count in enumerate(row) if count) for row in schedule.counts.tolist()]
+    start = [int(at) for at in schedule.start.tolist()]
+    one = {"objective": "makespan", "kind": "plan", "start": start, "nodes": nodes}
+    return _sealed(document, _valued(document, one), one)
+
+
+def _relaxation(document: Document) -> Relaxation:
+    # Windows and partitions only take nodes away: the checker does without them, and so must what it is given.
+    open_to_all = Document(
+        {name: part for name, part in document.data.items() if name not in ("downtimes", "partitions")}
+    )
+    federation, workload = open_to_all.federation, replace(document.workload, labels=None)
+    problem = pack(workload, federation, reading=document.reading, t0=0.0)
+    return relax(problem, caps_table(workload, federation, None), workload.id, runtime=workload.runtime)
+
+
+def _whole(values: NDArray[np.float64], largest: float) -> list[Any]:
+    scaled: list[Any] = np.rint(values / largest * UNIT).astype(np.int64).tolist()
+    return scaled
+
+
+def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
+    """Give proofs by the multipliers of each bound that the library looks at."""
+    problem, tried = prover.problem, [*prover.fixed_prices()]
+    if objective == "energy":
+        # What is over of the price of time goes to the best proof of the makespan.
+        best = prover.best_makespan.multipliers
+        relaxation = prover.relaxation
+        prover.energy()
+        for line in prover.energy_lines:
+            if line.slope == 0:
+                yield _weights(problem, _filled(relaxation, line.multipliers, best), objective)
+        for multipliers in (*tried, best):
+            yield _weights(problem, multipliers, objective)
+        return
+    lone = np.zeros(len(document.workload))
+    lone[np.argmax(prover.relaxation.release + prover.relaxation.shortest)] = 1.0
+    nothing = tried[0].scaled(0.0)
+    tried += [Multipliers(nothing.area, nothing.wide, lone), prover.best_makespan.multipliers]
+    for multipliers in tried:
+        yield _weights(problem, multipliers, objective)
+    found: dict[float, Multipliers] = {}
+
+    def bound_on(fewer: BoundProblem) -> float:
+        solved = [*tried, prover._solve(fewer, None).multipliers]
+        best = max(solved, key=lambda one: dual_value(fewer, one).constant)
+        value = dual_value(fewer, best).constant
+        found[value] = best
+        return value
+
+    if len(document.workload) <= 500:
+        least = least_end(problem, prover.floor, bound_on)
+        relaxation = prover.relaxation
+        ends = (relaxation.release[:, None] + relaxation.duration)[relaxation.usable]
+        for instant in np.unique(ends[ends >= least * (1 - 1e-12)])[:2].tolist():
+            before = _exact_end(document, instant)
+            fewer = without_late_modes(problem, instant)
+            several = list(found.values()) if fewer is not None else tried[:1]
+            for multipliers in several:
+                yield _weights(problem, multipliers, objective) | {"before": before}
+
+
+def _exact_end(document: Document, instant: float) -> str:
+    """Return an instant at which a mode ends, a hair later than a double says it."""
+    return str(Fraction(floor(instant * 1000) + 1, 1000))
+
+
+def _filled(relaxation: Relaxation, some: Multipliers, rest: Multipliers) -> Multipliers:
+    """Return multipliers with so much of others added that they spend all idle watts."""
+
+    def spent(one: Multipliers) -> float:
+        nodes = float((one.area @ relaxation.nodes).sum())
+        return nodes + float(one.wide.sum()) * relaxation.total_nodes + float(one.job.sum())
+
+    left, all_of_rest = relaxation.idle_total - spent(some), spent(rest)
+    share = max(0.0, left) / all_of_rest if all_of_rest > 0 else 0.0
+    return Multipliers(some.area + share * rest.area, some.wide + share * rest.wide, some.job + share * rest.job)
+
+
+def _weights(problem: BoundProblem, multipliers: Multipliers, objective: str) -> dict[str, Any]:
+    multipliers = multipliers.clipped()
+    parts = (multipliers.area, multipliers.wide, multipliers.job)
+    largest = max(float(part.max(initial=0.0)) for part in parts) or 1.0
+    area, wide, job = (_whole(part, largest) for part in parts)
+    total = problem.relaxation.total_nodes
+    thresholds = [_threshold(row, problem.relaxation.tasks, total) for row in problem.wide]
+    group_class = problem.relaxation.group_class.tolist()
+    return {
+        "objective": objective,
+        "kind": "prices",
+        "levels": [_text(level) for level in problem.levels.tolist()],
+        "area": [[row[c] for c in group_class] for row in area],
+        "wide": {str(p): w for p, w in zip(thresholds, wide, strict=True) if w},
+        "job": {str(j): w for j, w in enumerate(job) if w},
+    }
+
+
+def _text(value: float) -> str | int:
+    return int(value) if value.is_integer() else str(Fraction(repr(value)))
+
+
+def _threshold(row: NDArray[np.float64], tasks: NDArray[np.int64], total: int) -> int:
+    """Return the p of a family f_p by its values."""
+    wide = tasks[row >= total]
+    return total - int(wide.min()) + 1 if wide.size else int(tasks[row > 0].min(initial=total))
+
+
+def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
+    """Give the proof by the library's prices over time."""
+    scarce, charge = Scarce.of(prover.relaxation, np.zeros((0, len(document.workload)))), CHARGES[objective]
+    prices = found_prices(scarce, charge, np.inf)
+    # In whole seconds, and so few stretches that exact fractions take seconds too: each at the mean price within it.
+    few = max(LEAST_EDGES, EFFORT // int(prover.relaxation.usable.sum()))
+    several = np.linspace(0, len(prices.edges) - 1, min(few, len(prices.edges))).round().astype(np.int64)
+    edges = sorted({0, *(round(at) for at in prices.edges[several].tolist())})
+    spent = np.vstack([np.zeros(prices.node.shape[1]), np.cumsum(prices.node * prices.lengths[:, None], axis=0)])
+    until = np.stack([np.interp(edges, prices.edges, column) for column in spent.T], axis=1)
+    mean = np.diff(until, axis=0) / np.diff(edges)[:, None]
+    unit = round(UNIT / (float(mean.max(initial=0.0)) or 1.0))
+    weights = np.rint(mean * unit).astype(np.int64)
+    slowdown = prover.relaxation.class_slowdown[prover.relaxation.group_class]
+    of_group = np.searchsorted(np.unique(prover.relaxation.class_slowdown), slowdown).tolist()
+    columns = [weights[:, k].tolist() for k in of_group]
+    yield {"objective": objective, "kind": "times", "edges": edges, "unit": unit, "prices": columns}
+
+
+def _is_empty(one: dict[str, Any]) -> bool:
+    """Return whether a proof has no multiplier, as a solver's is that gave up."""
+    return one["kind"] == "prices" and not (any(map(any, one["area"])) or one["wide"] or one["job"])
+
+
+def _valued(document: Document, one: dict[str, Any]) -> tuple[Fraction, Fraction]:
+    """Return what the checker finds that a proof is worth."""
+    return checker.WAYS[one["kind"], one["objective"]](_problem(document.text), one, one["objective"])
+
+
+@cache
+def _problem(text: str) -> checker.Problem:
+    return checker.Problem(text)
+
+
+def _sealed(document: Document, found: tuple[Fraction, Fraction], one: dict[str, Any]) -> str:
+    value, spent = found
+    places = PLACES[one["objective"]]
+    scaled = floor(value * 10**places)
+    bound = f"{scaled // 10**places}.{scaled % 10**places:0{places}d}" if places else str(scaled)
+    data = {
+        "format": FORMAT, "instance": document.name, "version": document.data["version"], "sha256": document.sha256,
+        "bound": bound, "value": str(value), "spent": str(spent), **one,
+    }  # fmt: skip
+    lines = (f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in data.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -1,0 +1,204 @@
+"""Certificates: each is proven by the checker alone, and refused where a multiplier, a job or the bound is changed."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import hashlib
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from interpreted import INTERPRETED
+
+import fedsched as fs
+from fedsched.bounds import lower_bounds
+from fedsched.instances import load, names
+from fedsched.instances import proof as checker
+from fedsched.instances.certificates import FOLDER, PROVABLE, certificate
+from fedsched.instances.proof import Refused, proven
+from fedsched.instances.standing import checked, standings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILES = sorted(FOLDER.glob("*.json"))
+SMALL = [path for path in FILES if path.stat().st_size < 4000]
+REFUSED = (Refused, LookupError, ValueError, TypeError, ZeroDivisionError)
+
+
+def test_the_checker_knows_nothing_else() -> None:
+    """Tests that the checker is under 200 lines and imports nothing but Python's own library."""
+    text = Path(checker.__file__).read_text(encoding="utf-8")
+    assert text.count("\n") < 200
+    modules = {
+        alias.name if isinstance(node, ast.Import) else node.module
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert modules == {"hashlib", "json", "sys", "fractions", "itertools", "math", "pathlib", "typing"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_certificate_is_proven(path: Path) -> None:
+    """Tests that each bound follows from the instance's text in exact fractions, and that no known plan is below it."""
+    data = json.loads(path.read_text())
+    document = load(data["instance"])
+    assert path.name == f"{data['instance']}.{data['objective']}.json"
+    bound = proven(document.text, path.read_text())
+    for one in standings(document):
+        if one.ask == data["objective"] and one.best is not None:
+            assert one.best >= float(bound) * (1 - 1e-12)
+
+
+def test_certificates_are_of_what_is_asked() -> None:
+    """Tests that no certificate is of something that no instance asks, and that few objectives are without one."""
+    wanted = {
+        f"{name}.{one}.json" for name in names() for ask in load(name).asks for one in ask.split("+") if one in PROVABLE
+    }
+    assert {path.name for path in FILES} <= wanted
+    assert len(FILES) >= 0.7 * len(wanted)
+
+
+def test_many_makespans_and_energies_are_closed() -> None:
+    """Tests that of many of these the best known plan is proven to be within a hundredth of the optimum."""
+    found = [one for name in names() for one in standings(load(name)) if one.ask in ("makespan", "energy")]
+    assert len(found) > 60
+    assert sum(one.is_closed for one in found) >= len(found) / 3
+
+
+def multipliers(data: dict[str, Any]) -> Iterator[tuple[list[Any] | dict[str, Any], Any]]:
+    """Give the place of each multiplier of a certificate: what holds it, and its key."""
+    for table in (*data.get("area", ()), *data.get("prices", ())):
+        for k in range(len(table)):
+            yield table, k
+    for name in ("wide", "job"):
+        for key in data.get(name, {}):
+            yield data[name], key
+
+
+def accepts(text: str, data: dict[str, Any]) -> bool:
+    """Return whether the checker takes a certificate for an instance's text."""
+    try:
+        proven(text, json.dumps(data))
+    except REFUSED:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
+def test_a_changed_certificate_is_refused(path: Path) -> None:
+    """Tests that one multiplier, the bound, the value, or the plan's start, a little other, is refused."""
+    data = json.loads(path.read_text())
+    text = load(data["instance"]).text
+    assert accepts(text, data)
+    changes = list(multipliers(data))
+    for place in range(0, len(changes), max(1, len(changes) // 6)):
+        for step in (1, -1):
+            other = copy.deepcopy(data)
+            table, key = list(multipliers(other))[place]
+            table[key] += step
+            assert not accepts(text, other), (place, step)
+    last = data["bound"][-1]
+    for name, value in (("bound", data["bound"][:-1] + ("1" if last != "1" else "2")), ("value", data["value"] + "1")):
+        assert not accepts(text, data | {name: value})
+    if data["kind"] == "plan":
+        late = [at + 1 for at in data["start"]]
+        assert not accepts(text, data | {"start": late})
+        assert not accepts(text, data | {"start": [*late[1:], late[0]]})
+        assert not accepts(text, data | {"objective": "energy"})
+    if data["kind"] == "prices":
+        assert not accepts(text, data | {"levels": ["1", *data["levels"][1:]]})
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
+def test_a_certificate_of_other_jobs_is_refused(path: Path) -> None:
+    """Tests that one job changed is another instance, and proves another value where that is said to be the same."""
+    data = json.loads(path.read_text())
+    document = json.loads(load(data["instance"]).text)
+    jobs = document["jobs"]
+    longest = max(range(len(jobs["tasks"])), key=lambda j: Fraction(jobs["runtime"][j]) * jobs["tasks"][j])
+    jobs["runtime"][longest] = str(Fraction(jobs["runtime"][longest]) + 1)
+    text = json.dumps(document)
+    assert not accepts(text, data)
+    assert not accepts(text, data | {"sha256": hashlib.sha256(text.encode()).hexdigest()})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"area": [[-1]]}, "below 0"),
+        ({"spent": "5"}, "add up to"),
+        ({"kind": "times"}, "edges"),
+        ({"kind": "faith"}, "faith"),
+    ],
+)
+def test_what_is_refused_is_said(change: dict[str, Any], said: str) -> None:
+    """Tests that the reason stands in the error."""
+    document = load("planted-one-20")
+    data = json.loads((FOLDER / "planted-one-20.energy.json").read_text())
+    with pytest.raises(REFUSED, match=said):
+        proven(document.text, json.dumps(data | change))
+
+
+def test_an_instance_with_something_new_is_refused() -> None:
+    """Tests that a part of an instance that the checker does not know is no detail: nothing is proven."""
+    data = json.loads((FOLDER / "planted-one-20.energy.json").read_text())
+    document = json.loads(load("planted-one-20").text)
+    document["jobs"]["deadline"] = [1] * 20
+    text = json.dumps(document)
+    with pytest.raises(Refused, match="does not know"):
+        proven(text, json.dumps(data | {"sha256": hashlib.sha256(text.encode()).hexdigest()}))
+
+
+def test_the_checker_runs_by_itself(tmp_path: Path) -> None:
+    """Tests that the file alone, without the package, proves and refuses as a program does."""
+    program = tmp_path / "proof.py"
+    program.write_text(Path(checker.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "instance.json").write_text(load("example-20").text)
+    for name, status in (("example-20.makespan", 0), ("example-20.energy", 0), ("example-50.energy", 1)):
+        words = [sys.executable, "-I", program, tmp_path / "instance.json", FOLDER / f"{name}.json"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert done.returncode == status
+        assert ("PROVED: at least" in done.stdout) == (status == 0)
+        assert ("REFUSED" in done.stderr) == (status == 1)
+
+
+@pytest.mark.parametrize("objective", ["makespan", "energy", "flow", "mean_wait"])
+def test_the_proof_agrees_with_the_librarys_bound(objective: str) -> None:
+    """Tests that what fractions prove is what the library's floating point says, as near as it was rounded."""
+    document = load("figure-1-6-20")
+    text = certificate(document, objective)
+    bound = float(proven(document.text, text))
+    library = lower_bounds(document.workload, document.federation, reading=document.reading).of(objective)
+    assert bound <= library * (1 + 1e-9) or objective != "makespan"
+    assert bound == pytest.approx(library, rel=0.02)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="searches take minutes without the compiler")
+@pytest.mark.parametrize("objective", ["makespan", "energy", "flow", "mean_wait", "bounded_slowdown"])
+def test_no_schedule_is_below_a_proof(objective: str) -> None:
+    """Tests that policies' schedules of an instance with waits between its jobs are above what is proven of it."""
+    document = load("workflows-example-50")
+    text = certificate(document, objective)
+    bound = float(proven(document.text, text))
+    assert bound > 0
+    for policy in ("fcfs", "easy", "conservative", "easy-sjf"):
+        schedule = fs.simulate(document.workload, document.federation, policy, reading=document.reading)
+        assert getattr(schedule.metrics(), objective) >= bound * (1 - 1e-12)
+
+
+def test_a_certificate_that_is_sent_is_judged(tmp_path: Path) -> None:
+    """Tests that `bench check` tells what a certificate proves, that it is no news, and why another is refused."""
+    path = FOLDER / "example-20.makespan.json"
+    assert not checked(path)["new"]
+    assert "PROVEN, at least" in checked(path)["said"]
+    other = tmp_path / "mine.json"
+    other.write_text(json.dumps(json.loads(path.read_text()) | {"bound": "999999.000"}))
+    with pytest.raises(fs.errors.FedschedError, match="not the value rounded down"):
+        checked(other)
