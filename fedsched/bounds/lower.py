@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.bounds.charges import CHARGES
 from fedsched.bounds.dual import cheapest_modes
 from fedsched.bounds.heads import those_who_start
+from fedsched.bounds.hours import least_costs
 from fedsched.bounds.prover import Prover
 from fedsched.bounds.relaxation import Relaxation, relax, rounded_down
 from fedsched.bounds.shapes import UNPROVEN, LeastShapes
@@ -26,6 +27,8 @@ from fedsched.text import counted
 from fedsched.values import origin, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from fedsched.bounds.relaxation import Floats
@@ -104,7 +107,8 @@ def lower_bounds(
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
     if shapes is not None:
         found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
-    return replace(found, watts_assumed=federation.watts_assumed)
+    costs = least_costs(federation, relaxation.clocked(), found.makespan) if shapes is None else {}
+    return replace(found, watts_assumed=federation.watts_assumed, costs=costs)
 
 
 def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", seconds: float | None = None) -> LowerBounds:
@@ -134,6 +138,7 @@ class LowerBounds:
     _prover: Prover = field(repr=False)
     watts_assumed: bool = False
     free: bool = False  # whether they hold whichever of its alternatives each job has
+    costs: Mapping[str, float] = field(default_factory=dict)  # by signals, where there are some
 
     def of(self, metric: str) -> float:
         """Return the bound on a column of the metric row; NaN where none is known."""
@@ -156,6 +161,7 @@ class LowerBounds:
             "energy": self.energy,
             "busy_energy": self.busy_energy,
             "coallocated": float(self.coallocated),
+            **self.costs,
         }
         return known.get(metric, math.nan)
 
@@ -258,6 +264,8 @@ class LowerBounds:
             ("energy", self.energy, "J", f"+{self.penalty:.1%} at the least makespan{assumed}"),
             ("flow", self.flow, "s", mean),
         ]
+        hours = f"each job in its cheapest hours{assumed}"
+        rows += [(name, value, "kg" if name == "carbon" else "", hours) for name, value in self.costs.items()]
         lines = [f"  {name:<9} >= {value:,.6g} {unit}  ({note})" for name, value, unit, note in rows]
         if self.free:
             lines.append(f"  {FREE_UNPROVEN}")

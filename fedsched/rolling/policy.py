@@ -89,7 +89,8 @@ class Rolling:
                 raise TypeError(f"Rolling: {field}={getattr(self, field)!r} must be the name of {kind}.")
         if not isinstance(self.every, str):
             object.__setattr__(self, "every", float(self.every))
-        Objectives.of(self.objective)
+        if Objectives.of(self.objective).uncompiled:
+            raise ValueError(f"Rolling: objective={self.objective!r} is made of signals, which it does not look at.")
         if method_named(self.method).name in OF_SEVERAL:
             usable = ", ".join(name for name in METHODS if name not in OF_SEVERAL)
             raise ValueError(
