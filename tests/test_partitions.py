@@ -33,9 +33,10 @@ PARTED = replace(
     partitions=(
         fs.Partition("short", {"a": "all", "b": "0-1,7"}, max_time=100.0, max_nodes=5),
         fs.Partition("long", {"b": "1-7"}, min_nodes=2),
-        fs.Partition("ours", {"a": "4-7"}, accounts=("x", "y")),
+        fs.Partition("ours", {"a": "4-7"}, accounts=("x", "y"), qos=("urgent", "normal")),
     ),
 )
+OURS = {"partition": "ours", "account": "x"}
 
 
 def jobs(**columns: Any) -> fs.Workload:
@@ -112,6 +113,7 @@ def test_the_default_partition_takes_who_asks_for_none() -> None:
         ({"tasks": [5, 8, 4, 18]}, "Job 2: tasks=8 exceeds the 7 nodes of partition 'long'"),
         ({"labels": {"partition": "ours", "account": "z"}}, "Job 1: account 'z' may not use partition 'ours'"),
         ({"labels": {"partition": "ours"}}, "Job 1: account '' may not use partition 'ours'"),
+        ({"labels": {**OURS, "qos": "low"}}, "Job 1: QOS 'low' may not use partition 'ours'"),
     ],
 )
 def test_who_does_not_belong_is_refused_by_name(columns: dict[str, Any], said: str) -> None:

@@ -138,7 +138,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
     if federation.partitions:
         sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
         limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]
-        asked = ("longest s", "usual s", "fewest", "most", "tier", "accounts")
+        asked = ("longest s", "usual s", "fewest", "most", "tier", "accounts", "QOS")
         print_table("partitions", ("name", "nodes", *asked), limits, align="l")
     for limit in federation.limits:
         say(f"limit: {limit}")
@@ -167,7 +167,8 @@ def _limits(partition: Partition, nodes: int) -> list[str]:
     """Return a partition's line: what it has, and what it asks of a job."""
     limits = (partition.max_time, partition.default_time or inf, partition.min_nodes, partition.max_nodes or inf)
     cells = ["—" if value == inf else f"{value:g}" for value in limits]
-    return [partition.name, f"{nodes:,}", *cells, f"{partition.tier}", ", ".join(partition.accounts) or "all"]
+    whose = (", ".join(names) or "all" for names in (partition.accounts, partition.qos))
+    return [partition.name, f"{nodes:,}", *cells, f"{partition.tier}", *whose]
 
 
 def _reach(signal: Signal) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # What a partition may say of who runs there, how and when, that the model does not have; and the words for nothing.
 OF_PARTITIONS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("AllowGroups", "AllowQos"), ("all",)),
+    "AllowGroups": ("all",),
     **dict.fromkeys(("DenyAccounts", "DenyQos", "QOS", "OverTimeLimit"), ("n/a", "none")),
     **dict.fromkeys(("PriorityJobFactor", "Priority"), ("1",)),
     **dict.fromkeys(("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode"), ("0", "unlimited")),
@@ -101,7 +101,7 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
     if not nodes:
         return None
     most = words.get("maxnodes", "unlimited")
-    accounts = words.get("allowaccounts", "all")
+    accounts, qos = words.get("allowaccounts", "all"), words.get("allowqos", "all")
     usual = words.get("defaulttime", "none")
     longest = seconds_of(words.get("maxtime", "infinite"), where)
     try:
@@ -113,6 +113,7 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
             min_nodes=max(1, whole_of(words.get("minnodes", "0"), where, "MinNodes")),
             max_nodes=None if most.lower() in ("unlimited", "infinite") else whole_of(most, where, "MaxNodes"),
             accounts=() if accounts.lower() in EVERYBODY else tuple(accounts.split(",")),
+            qos=() if qos.lower() in EVERYBODY else tuple(qos.split(",")),
             tier=whole_of(words.get("prioritytier", "1"), where, "PriorityTier"),
             default=is_on(words.get("default", "no"), where, "Default"),
         )

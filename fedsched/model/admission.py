@@ -76,14 +76,14 @@ def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
 
 
 def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.bool_]) -> dict[int, str]:
-    account, of_jobs = workload.label("account"), partition_of_jobs(workload, federation)
+    account, qos, of_jobs = workload.label("account"), workload.label("qos"), partition_of_jobs(workload, federation)
     estimate = as_asked(workload, federation).estimate
     sizes = np.array([group.count for group in federation.groups])
     room = federation.groups_of_partitions() @ sizes
     found: dict[int, str] = {}
     for p, partition in enumerate(federation.partitions):
         rows = np.flatnonzero(of_jobs == p)
-        refused = partition.refusals(workload.tasks[rows], estimate[rows], account[rows], int(room[p]))
+        refused = partition.refusals(workload.tasks[rows], estimate[rows], account[rows], qos[rows], int(room[p]))
         found |= {int(rows[i]): reason for i, reason in refused.items()}
     asked = workload.label("features") if federation.has_features else np.full(len(workload), "")
     demands = demands_on(workload, federation)

@@ -42,6 +42,9 @@ class Partition:
         Jobs of a higher one come first in every queue order.
     accounts
         Whose jobs may come here, by their label "account"; none (default) = everybody's.
+    qos
+        Jobs of which qualities of service may come here, by their label "qos"; none (default) = of all. Jobs that say
+        none may.
     default
         Jobs that ask for no partition are here; without a default they may have every node.
     """
@@ -55,6 +58,7 @@ class Partition:
     default: bool = False
     default_time: float | None = None
     tier: int = 1
+    qos: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -63,7 +67,8 @@ class Partition:
             raise FederationError(str(error)) from None
         given = self.nodes.items() if isinstance(self.nodes, Mapping) else self.nodes
         object.__setattr__(self, "nodes", tuple((str(cluster), str(text).strip()) for cluster, text in given))
-        object.__setattr__(self, "accounts", tuple(self.accounts))
+        for field in ("accounts", "qos"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
         if not self.nodes:
             raise FederationError(f"Partition {self.name!r}: it has no nodes; give nodes={{cluster: 'all'}}.")
         for cluster, text in self.nodes:
@@ -100,12 +105,19 @@ class Partition:
         return found
 
     def refusals(
-        self, tasks: NDArray[np.int64], seconds: NDArray[np.float64], account: NDArray[Any], room: int
+        self,
+        tasks: NDArray[np.int64],
+        seconds: NDArray[np.float64],
+        account: NDArray[Any],
+        qos: NDArray[Any],
+        room: int,
     ) -> dict[int, str]:
         """Return why jobs cannot be here, of columns of them, by their places; `room` are the nodes that are here."""
         name = f"partition {self.name!r}"
         most = math.inf if self.max_nodes is None else self.max_nodes
-        strangers = ~np.isin(account, self.accounts) if self.accounts else np.zeros(len(tasks), dtype=np.bool_)
+        nobody = np.zeros(len(tasks), dtype=np.bool_)
+        strangers = ~np.isin(account, self.accounts) if self.accounts else nobody
+        others = ~np.isin(qos, ("", *self.qos)) if self.qos else nobody
         rules: tuple[tuple[NDArray[np.bool_], Callable[[int], str]], ...] = (
             (
                 seconds > self.max_time,
@@ -114,6 +126,7 @@ class Partition:
             (tasks < self.min_nodes, lambda i: f"tasks={tasks[i]} is below the {self.min_nodes} of {name}"),
             (tasks > most, lambda i: f"tasks={tasks[i]} is over the {self.max_nodes} of {name}"),
             (strangers, lambda i: f"account {str(account[i])!r} may not use {name}"),
+            (others, lambda i: f"QOS {str(qos[i])!r} may not use {name}"),
             (tasks > room, lambda i: f"tasks={tasks[i]} exceeds the {room} nodes of {name}"),
         )
         found: dict[int, str] = {}

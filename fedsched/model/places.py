@@ -52,9 +52,8 @@ def _partitions(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.boo
             yield f"{whose(schedule, row)}: it has nodes outside its partition {partition.name!r}."
         room = int(sum(nodes.sum() for nodes in members.values()))
         rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
-        refused = partition.refusals(
-            workload.tasks[rows], workload.estimate[rows], workload.label("account")[rows], room
-        )
+        account, qos = workload.label("account")[rows], workload.label("qos")[rows]
+        refused = partition.refusals(workload.tasks[rows], workload.estimate[rows], account, qos, room)
         for i, reason in refused.items():
             yield f"{whose(schedule, rows[i])}: {reason}."
 

@@ -98,11 +98,13 @@ def asked_of(workload: Workload, federation: Federation) -> Asked:
 
 
 def _refuse_in_partitions(workload: Workload, federation: Federation) -> None:
-    of_jobs, account = partition_of_jobs(workload, federation), workload.label("account")
+    of_jobs = partition_of_jobs(workload, federation)
+    account, qos = workload.label("account"), workload.label("qos")
     for p, partition in enumerate(federation.partitions):
         rows = np.flatnonzero(of_jobs == p)
         one = np.ones(rows.size, dtype=np.int64)  # how many nodes a job takes is not known beforehand
-        for i, reason in partition.refusals(one, workload.estimate[rows], account[rows], federation.nodes).items():
+        asked = workload.estimate[rows]
+        for i, reason in partition.refusals(one, asked, account[rows], qos[rows], federation.nodes).items():
             raise InfeasibleError(f"Job {workload.id[rows[i]]}: {reason}; drop it, or loosen the partition.")
 
 

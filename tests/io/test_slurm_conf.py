@@ -84,6 +84,7 @@ def test_partitions_are_the_models(hill: Path) -> None:
     assert [one.tier for one in read_federation(hill).partitions] == [1, 1, 10, 1]
     assert [one.default_time for one in read_federation(hill).partitions] == [None, None, 43_200.0, None]
     assert (whole.default, short.default, short.accounts) == (True, False, ("phys", "chem"))
+    assert (whole.qos, short.qos) == (("normal",), ())
 
 
 def test_what_the_model_does_not_have_is_said(hill: Path) -> None:
@@ -94,7 +95,6 @@ def test_what_the_model_does_not_have_is_said(hill: Path) -> None:
         "devices that are no GPUs (craynetwork)",
         "1 FUTURE node",
         "1 node not up (d1), taken as up",
-        "AllowQos of 1 partition (all)",
         "PriorityJobFactor of 1 partition (gpu)",
         "1 partition not up (mixed), taken as up",
         "nodes shared by several jobs (select/cons_tres), given whole here",
