@@ -237,6 +237,14 @@ class Policy(Group):
         Parameter(help="slurm: whether backfill passes take no time (when not given) or that of their tests."),
     ] = None
     completing: options.Completing = None
+    sharing: Annotated[
+        Literal["first", "best", "least_loaded", "pack", "spread"] | None,
+        Parameter(help="Jobs share nodes: which ones tasks take first. Without it a task has a node of its own."),
+    ] = None
+    reservation: Annotated[
+        Literal["resources", "nodes"] | None,
+        Parameter(help="sharing: easy sees what each job frees (when not given), or nodes as their last job ends."),
+    ] = None
 
     def over(self, before: parts.PolicyChoice) -> parts.PolicyChoice:
         """Return a scenario's policy, with what was given in place of its own; another policy's rules are its own."""

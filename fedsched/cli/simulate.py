@@ -64,6 +64,7 @@ def command(
     fedsched simulate sample --nodes 128 --order saf --dispatch greedy --json
     fedsched simulate sample --head 100 --federation example --policy rolling --evaluations 300
     fedsched simulate sample figure-1-6 --nodes 128
+    fedsched simulate jobs.csv --federation cores.toml --sharing best --out who-was-where.csv
     """
     from fedsched.scenario.policy_choice import NotOfPolicyError
     from fedsched.simulate import simulate
@@ -82,15 +83,17 @@ def command(
     ]
     check_apart(groups.files_read(scenario, *asked), files)
     try:
-        rules = asked[0].policy.policy(seed=asked[0].seed, checkpoint=checkpoint)
+        rules, sharing = asked[0].policy.policy(seed=asked[0].seed, checkpoint=checkpoint), asked[0].policy.shared
     except NotOfPolicyError as error:
         raise NotTakenError(error.fields[:1], error.told(option)) from None
+    if sharing is not None and gantt is not None:
+        raise NotTakenError(("gantt",), f"--gantt {gantt} does not go with --sharing yet; leave one of them out.")
     runs: list[Run] = []
     for one, label in zip(asked, _labels(asked), strict=True):
         workload = load_workload(one.jobs, one.seed, announced=json)  # the table says it too
         cluster = one.cluster(workload)
         with stopwatch() as taken, progress_bar(f"simulating {label}" if more else "simulating") as progress:
-            schedule = simulate(workload, cluster, rules, reading=one.reading, progress=progress)
+            schedule = simulate(workload, cluster, rules, sharing=sharing, reading=one.reading, progress=progress)
             runs.append(Run(label, schedule, taken()))
         if not schedule.complete:
             break

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.errors import ScheduleError
 from fedsched.model.calendar import RESERVATION, closures_of
 from fedsched.model.nodes import NodeRuns, node_runs
 from fedsched.text import counted
@@ -40,6 +41,11 @@ class Numbered(NamedTuple):
 
 def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = None) -> Numbered:
     """Return which nodes every job has, and which are closed."""
+    if schedule.shares_nodes:
+        raise ScheduleError(
+            "Schedule: its jobs share nodes, so that none has nodes of its own in a chart; ask nodes_of(row), write "
+            "to_csv(path), or simulate without sharing=."
+        )
     groups = schedule.counts.shape[1]
     spans = Spans(np.zeros(0), np.zeros(0), np.zeros((0, groups), dtype=np.int64))
     if schedule.federation.calendar:

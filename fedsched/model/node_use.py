@@ -139,6 +139,44 @@ class NodeUse:
         there = has * (self.finish.max(initial=-np.inf) - t0)
         return float(held / there) if has and there > 0 else np.nan
 
+    def stranded(self, resource: str = CORES) -> float:
+        """Return which share of a resource was free while another one of its node was all taken; NaN where none is.
+
+        From the first submit to the last finish, as `utilisation`; on nodes of a job that is alone nothing is free.
+        """
+        names, groups = sorted(counted_on(self.federation)), self.federation.groups
+        sizes = [group.count for group in groups]
+        has = {name: np.repeat([dict(group.resources).get(name, 0) for group in groups], sizes) for name in names}
+        t0 = self.workload.submit.min(initial=np.inf)
+        there = has[resource].sum() * (self.finish.max(initial=-np.inf) - t0) if resource in has else 0
+        if not there > 0 or np.isnan(self.finish).any():
+            return np.nan
+        alone = self.alone[self.job]
+        free, short = np.zeros(2 * len(self), dtype=np.int64), np.zeros(2 * len(self), dtype=np.bool_)
+        for name in names:
+            amounts = np.where(alone, has[name][self.node], self.amounts(name))
+            event, time, used = self._sweep(amounts)
+            left = has[name][self.node[event]] - used
+            if name == resource:
+                free = left
+            else:
+                short |= (left == 0) & (has[name][self.node[event]] > 0)
+        node = self.node[event]
+        until = np.append(time[1:], np.inf)
+        until[np.append(node[1:] != node[:-1], True)] = 0.0  # the last job of a node leaves all of it free
+        seconds = np.where(until > time, until - time, 0.0)
+        return float((free * seconds)[short].sum() / there)
+
+    def in_words(self) -> list[str]:
+        """Return how much of each resource was in use, and how much was stranded."""
+        said = []
+        for name in sorted(counted_on(self.federation)):
+            if (used := self.utilisation(name)) == used and used > 0:
+                stranded = self.stranded(name)
+                beside = f", {stranded:.1%} free beside nothing left of another" if stranded > 0 else ""
+                said.append(f"{one_line(name)}: {used:.1%} in use{beside}")
+        return said
+
     @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the log holds and this knows nothing of; of how its jobs share nodes it knows."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from fedsched.policies import Policy
+    from fedsched.sharing import NodeSharing
     from fedsched.slurm import Slurm
 
 ROLLING, SLURM = "rolling", "slurm"
@@ -41,6 +42,8 @@ class PolicyChoice:
         For "rolling", as in `fedsched.Rolling`.
     conf, assoc, clocks, passes, completing
         For "slurm", as in `fedsched.policies.Slurm`; its machine is that of the conf where none is given.
+    sharing, reservation
+        Nodes are shared: which come first, and what EASY sees of them, as choice and reservation of `NodeSharing`.
     """
 
     name: str = "easy"
@@ -58,6 +61,8 @@ class PolicyChoice:
     clocks: str | None = None
     passes: str | None = None
     completing: int | None = None
+    sharing: str | None = None
+    reservation: str | None = None
 
     def __post_init__(self) -> None:
         if self.name.lower() not in (ROLLING, SLURM) and self.name.lower() not in POLICIES:
@@ -72,8 +77,22 @@ class PolicyChoice:
         """Return those of these fields that say something."""
         return {name: value for name in names if (value := getattr(self, name)) not in (None, ())}
 
+    @property
+    def shared(self) -> NodeSharing | None:
+        """Return how nodes are shared; None: a task has a node of its own."""
+        if self.sharing is None:
+            if self.reservation is not None:
+                raise NotOfPolicyError("{reservation} {} goes with {sharing}; leave it out.", self.reservation)
+            return None
+        from fedsched.sharing import NodeSharing
+
+        return NodeSharing(choice=self.sharing, **self.given(("reservation",)))
+
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
         """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""
+        if self.shared is not None and self.name.lower() in (ROLLING, SLURM):
+            why = f"does not go with {{policy}} {self.name.lower()} yet; leave it out."
+            raise NotOfPolicyError(f"{{sharing}} {{}} {why}", self.sharing)
         if self.name.lower() == SLURM:
             from fedsched.slurm import Slurm
 

@@ -11,11 +11,12 @@ from fedsched.errors import ScheduleError
 from fedsched.model.schedule import Schedule
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from numpy.typing import NDArray
 
     from fedsched.model.metrics import Metrics
     from fedsched.model.node_use import NodeUse
-    from fedsched.model.nodes import Intervals
     from fedsched.sharing.noun import NodeSharing
 
 
@@ -41,6 +42,11 @@ class SharedSchedule(Schedule):
         object.__setattr__(self, "played", played)
 
     @property
+    def shares_nodes(self) -> bool:
+        """Return that several jobs may run on a node at a time."""
+        return True
+
+    @property
     def sharing(self) -> NodeSharing:
         """Return how nodes were shared."""
         return self._known().sharing
@@ -53,6 +59,11 @@ class SharedSchedule(Schedule):
     def nodes_of(self, row: int) -> tuple[int, ...]:
         """Return the numbers of a job's nodes, from 0 on through the federation's groups."""
         return tuple(np.unique(self.use.node[self.use.job == row]).tolist())
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return who has no end and why, and how much of each resource was in use, and how much stranded."""
+        return (*super().remarks, *self.use.in_words())
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
@@ -86,12 +97,11 @@ class SharedSchedule(Schedule):
         columns = {name: getattr(some, name) for name in names}
         return SharedSchedule(**columns, played=self._known()._replace(use=self.use.take(rows, some.workload)))
 
-    def node_numbers(self) -> list[Intervals]:
-        """Refuse: nodes that are shared have several jobs at a time."""
-        raise ScheduleError(
-            "Schedule: its jobs share nodes, so that none has nodes of its own in a chart; ask nodes_of(row) or "
-            "use.write_csv, or simulate without sharing=."
-        )
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write a row for each job and node, with its tasks: what `fedsched.io.node_use.read_node_use` reads."""
+        from fedsched.io.node_use import write_node_use
+
+        write_node_use(self.use, path)
 
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None

@@ -224,7 +224,7 @@ def test_the_check_finds_what_is_wrong() -> None:
         late.verify()
     with pytest.raises(ScheduleError, match="utilisation is given as"):
         schedule.verify(claimed=replace(schedule.metrics(), utilisation=0.5))
-    with pytest.raises(ScheduleError, match="share nodes, so that none has nodes of its own"):
+    with pytest.raises(ScheduleError, match="jobs share nodes, so that none has nodes of its own"):
         schedule.node_numbers()
     with pytest.raises(ScheduleError, match="made of another's columns"):
         _ = SharedSchedule(**columns).use

@@ -1,0 +1,46 @@
+"""Shared nodes on the command line: --sharing and --reservation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fedsched as fs
+from fedsched.io.node_use import read_node_use
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Return a folder with jobs and a machine of two nodes of 4 cores."""
+    jobs = fs.Workload(submit=[0, 0, 0], tasks=[2, 1, 3], runtime=[10, 5, 3], demand={"cpu": [1, 2, 2]})
+    fs.write(jobs, tmp_path / "jobs.csv")
+    group = fs.NodeGroup(2, resources={"cpu": 4, "memory": 10})
+    fs.Federation((fs.Cluster("m", (group,)),), name="m").write(tmp_path / "m.toml")
+    return tmp_path
+
+
+def test_the_command_line_shares_nodes(files: Path, call: Callable[..., Any]) -> None:
+    """Tests that --sharing simulates shared nodes, says how, and writes who was where."""
+    line = ["simulate", files / "jobs.csv", "--federation", files / "m.toml", "--policy", "fcfs"]
+    out = files / "use.csv"
+    status, said, _ = call(*line, "--sharing", "first", "--out", out)
+    assert status == 0
+    assert "shared nodes (first)" in said
+    assert "cpu: 60.0% in use" in said
+    machine = fs.read_federation(files / "m.toml")
+    use = read_node_use(out, fs.read(files / "jobs.csv"), machine)
+    use.verify()
+    assert use.start.tolist() == [0, 0, 5]
+    for words, told in (
+        (("--sharing", "first", "--gantt", files / "a.svg"), "--gantt"),
+        (("--reservation", "nodes"), "--reservation nodes goes with --sharing"),
+        (("--policy", "rolling", "--sharing", "first"), "--sharing first does not go with --policy rolling yet"),
+    ):
+        status, _, errors = call(*(line if "rolling" not in words else line[:-2]), *words)
+        assert status == 2
+        assert told in " ".join(errors.split())

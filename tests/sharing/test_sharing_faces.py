@@ -1,0 +1,66 @@
+"""Shared nodes in scenarios, in pictures and in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.errors import ConfigError, ScheduleError
+from fedsched.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Return a folder with jobs and a machine of two nodes of 4 cores."""
+    jobs = fs.Workload(submit=[0, 0, 0], tasks=[2, 1, 3], runtime=[10, 5, 3], demand={"cpu": [1, 2, 2]})
+    fs.write(jobs, tmp_path / "jobs.csv")
+    group = fs.NodeGroup(2, resources={"cpu": 4, "memory": 10})
+    fs.Federation((fs.Cluster("m", (group,)),), name="m").write(tmp_path / "m.toml")
+    return tmp_path
+
+
+def test_a_scenario_shares_nodes(files: Path) -> None:
+    """Tests that a scenario's policy has sharing and reservation, there and back, and refuses what does not go."""
+    text = '[log]\nfile = "jobs.csv"\n[machine]\nfederation = "m.toml"\n[policy]\n{}\n'
+    path = files / "site.toml"
+    path.write_text(text.format('name = "easy"\nsharing = "pack"\nreservation = "nodes"'), encoding="utf-8")
+    site = Scenario.load(path)
+    schedule = site.simulate()
+    assert schedule.shares_nodes
+    assert "pack, counted free whole" in schedule.policy
+    site.save(files / "again.toml")
+    assert Scenario.load(files / "again.toml").policy == site.policy
+    with pytest.raises(ValueError, match="does not go with comparisons"):
+        site.instance()
+    path.write_text(text.format('name = "easy"\nreservation = "nodes"'), encoding="utf-8")
+    with pytest.raises(ConfigError, match="goes with"):
+        Scenario.load(path)
+
+
+def test_no_picture_shows_nodes_that_nobody_has(files: Path) -> None:
+    """Tests that charts and exports of node numbers are refused rather than wrong."""
+    workload = fs.read(files / "jobs.csv")
+    schedule = fs.simulate(workload, fs.read_federation(files / "m.toml"), "fcfs", sharing="first")
+    for write, name in ((schedule.gantt, "a.svg"), (schedule.report, "a.html"), (schedule.to_evalys, "a.evalys.csv")):
+        with pytest.raises(ScheduleError, match="share nodes"):
+            write(files / name)
+
+
+def test_what_is_stranded_is_free_beside_nothing_left() -> None:
+    """Tests the share of cores that are free while all memory of their node is taken."""
+    group = fs.NodeGroup(1, resources={"cpu": 4, "memory": 10})
+    machine = fs.Federation((fs.Cluster("m", (group,)),), name="m")
+    jobs = fs.Workload(submit=[0, 0], tasks=1, runtime=[10, 20], demand={"cpu": [1, 1], "memory": [4, 6]})
+    use = fs.simulate(jobs, machine, "fcfs", sharing="first").use
+    assert use.stranded("cpu") == pytest.approx(2 * 10 / (4 * 20))
+    assert use.stranded("memory") == 0.0
+    assert np.isnan(use.stranded("gpu"))
+    assert use.in_words() == [
+        "cpu: 37.5% in use, 25.0% free beside nothing left of another", "memory: 80.0% in use"
+    ]  # fmt: skip
