@@ -41,7 +41,7 @@ class Numbered(NamedTuple):
 
 def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = None) -> Numbered:
     """Return which nodes every job has, and which are closed."""
-    if schedule.shares_nodes:
+    if getattr(schedule, "shares_nodes", False):  # of schedules whose counts are of tasks
         raise ScheduleError(
             "Schedule: its jobs share nodes, so that none has nodes of its own in a chart; ask nodes_of(row), write "
             "to_csv(path), or simulate without sharing=."

@@ -120,11 +120,6 @@ class Schedule(Read):
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def shares_nodes(self) -> bool:
-        """Return whether several jobs may run on a node at a time: counts are then of tasks, and no job has its own."""
-        return False
-
-    @property
     def complete(self) -> bool:
         """Return whether every job has finished that can start at all and was neither killed nor cancelled."""
         away = self.hopeless | self.cancelled

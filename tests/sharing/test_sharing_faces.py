@@ -10,6 +10,7 @@ import pytest
 import fedsched as fs
 from fedsched.errors import ConfigError, ScheduleError
 from fedsched.scenario import Scenario
+from fedsched.study.case import case_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,8 @@ def test_a_scenario_shares_nodes(files: Path) -> None:
     assert Scenario.load(files / "again.toml").policy == site.policy
     with pytest.raises(ValueError, match="does not go with comparisons"):
         site.instance()
+    with pytest.raises(ValueError, match="does not go with studies"):
+        case_of(site)
     path.write_text(text.format('name = "easy"\nreservation = "nodes"'), encoding="utf-8")
     with pytest.raises(ConfigError, match="goes with"):
         Scenario.load(path)
