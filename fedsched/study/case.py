@@ -98,8 +98,8 @@ def _of_workload(workload: Workload, policy: str) -> Case:
 def _of_scenario(scenario: Scenario, policy: str | None) -> Case:
     if scenario.policy.sharing is not None:
         raise ValueError(
-            f"Scenario: sharing={scenario.policy.sharing!r} does not go with studies yet, which give whole nodes; leave "
-            "it out."
+            f"Scenario: sharing={scenario.policy.sharing!r} does not go with studies yet, which give whole nodes; "
+            "leave it out."
         )
     workload = scenario.workload()
     chosen = policy if policy is not None else scenario.policy.policy(seed=scenario.seed)
