@@ -11,6 +11,7 @@ from slurm_naive import FOREVER, Job, Play, Site, Window, whole
 
 import fedsched as fs
 from fedsched.slurm import Clocks
+from fedsched.slurm.associations import Association, Associations, Qos
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,12 @@ def parameters(draw: random.Random) -> dict[str, int]:
         "bf_max_job_array_resv": (1, 3),
         "bf_min_age_reserve": (30, 100),
         "bf_max_time": (1, 2),
+        "bf_min_prio_reserve": (1, 400),
+        "bf_job_part_count_reserve": (1, 2),
+        "bf_max_job_assoc": (1, 2),
+        "bf_max_job_user_part": (1, 2),
+        "partition_job_depth": (1, 3),
+        "sched_max_job_start": (1, 2),
     }
     return {name: draw.choice(values) for name, values in often.items() if draw.random() < 0.25}
 
@@ -56,7 +63,11 @@ def case(seed: int, folder: Path) -> Case:
         del words["sched_interval"]
     if words.get("bf_min_age_reserve") and words.get("sched_interval") == -1:
         del words["bf_min_age_reserve"]
+    if words.get("bf_min_prio_reserve") and not multifactor:
+        del words["bf_min_prio_reserve"]  # priorities are the order of the jobs then, and high
     if words.get("sched_interval") == -1:
+        for name in ("bf_job_part_count_reserve", "bf_min_prio_reserve"):
+            words.pop(name, None)
         words.pop("bf_window", None)
         words.pop("bf_max_job_test", None)
     members, tiers = [frozenset(range(nodes))], [1]
@@ -74,15 +85,21 @@ def case(seed: int, folder: Path) -> Case:
         draw.choice((1, 2)),
     )
     over, kill = draw.choice((0, 2)), draw.choice((0, 30))
+    limited = draw.random() < 0.4
+    stops = draw.random() < 0.15
+    of_partitions = [draw.choice(("", "", "q1")) if limited else "" for _ in members]
+    told_words = [*(f"{name}={value}" for name, value in words.items()), *(["assoc_limit_stop"] if stops else [])]
     lines = [
-        "ClusterName=c", f"SchedulerType=sched/{'backfill' if backfill else 'builtin'}",
-        f"SchedulerParameters={','.join(f'{name}={value}' for name, value in words.items())}",
+        "ClusterName=c", f"AccountingStorageEnforce={'associations,limits' if limited else ''}",
+        f"SchedulerType=sched/{'backfill' if backfill else 'builtin'}",
+        f"SchedulerParameters={','.join(told_words)}",
         f"SelectType=select/{'cons_tres' if cons_tres else 'linear'}", f"KillWait={kill}", f"OverTimeLimit={over}",
         f"PriorityType=priority/{'multifactor' if multifactor else 'basic'}", f"PriorityWeightAge={age}",
         f"PriorityWeightJobSize={size}", f"PriorityMaxAge={max_age}", f"PriorityCalcPeriod={period}",
         *(f"NodeName=n{k + 1} CPUs=1 Weight={weight}" for k, weight in enumerate(weights)),
         *(f"PartitionName=p{p} Nodes={','.join(f'n{k + 1}' for k in sorted(mine))} PriorityTier={tier} "
-          f"Default={'NO' if p else 'YES'}" for p, (mine, tier) in enumerate(zip(members, tiers, strict=True))),
+          f"QOS={of_partitions[p] or 'N/A'} Default={'NO' if p else 'YES'}"
+          for p, (mine, tier) in enumerate(zip(members, tiers, strict=True))),
     ]  # fmt: skip
     path = folder / f"slurm-{seed}.conf"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -96,9 +113,11 @@ def case(seed: int, folder: Path) -> Case:
     submit = [origin + draw.choice((0, draw.randrange(60), draw.randrange(400) + 0.25)) for _ in range(jobs)]
     begin = [one + draw.choice((0, 0, 35.5)) for one in submit] if draw.random() < 0.3 else None
     users = [draw.randrange(3) for _ in range(jobs)]
+    account = [draw.choice(("a", "b")) if limited else "" for _ in range(jobs)]
+    qos = [draw.choice(("q0", "q1", "normal")) if limited else "" for _ in range(jobs)]
     tied = ties(draw, jobs, nodes, int(np.floor(min(submit))), blind=words.get("sched_interval") == -1)
     for k, first in tied.first_task.items():  # the tasks of an array ask for the same
-        for column in (submit, tasks, limit, users, partition, *([begin] if begin else [])):
+        for column in (submit, tasks, limit, users, partition, account, qos, *([begin] if begin else [])):
             column[k] = column[first]
         runtime[k] = min(runtime[k], 1.1 * limit[k])
     clear = [draw.choice((0, 2, 4)) for _ in range(jobs)] if draw.random() < 0.5 else [draw.choice((0, 3))] * jobs
@@ -108,6 +127,7 @@ def case(seed: int, folder: Path) -> Case:
         given = sorted(draw.randrange(600) + draw.random() for _ in range(20))
     epoch, phase, rate = draw.choice((0, 1_700_000_017)), draw.choice((0, 7)), draw.choice((0, 0, 1, 5))
     first_tick = draw.choice((-50, 0, 20))
+    people = accounts(draw, max(tasks), nodes) if limited else None
     policy = fs.policies.Slurm(
         path,
         clocks=Clocks(
@@ -119,6 +139,7 @@ def case(seed: int, folder: Path) -> Case:
         rate=rate or 1,
         completing=dict(enumerate(clear, start=1)),
         phase=phase,
+        assoc=None if people is None else people.ours,
     )
     cancel = [-1.0 if one is None else max(one, submit[k]) for k, one in enumerate(tied.cancel)]
     order = sorted(range(jobs), key=lambda k: (submit[k], k))
@@ -141,7 +162,8 @@ def case(seed: int, folder: Path) -> Case:
     workload = fs.Workload(
         submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin,
         after=words_of if any(words_of) else None, cancel_at=cancel if max(cancel) >= 0 else None,
-        labels={"partition": [f"p{p}" for p in partition], "array": tied.array, "reservation": inside},
+        labels={"partition": [f"p{p}" for p in partition], "account": account, "qos": qos, "array": tied.array,
+                "reservation": inside},
         log={"status": tied.status},
     )  # fmt: skip
     told = {name: value for name, value in words.items() if name != "bf_window"}
@@ -156,6 +178,7 @@ def case(seed: int, folder: Path) -> Case:
         bf_window=60 * words.get("bf_window", 1440), windows=windows, limits=list(amounts.values()),
         array_limits={name: c for c, name in enumerate(amounts)},
         fifo=not backfill and not multifactor and len(set(tiers)) == 1,
+        limits_stop=stops, of_partitions=of_partitions, **({} if people is None else people.naive),
         lines=[frozenset((n,)) for n in sorted(range(nodes), key=lambda n: (weights[n], n))], **told,
     )  # fmt: skip
     from_when = [max(submit[k], begin[k]) if begin else submit[k] for k in range(jobs)]
@@ -167,7 +190,7 @@ def case(seed: int, folder: Path) -> Case:
             submit=whole(submit[k]) - base, earliest=whole(from_when[k]) - base, tasks=tasks[k], limit=limit[k],
             planned=limit[k], runtime=max(1, whole(runtime[k])), completing=clear[k], user=users[k],
             partition=partition[k], may=members[partition[k]], array=tied.array[k],
-            ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
+            account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
             cancel=None if cancel[k] < 0 else whole(cancel[k]) - base,
             limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
         )
@@ -180,6 +203,53 @@ def case(seed: int, folder: Path) -> Case:
             naive[place].may &= frozenset(np.flatnonzero(kept[inside[k]].members(sizes)).tolist())
     machine = replace(fs.read_federation(path), calendar=tuple(tied.calendar))
     return Case(workload, policy, machine, Play(site, naive))
+
+
+class People(NamedTuple):
+    """The same accounts and QOS as our noun, and as the naive reference has them."""
+
+    ours: Associations
+    naive: dict[str, object]
+
+
+def accounts(draw: random.Random, widest: int, nodes: int) -> People:
+    """Return three users in two accounts, one of which stands in the other, and three QOS; limits here and there."""
+
+    def some(*names: str) -> dict[str, float]:
+        chosen = [name for name in names if draw.random() < 0.25]
+        jobs = "jobs"
+        return {one: float(draw.choice((1, 2, 4)) if jobs in one else draw.randint(widest, nodes)) for one in chosen}
+
+    grouped = ("grpjobs", "grpnode", "grpcpu")
+    above = {"root": "", "a": "root", "b": "a"}
+    of_accounts = {name: (up, some(*grouped, "maxjobs")) for name, up in above.items()}
+    of_users = {(user, name): some("maxjobs") for name in ("a", "b") for user in range(3)}
+    qos = {name: some(*grouped, "pujobs", "punode", "pucpu", "pajobs", "panode") for name in ("q0", "q1", "normal")}
+    for one in qos.values():
+        one |= {flag: 1.0 for flag in ("noreserve", "overpartqos") if draw.random() < 0.15}
+    members = [Association(name, parent=k - 1, limits=ours(of_accounts[name][1])) for k, name in enumerate(above)]
+    for (user, name), limits in of_users.items():
+        members.append(Association(name, user=str(user), parent=list(above).index(name), limits=ours(limits)))
+    flags = ("noreserve", "overpartqos")
+    qualities = {name: Qos(name, flags=tuple(flag for flag in flags if flag in one), limits=ours(one))
+                 for name, one in qos.items()}  # fmt: skip
+    return People(
+        Associations(tuple(members), qualities), {"qos": qos, "accounts": of_accounts, "users": of_users}
+    )
+
+
+def ours(limits: dict[str, float]) -> dict[str, object]:
+    """Return limits as our nouns have them."""
+    found: dict[str, object] = {}
+    jobs = {"grpjobs": "grpjobs", "pujobs": "maxjobspu", "pajobs": "maxjobspa", "maxjobs": "maxjobs"}
+    tables = {"grp": "grptres", "pu": "maxtrespu", "pa": "maxtrespa"}
+    for name, value in limits.items():
+        if name in jobs:
+            found[jobs[name]] = value
+        elif name.endswith(("node", "cpu")):
+            kind, resource = next((k, name.removeprefix(k)) for k in tables if name.startswith(k))
+            found.setdefault(tables[kind], {})[resource] = value  # type: ignore[index]
+    return found
 
 
 class Ties(NamedTuple):

@@ -27,6 +27,8 @@ class Job:
     cancel: int | None = None
     array: str = ""
     limits: dict[int, int] = field(default_factory=dict)  # what it takes of each
+    account: str = ""
+    qos: str = ""
     priority: int = 0
     start: int | None = None
     by: str = ""
@@ -72,6 +74,18 @@ class Site:
     bf_max_job_start: int = 0
     bf_max_job_array_resv: int = 20
     bf_min_age_reserve: int = 0
+    bf_min_prio_reserve: int = 0
+    bf_job_part_count_reserve: int = 0
+    bf_max_job_assoc: int = 0
+    bf_max_job_user_part: int = 0
+    partition_job_depth: int = 0
+    sched_max_job_start: int = 0
+    limits_stop: bool = False
+    qos: dict[str, dict[str, float]] = field(default_factory=dict)  # the limits of each; "noreserve", "overpartqos"
+    of_partitions: list[str] = field(default_factory=list)  # the QOS of each partition
+    accounts: dict[str, tuple[str, dict[str, float]]] = field(default_factory=dict)  # the account above, and limits
+    users: dict[tuple[int, str], dict[str, float]] = field(default_factory=dict)
+    cpus: int = 1
     bf_max_time: int = 30
     overdue: int = 30
     epoch: int = 0
@@ -229,9 +243,58 @@ class Play:
 
     def _is_full(self, job: Job) -> bool:
         held = [one for one in self.jobs if one.start is not None and self._end(one) > self.now]
-        return any(
+        own = any(
             part + sum(one.limits.get(c, 0) for one in held) > self.site.limits[c] for c, part in job.limits.items()
         )
+        return own or (bool(self.site.accounts) and self._is_over_of_accounts(job, held))
+
+    def _qualities(self, job: Job) -> list[str]:
+        of_partition = self.site.of_partitions[job.partition]
+        if of_partition in ("", job.qos):
+            return [job.qos]
+        both = [of_partition, job.qos]
+        return both[::-1] if "overpartqos" in self.site.qos[job.qos] else both
+
+    def _above(self, account: str) -> list[str]:
+        return [account, *(self._above(self.site.accounts[account][0]) if self.site.accounts[account][0] else ())]
+
+    def _is_over_of_accounts(self, job: Job, held: list[Job]) -> bool:
+        """Return whether one more job like this would be over a limit of its QOS, its user or an account."""
+        site, qualities, above = self.site, self._qualities(job), self._above(job.account)
+
+        def amount(one: Job, what: str) -> float:
+            return {"jobs": 1, "node": one.tasks, "cpu": one.tasks * site.cpus}[what]
+
+        def over(most: float, what: str, others: list[Job]) -> bool:
+            return sum(amount(one, what) for one in others) + amount(job, what) > most
+
+        def same(one: Job, whose: str) -> bool:
+            return {"": True, "user": one.user == job.user, "account": one.account == job.account}[whose]
+
+        for what in ("jobs", "node", "cpu"):
+            for kind, whose in (("grp", ""), ("pu", "user"), ("pa", "account")):
+                name = f"{kind}{what}"
+                q = next((q for q in qualities if name in site.qos[q]), None)
+                if q is not None:
+                    mine = [one for one in held if q in self._qualities(one) and same(one, whose)]
+                    if over(site.qos[q][name], what, mine):
+                        return True
+                    continue
+                if kind == "grp":
+                    for account in above:
+                        inside = [one for one in held if account in self._above(one.account)]
+                        if over(site.accounts[account][1].get(name, math.inf), what, inside):
+                            return True
+                if name == "pujobs":
+                    places = [site.users[job.user, job.account], *(site.accounts[one][1] for one in above)]
+                    most = next((place["maxjobs"] for place in places if "maxjobs" in place), math.inf)
+                    if over(most, what, [one for one in held if same(one, "user") and same(one, "account")]):
+                        return True
+        return False
+
+    def _holds_up(self, job: Job, now: int) -> bool:
+        least = self.site.bf_min_prio_reserve
+        return now - job.moment >= self.site.bf_min_age_reserve and (not least or job.priority >= least)
 
     def _closed(self, job: Job, since: int) -> tuple[set[int], bool]:
         """Return the nodes that are closed while a job would run from then on, and whether reservations close some."""
@@ -312,6 +375,8 @@ class Play:
         withdrawn: set[int] = set()
         failed: set[int] = set()
         failed_in: set[int] = set()
+        started = 0
+        of_part: dict[int, int] = {}
         for head in self._in_order():
             if depth < 0:
                 return
@@ -320,20 +385,29 @@ class Play:
             if head.reservation is not None and (head.reservation in failed_in or not self._in_time(head)):
                 continue
             if self._is_full(head):
+                if self.site.limits_stop and head.reservation is None:
+                    failed.add(head.partition)
+                    withdrawn |= self.site.partitions[head.partition]
                 continue
+            if self.site.partition_job_depth and of_part.get(head.partition, 0) >= self.site.partition_job_depth:
+                continue
+            of_part[head.partition] = of_part.get(head.partition, 0) + 1
             depth -= 1
             job: Job | None = head
             while job is not None and not self._is_full(job):
-                left = set(job.may) - withdrawn - self._closed(job, now)[0]
-                free = left - self.busy
+                up = set(job.may) - self._closed(job, now)[0]
+                free = up - withdrawn - self.busy
                 if len(free) >= job.tasks:
                     self._begin(job, now, self._choose(self._first_lines(free, job.tasks), job.tasks), "main")
+                    started += 1
+                    if started == self.site.sched_max_job_start:
+                        return
                     job = self._next_task(job)
                     continue
-                if len(left) >= job.tasks or left & self.busy:
+                if len(up) >= job.tasks or up & self.busy:
                     if job.reservation is not None:
                         failed_in.add(job.reservation)
-                    else:
+                    elif self._holds_up(job, now):
                         failed.add(job.partition)
                         withdrawn |= self.site.partitions[job.partition]
                 break
@@ -360,6 +434,9 @@ class Play:
         before, looked, started = self.tests, 0, 0
         of_user: dict[int, int] = {}
         of_part: dict[int, int] = {}
+        of_there: dict[tuple[int, int], int] = {}
+        of_assoc: dict[tuple[int, str], int] = {}
+        self.reserved_in: dict[int, int] = {}
         for job in self._in_order():
             if looked >= site.bf_max_job_test or (site.rate and self.tests - before >= site.bf_max_time * site.rate):
                 return
@@ -369,6 +446,16 @@ class Play:
                 if of_part.get(job.partition, 0) >= site.bf_max_job_part:
                     continue
                 of_part[job.partition] = of_part.get(job.partition, 0) + 1
+            there = job.user, job.partition
+            if site.bf_max_job_user_part:
+                if of_there.get(there, 0) >= site.bf_max_job_user_part:
+                    continue
+                of_there[there] = of_there.get(there, 0) + 1
+            whose = job.user, job.account
+            if site.bf_max_job_assoc:
+                if of_assoc.get(whose, 0) >= site.bf_max_job_assoc:
+                    continue
+                of_assoc[whose] = of_assoc.get(whose, 0) + 1
             if site.bf_max_job_user:
                 if of_user.get(job.user, 0) >= site.bf_max_job_user:
                     continue
@@ -398,7 +485,9 @@ class Play:
 
     def _try(self, job: Job, now: int) -> str:
         site = self.site
-        may_reserve = now - job.moment >= site.bf_min_age_reserve
+        most = site.bf_job_part_count_reserve
+        may_reserve = self._holds_up(job, now) and "noreserve" not in site.qos.get(job.qos, ())
+        may_reserve = may_reserve and (not most or self.reserved_in.get(job.partition, 0) < most)
         later: int | None = now
         while later is not None:
             self.tests += 1
@@ -440,6 +529,7 @@ class Play:
                 later = time
                 continue
             self._reserve(nodes, begin, end)
+            self.reserved_in[job.partition] = self.reserved_in.get(job.partition, 0) + 1
             return "reserved"
         return "nothing"
 

@@ -13,6 +13,7 @@ from slurm_cases import case, differences
 import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError, ScheduleError, TraceError, UnknownNameError
 from fedsched.slurm import Clocks, SlurmSchedule
+from fedsched.slurm.associations import Association, Associations, Qos
 from fedsched.slurm.clocks import seconds_to_clear
 
 if TYPE_CHECKING:
@@ -144,6 +145,28 @@ def test_who_waits_for_others(conf: Path) -> None:
     assert any("cancelled before they started: 1 job (5)" in line for line in schedule.remarks)
 
 
+def test_limits_hold_where_they_are_enforced(conf: Path) -> None:
+    """A QOS's goes before an account's; what is over one by itself is refused; what is not modelled is named."""
+    members = (Association("root"), Association("a", parent=0, limits={"grpjobs": 1.0, "grptresmins": {"cpu": 9.0}}),
+               Association("a", user="0", parent=1))  # fmt: skip
+    qos = {"normal": Qos("normal"), "two": Qos("two", limits={"grpjobs": 2.0, "maxtrespu": {"node": 3.0}})}
+    accounts = Associations(members, qos)
+    columns = {"submit": [0] * 3, "tasks": [1] * 3, "runtime": [100] * 3, "user": [0] * 3}
+    labels = {"account": ["a"] * 3}
+    free = on_four(conf, fs.policies.Slurm(conf, assoc=accounts), **columns, labels=labels)
+    assert free.start.tolist() == [0.0] * 3
+    assert any("AccountingStorageEnforce does not ask for" in note for note in free.notes)
+    conf.write_text(CONF + "AccountingStorageEnforce=limits\n", encoding="utf-8")
+    policy = fs.policies.Slurm(conf, assoc=accounts)
+    held = on_four(conf, policy, **columns, labels=labels)
+    assert held.start.tolist() == [0.0, 100.0, 200.0]
+    assert "not modelled of the accounts' limits: grptresmins" in held.notes
+    two = on_four(conf, policy, **columns, labels=labels | {"qos": ["two"] * 3})
+    assert two.start.tolist() == [0.0, 0.0, 100.0]
+    with pytest.raises(InfeasibleError, match=r"Job 1: its 4 are over the limit of 3 of maxtrespu=node of QOS 'two'"):
+        on_four(conf, policy, submit=[0], tasks=[4], runtime=[1], user=[0], labels={"account": ["a"], "qos": ["two"]})
+
+
 def test_an_array_is_one_record(conf: Path) -> None:
     """Its tasks start one after the other, so many together; whoever waits at the limit holds up nobody."""
     columns = {"submit": [0] * 5 + [1], "tasks": [1] * 6, "runtime": [100] * 6}
@@ -182,6 +205,27 @@ def test_a_reservation_is_for_its_jobs(conf: Path) -> None:
     schedule.verify()
     assert schedule.start[:3].tolist() == [120.0, 0.0, 420.0]
     assert np.isnan(schedule.start[3])
+
+
+def test_an_ensemble_is_several_runs(conf: Path) -> None:
+    """The first has the clocks as they are given; starts are intervals, metrics means with a spread, ever the same."""
+    columns = {"submit": [0, 1, 2], "tasks": [3, 4, 1], "runtime": [600, 60, 60], "estimate": [600, 600, 500]}
+    alone, several = on_four(conf, **columns), on_four(conf, fs.policies.Slurm(conf, ensemble=8), **columns)
+    assert several.start.tolist() == alone.start.tolist() == [0.0, 600.0, 30.0]
+    assert alone.interval_of(2) == (30.0, 30.0)
+    assert len(several.runs) == 8
+    least, most = several.interval_of(2)
+    assert 2.0 <= least < 30.0 <= most <= 64.0
+    spread = several.spread_of("mean_wait")
+    assert spread.least < spread.mean < spread.most
+    assert spread.deviation > 0.0
+    assert any("8 runs with drawn clocks: mean wait" in note for note in several.notes)
+    again = on_four(conf, fs.policies.Slurm(conf, ensemble=8), **columns)
+    assert [run.start.tolist() for run in again.runs] == [run.start.tolist() for run in several.runs]
+    with pytest.raises(UnknownNameError, match="metric"):
+        several.spread_of("beauty")
+    with pytest.raises(ValueError, match="clocks= says when they were"):
+        fs.policies.Slurm(conf, clocks=Clocks(passes=(5.0,)), ensemble=2)
 
 
 def test_who_would_wait_for_ever_is_an_error(conf: Path) -> None:

@@ -51,6 +51,13 @@ class Setting(IntEnum):
     RATE = 20  # tests a second, where they do
     OWN_CLOCK = 21  # 0: the times of the backfill passes are given
     BF_MAX_JOB_ARRAY_RESV = 22
+    BF_MIN_PRIO_RESERVE = 24
+    BF_JOB_PART_COUNT_RESERVE = 25
+    BF_MAX_JOB_ASSOC = 26
+    BF_MAX_JOB_USER_PART = 27
+    PARTITION_JOB_DEPTH = 28
+    SCHED_MAX_JOB_START = 29
+    ASSOC_LIMIT_STOP = 30
     FIFO = 23  # jobs go by the list that they stand in: no backfill, no priorities, one tier
 
 
@@ -94,7 +101,9 @@ class Jobs(NamedTuple):
     runtime: Ints  # whole seconds, until its end is seen
     completing: Ints  # seconds that its nodes stay busy after its end
     user: Ints
+    association: Ints
     partition: Ints
+    reserves: Ints  # whether backfill may reserve nodes for it
     nodes: Ints  # which of the node sets it may have
     reservation: Ints  # -1: none
     record: Ints  # the first task of its array's record; its own number where it stands alone
@@ -136,6 +145,7 @@ class Limits(NamedTuple):
     first: Ints
     counter: Ints
     weight: Ints
+    binds: Ints  # 0: it counts, but another limit goes before this one
     array: Ints  # of each job, the counter of its array; -1: none
 
 
@@ -204,7 +214,10 @@ class Scratch(NamedTuple):
     failed_in: Ints  # of each reservation
     line: Words
     of_user: Ints
+    of_association: Ints
     of_partition: Ints
+    of_user_there: Ints  # user × partition
+    reserved_in: Ints  # each partition
     queue: Ints
     smallest: Ints
 
@@ -280,7 +293,10 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
             failed_in=ints(problem.windows.begins.size),
             line=sets(words),
             of_user=ints(users),
+            of_association=ints(int(jobs.association.max(initial=0)) + 1),
             of_partition=ints(partitions),
+            of_user_there=ints(users * partitions),
+            reserved_in=ints(partitions),
             queue=ints(many),
             smallest=ints(many),
         ),

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import constant, part
+from fedsched.compiled import constant, inlined, part
 from fedsched.slurm.arrays import By, Counter, Setting
 from fedsched.slurm.limits import is_full, left_of_array
 from fedsched.slurm.node_sets import count, meet
-from fedsched.slurm.queue import drop_started, give_place
+from fedsched.slurm.queue import drop_started, give_place, holds_others_up
 from fedsched.slurm.records import NONE_LATER, begin_table, is_reserved, limit_to_records, reserve, rounded
 from fedsched.slurm.running import start
 from fedsched.slurm.will_run import UNKNOWN, will_run
 from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reservations
 
 if TYPE_CHECKING:
-    from fedsched.slurm.arrays import Problem, State
+    from fedsched.slurm.arrays import Ints, Problem, State
 
 BACKFILL = int(By.BACKFILL)
 STARTED, RESERVED, NOTHING = (constant(k) for k in range(3))
@@ -28,6 +28,9 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
     before, tested, started = counter[Counter.TESTS], 0, 0
     scratch.of_user[:] = 0
     scratch.of_partition[:] = 0
+    scratch.of_association[:] = 0
+    scratch.of_user_there[:] = 0
+    scratch.reserved_in[:] = 0
     begin_table(problem, state, now)
     counter[Counter.PASSES] += 1
     _note_smallest(problem, state)
@@ -98,18 +101,36 @@ def _is_out_of_time(problem: Problem, tests: int) -> bool:
 @part
 def _is_within_limits(problem: Problem, state: State, job: int) -> bool:
     """Count the job among its user's and its partition's, and return whether the pass looks at so many of them."""
-    user, partition = problem.jobs.user[job], problem.jobs.partition[job]
-    scratch, settings = state.scratch, problem.settings
-    most_of_user, most_of_part = settings[Setting.BF_MAX_JOB_USER], settings[Setting.BF_MAX_JOB_PART]
-    if most_of_part > 0:
-        if scratch.of_partition[partition] >= most_of_part:
-            return False
-        scratch.of_partition[partition] += 1
-    if most_of_user > 0:
-        if scratch.of_user[user] >= most_of_user:
-            return False
-        scratch.of_user[user] += 1
+    jobs, scratch, settings = problem.jobs, state.scratch, problem.settings
+    user, partition, association = jobs.user[job], jobs.partition[job], jobs.association[job]
+    there = user * problem.machine.tier.size + partition
+    if not _counts(scratch.of_partition, partition, settings[Setting.BF_MAX_JOB_PART]):
+        return False
+    if not _counts(scratch.of_user_there, there, settings[Setting.BF_MAX_JOB_USER_PART]):
+        return False
+    if not _counts(scratch.of_association, association, settings[Setting.BF_MAX_JOB_ASSOC]):
+        return False
+    return _counts(scratch.of_user, user, settings[Setting.BF_MAX_JOB_USER])
+
+
+@inlined
+def _counts(counts: Ints, whose: int, most: int) -> bool:
+    """Count one more, unless there are as many as may be; 0: as many as there are."""
+    if most == 0:
+        return True
+    if counts[whose] >= most:
+        return False
+    counts[whose] += 1
     return True
+
+
+@part
+def _may_reserve(problem: Problem, state: State, job: int, now: int) -> bool:
+    """Return whether nodes may be reserved for a job: it is old and important enough, and of its partition's first."""
+    if problem.jobs.reserves[job] == 0 or not holds_others_up(problem, state, job, now):
+        return False
+    most = problem.settings[Setting.BF_JOB_PART_COUNT_RESERVE]
+    return most == 0 or state.scratch.reserved_in[problem.jobs.partition[job]] < most
 
 
 @part
@@ -117,7 +138,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
     """Start the job now, or reserve nodes for it, or neither."""
     jobs, settings, scratch = problem.jobs, problem.settings, state.scratch
     tasks, limit, chosen = jobs.tasks[job], jobs.limit[job], scratch.chosen
-    reserves = now - state.waiting.moment[job] >= settings[Setting.BF_MIN_AGE_RESERVE]
+    reserves = _may_reserve(problem, state, job, now)
     later = now
     while True:
         state.counter[Counter.TESTS] += 1
@@ -151,5 +172,6 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
         begin, end = rounded(problem, moment), rounded(problem, moment + limit)
         if not is_reserved(state, chosen, begin, end):
             reserve(problem, state, chosen, begin, end)
+            scratch.reserved_in[jobs.partition[job]] += 1
             return RESERVED
         later = moment

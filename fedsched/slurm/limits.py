@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined
+from fedsched.compiled import inlined, part
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
 
 
-@inlined
+@part
 def is_full(problem: Problem, state: State, job: int) -> bool:
     """Return whether a job would take more than is left of some limit."""
     limits = problem.limits
     for i in range(limits.first[job], limits.first[job + 1]):
-        if limits.weight[i] > state.left[limits.counter[i]]:
+        if limits.binds[i] == 1 and limits.weight[i] > state.left[limits.counter[i]]:
             return True
     return False
 

@@ -9,7 +9,7 @@ from fedsched.slurm.arrays import By, Counter, Setting
 from fedsched.slurm.choice import choose
 from fedsched.slurm.limits import is_full
 from fedsched.slurm.node_sets import count, meet
-from fedsched.slurm.queue import drop_started, give_place, order
+from fedsched.slurm.queue import drop_started, give_place, holds_others_up, order
 from fedsched.slurm.running import start
 from fedsched.slurm.windows import close, ends_in_time
 
@@ -27,23 +27,34 @@ def main_pass(problem: Problem, state: State, now: int, depth: int) -> None:
     scratch.withdrawn[:] = 0
     scratch.failed[:] = 0
     scratch.failed_in[:] = 0
-    tested, failed, started, later = 0, 0, False, False
+    scratch.of_partition[:] = 0
+    settings = problem.settings
+    most, of_part = settings[Setting.SCHED_MAX_JOB_START], settings[Setting.PARTITION_JOB_DEPTH]
+    tested, failed, started, later = 0, 0, 0, False
     for place in range(state.counter[Counter.WAITING]):
         if tested > depth or (failed == machine.tier.size and scratch.failed_in.size == 0):
             break
         job = state.queue[place]
         if _is_passed_over(problem, state, job, now):
             continue
+        partition = problem.jobs.partition[job]
+        if of_part > 0 and scratch.of_partition[partition] >= of_part:
+            continue
+        scratch.of_partition[partition] += 1
         tested += 1
         while job >= 0 and not is_full(problem, state, job):  # task after task of an array
             outcome = _test(problem, state, job, now)
             if outcome != STARTED:
                 failed += outcome == FAILED
                 break
-            started = True
+            started += 1
             job = give_place(problem, state, place, now)
             later = later or job >= 0
-    if started:
+            if started == most:
+                break
+        if started > 0 and started == most:  # 0: as many as can
+            break
+    if started > 0:
         drop_started(state)
     if later and problem.settings[Setting.FIFO] == 1:
         order(problem, state)
@@ -57,19 +68,23 @@ def _is_passed_over(problem: Problem, state: State, job: int, now: int) -> bool:
         failed = state.scratch.failed[problem.jobs.partition[job]] == 1
     else:
         failed = state.scratch.failed_in[reservation] == 1 or not ends_in_time(problem, job, now)
-    return failed or is_full(problem, state, job)
+    if failed or not is_full(problem, state, job):
+        return failed
+    if problem.settings[Setting.ASSOC_LIMIT_STOP] == 1 and reservation < 0:
+        _withdraw(problem, state, job)
+    return True
 
 
 @part
 def _test(problem: Problem, state: State, job: int, now: int) -> int:
     """Start a job on idle nodes; who finds too few nodes, and none of these busy, keeps nobody off them."""
     jobs, machine, scratch, tasks = problem.jobs, problem.machine, state.scratch, problem.jobs.tasks[job]
-    partition, reservation, mine = jobs.partition[job], jobs.reservation[job], machine.sets[jobs.nodes[job]]
+    reservation, mine = jobs.reservation[job], machine.sets[jobs.nodes[job]]
     for k in range(mine.size):
-        scratch.usable[k] = mine[k] & ~scratch.withdrawn[k]
+        scratch.usable[k] = mine[k]
     close(problem, state, job, now, scratch.usable)
     for k in range(mine.size):
-        scratch.free[k] = scratch.usable[k] & ~state.busy[k]
+        scratch.free[k] = scratch.usable[k] & ~state.busy[k] & ~scratch.withdrawn[k]
     if count(scratch.free) >= tasks:
         _keep_first_lines(problem, state, tasks)
         choose(problem, scratch.free, tasks, scratch.blocks, scratch.chosen)
@@ -80,10 +95,19 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
     if reservation >= 0:
         scratch.failed_in[reservation] = 1
         return PASSED
-    scratch.failed[partition] = 1
-    for k in range(mine.size):
-        scratch.withdrawn[k] |= machine.partitions[partition, k]
+    if not holds_others_up(problem, state, job, now):
+        return PASSED
+    _withdraw(problem, state, job)
     return FAILED
+
+
+@part
+def _withdraw(problem: Problem, state: State, job: int) -> None:
+    """Keep all who come later off the nodes of a job's partition."""
+    scratch, partition = state.scratch, problem.jobs.partition[job]
+    scratch.failed[partition] = 1
+    for k in range(scratch.withdrawn.size):
+        scratch.withdrawn[k] |= problem.machine.partitions[partition, k]
 
 
 @part

@@ -11,6 +11,7 @@ from fedsched.errors import FederationError, unknown_name
 from fedsched.io.slurm_conf import SlurmConf, read_slurm_conf
 from fedsched.slurm.associations import Associations
 from fedsched.slurm.clocks import Clocks
+from fedsched.slurm.limits_of_accounts import left_out
 from fedsched.slurm.parameters import Parameters, parameters_of
 from fedsched.slurm.priority_parameters import PriorityParameters
 from fedsched.text import one_line
@@ -53,6 +54,9 @@ class Slurm:
     epoch
         Seconds since 1970 at second 0 of the jobs, by which passes round. None: that of the clocks, else what the log's
         header says, else 0.
+    ensemble
+        How many runs; the first has the clocks as they are given, of the others it is drawn when passes and ticks begin
+        and how long passes and nodes take. The schedule is the first one's and knows all: `interval_of`, `spread_of`.
     """
 
     conf: SlurmConf
@@ -63,6 +67,7 @@ class Slurm:
     completing: int | Mapping[int, int] = field(default=0, kw_only=True)
     phase: int = field(default=0, kw_only=True)
     epoch: int | None = field(default=None, kw_only=True)
+    ensemble: int = field(default=1, kw_only=True)
     parameters: Parameters = field(init=False, repr=False, compare=False)
     priority: PriorityParameters = field(init=False, repr=False, compare=False)
 
@@ -77,6 +82,7 @@ class Slurm:
         completing: int | Mapping[int, int] = 0,
         phase: int = 0,
         epoch: int | None = None,
+        ensemble: int = 1,
     ) -> None:
         if passes not in PASSES:
             raise unknown_name("passes", passes, PASSES)
@@ -89,9 +95,14 @@ class Slurm:
             "completing": completing, "phase": whole("Slurm", "phase", phase, least=0),
             "epoch": None if epoch is None else whole("Slurm", "epoch", epoch), "parameters": parameters_of(read),
             "priority": PriorityParameters.of(read), "assoc": _accounts(assoc),
+            "ensemble": whole("Slurm", "ensemble", ensemble, least=1),
         }  # fmt: skip
         for name, value in given.items():
             object.__setattr__(self, name, value)
+        if self.ensemble > 1 and known is not None and known.passes is not None:
+            raise ValueError(
+                f"Slurm: ensemble={self.ensemble} draws when passes are, and clocks= says when they were; leave one out."
+            )
         if self.parameters.multifactor and self.priority.fairshare and self.assoc is None:
             raise FederationError(
                 f"{read.path}: PriorityWeightFairshare={self.priority.fairshare} needs accounts; give assoc= "
@@ -103,6 +114,8 @@ class Slurm:
         """Return what the files say and this model does not have, a line each."""
         facts = (*self.parameters.not_modelled, *self.priority.left_out)
         said = [f"not modelled of {self.conf.path}: {', '.join(facts)}"] if facts else []
+        if limits := [*left_out(self)]:
+            said.append(f"not modelled of the accounts' limits: {', '.join(limits)}")
         return (*said, *(() if self.assoc is None else self.assoc.notes()))
 
     def rules(self, workload: Workload, federation: Federation) -> NoReturn:

@@ -14,6 +14,7 @@ from fedsched.model.pools import needs_on
 from fedsched.model.reservations import earliest_starts, reservation_of_jobs, users_of
 from fedsched.slurm.arrays import Jobs, Machine, Problem, Setting
 from fedsched.slurm.asked import Asked
+from fedsched.slurm.limits_of_accounts import with_accounts
 from fedsched.slurm.node_sets import words_of
 from fedsched.slurm.pack_waits import NEVER, cancelled_by, conditions_on, limits_of, tasks_of_arrays, windows_of
 from fedsched.slurm.parameters import tiers_of
@@ -91,6 +92,9 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
     length = seconds_of_runs(workload, federation, reading)
     _refuse_endless(workload, earliest, limit, length)
     cancel = cancelled_by(workload, base)[rows]
+    asked = asked_of(workload, slurm, rows, limit)
+    priorities = _priorities(workload, slurm, asked, base)
+    users = _ints(np.unique(workload.user, return_inverse=True)[1][rows])
     record, successor = tasks_of_arrays(workload, federation, rows)
     jobs = Jobs(
         submit=_ints(submit[rows]),
@@ -101,8 +105,10 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
         planned=_ints(np.ceil(reading.planned(workload))[rows]),
         runtime=_ints(np.maximum(np.ceil(length), 1.0)[rows]),
         completing=_ints(_completing(workload, slurm)[rows]),
-        user=_ints(np.unique(workload.user, return_inverse=True)[1][rows]),
+        user=users,
+        association=priorities.association if slurm.assoc is not None else users,
         partition=_ints(of_partition[rows]),
+        reserves=_reserving(slurm, asked),
         nodes=_ints(of_job[rows]),
         reservation=_ints(reservation_of_jobs(workload, federation)[rows]),
         record=record,
@@ -123,19 +129,20 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
         machine=machine,
         conditions=conditions_on(workload, reading, rows),
         windows=windows_of(federation, base),
-        limits=limits_of(workload, federation, rows),
+        limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),
         settings=settings,
         passes=_ints(np.unique(passes[passes >= 0])),
     )
-    return Packed(problem, _priorities(workload, slurm, rows, limit, base), _ints(rows), base)
+    return Packed(problem, priorities, _ints(rows), base)
 
 
-def _priorities(workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.float64], base: int) -> Priorities:
+def asked_of(workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.float64]) -> list[Asked]:
+    """Return what the jobs ask for, in the order of their numbers."""
     parameters = slurm.priority
     names = {name: workload.label(name).tolist() for name in ("account", "qos", "partition")}
     users, each = users_of(workload), parameters.cpus // parameters.nodes
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
-    asked = [
+    return [
         Asked(
             user=str(users[row]),
             account=names["account"][row],
@@ -148,9 +155,12 @@ def _priorities(workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.
         )
         for row in rows.tolist()
     ]
+
+
+def _priorities(workload: Workload, slurm: Slurm, asked: list[Asked], base: int) -> Priorities:
     ticks = slurm.clocks.ticks if slurm.clocks is not None and slurm.clocks.ticks is not None else base
     origin = epoch_of(workload, slurm) + base
-    return pack_priorities(parameters, slurm.assoc, asked, phase=float(ticks - base), origin=float(origin))
+    return pack_priorities(slurm.priority, slurm.assoc, asked, phase=float(ticks - base), origin=float(origin))
 
 
 def seconds_of_runs(workload: Workload, federation: Federation, reading: Reading) -> NDArray[np.float64]:
@@ -206,6 +216,17 @@ def _lines(slurm: Slurm, weight: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.array([(weight == heavy) & (of_node == line) for heavy, line in order], dtype=np.bool_)
 
 
+def _reserving(slurm: Slurm, asked: list[Asked]) -> Ints:
+    """Return for which jobs backfill may reserve nodes, as their QOS have it."""
+    if slurm.assoc is None:
+        return np.ones(len(asked), dtype=np.int64)
+    no = {name for name, one in slurm.assoc.qos.items() if any(flag.lower() == "noreserve" for flag in one.flags)}
+    usual = {name: slurm.assoc.members[slurm.assoc.place(*name)].default_qos or "normal"
+             for name in {(one.user, one.account, one.partition) for one in asked if not one.qos}}  # fmt: skip
+    names = (one.qos or usual[one.user, one.account, one.partition] for one in asked)
+    return _ints([name.lower() not in no for name in names])
+
+
 def _is_fifo(slurm: Slurm, tier: Ints) -> bool:
     """Return whether jobs go by their list; the last tier is that of who is in no partition."""
     ranked = slurm.parameters.backfill or slurm.parameters.multifactor
@@ -249,6 +270,7 @@ def _settings(slurm: Slurm, epoch: int) -> Ints:
     settings[Setting.TIMED] = slurm.passes == "timed"
     settings[Setting.RATE] = slurm.rate
     settings[Setting.OWN_CLOCK] = not given
+    settings[Setting.ASSOC_LIMIT_STOP] = found.limits_stop
     return settings
 
 

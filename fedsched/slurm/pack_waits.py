@@ -95,6 +95,7 @@ def limits_of(workload: Workload, federation: Federation, rows: Ints) -> Limits:
         first=_ints(np.searchsorted(mine[by_job], np.arange(jobs + 1))),
         counter=_ints(counters.counter[by_job]),
         weight=_ints(counters.weight[by_job]),
+        binds=np.ones(mine.size, dtype=np.int64),
         array=_ints(array),
     )
 

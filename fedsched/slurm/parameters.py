@@ -34,9 +34,16 @@ NUMBERS: Mapping[str, tuple[int, int, int]] = {
     "bf_max_job_start": (0, 0, 1),
     "bf_max_job_array_resv": (20, 0, 1),
     "bf_min_age_reserve": (0, 0, 1),
+    "bf_min_prio_reserve": (0, 0, 1),
+    "bf_job_part_count_reserve": (0, 0, 1),
+    "bf_max_job_assoc": (0, 0, 1),
+    "bf_max_job_user_part": (0, 0, 1),
+    "partition_job_depth": (0, 0, 1),
+    "sched_max_job_start": (0, 0, 1),
     "bf_max_time": (0, 0, 1),
 }
-SWITCHES = ("bf_continue",)  # a pass here is never cut into pieces, after which others' changes could end it
+STOPS = "assoc_limit_stop"
+SWITCHES = (STOPS, "bf_continue")  # a pass here is never cut into pieces, after which others' changes could end it
 # What else of a slurm.conf decides on starts, and the words that say nothing.
 DECISIVE: Mapping[str, tuple[str, ...]] = {
     "CompleteWait": ("0",),
@@ -67,6 +74,7 @@ class Parameters:
     numbers: Mapping[str, int]  # by the words of SchedulerParameters
     kill_wait: int
     over_time_limit: int
+    limits_stop: bool  # whoever is over a limit of accounts holds up his partition
     not_modelled: tuple[str, ...]
 
 
@@ -86,6 +94,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         kill_wait=_whole(conf, "KillWait", conf.parameters.get("killwait", "30"), 0),
         # No limit at all is some four months, as long as Slurm itself takes it to be.
         over_time_limit=65_533 * 60 if over.upper() == "UNLIMITED" else int(seconds_of(over, _where(conf))),
+        limits_stop=STOPS in words,
         not_modelled=tuple(_not_modelled(conf, words)),
     )
 

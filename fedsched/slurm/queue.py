@@ -35,6 +35,16 @@ def comes_before(problem: Problem, state: State, one: int, other: int) -> bool:
     return one < other
 
 
+@inlined
+def holds_others_up(problem: Problem, state: State, job: int, now: int) -> bool:
+    """Return whether nodes are kept for a job that waits long enough and is important enough for that."""
+    settings = problem.settings
+    if now - state.waiting.moment[job] < settings[Setting.BF_MIN_AGE_RESERVE]:
+        return False
+    least = settings[Setting.BF_MIN_PRIO_RESERVE]
+    return least == 0 or state.priorities.value[job] >= least
+
+
 @part
 def join(problem: Problem, state: State, job: int) -> None:
     """Put a job into the queue, unless a task before it stands there for its array."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.errors import ScheduleError
+from fedsched.errors import ScheduleError, unknown_name
 from fedsched.model.schedule import Schedule
 from fedsched.slurm.arrays import By
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fedsched.slurm.arrays import Words
@@ -27,16 +30,45 @@ class Played(NamedTuple):
     tests: int  # of jobs in those
 
 
-class SlurmSchedule(Schedule):
-    """A schedule of Slurm's own scheduler; `played` is lost where a schedule is made anew from its columns."""
+class Spread(NamedTuple):
+    """What the runs of an ensemble make of a metric."""
 
-    __slots__ = ("played",)
+    mean: float
+    deviation: float  # the standard one, of single runs
+    least: float
+    most: float
+
+
+class SlurmSchedule(Schedule):
+    """A schedule of Slurm's own scheduler; `played` is lost where a schedule is made anew from its columns.
+
+    Of an ensemble it is the run with the clocks as they are given, and `runs` are all of them, this one first.
+    """
+
+    __slots__ = ("played", "runs")
 
     played: Played | None
+    runs: tuple[SlurmSchedule, ...]
 
-    def __init__(self, *, played: Played | None = None, **columns: Any) -> None:
+    def __init__(
+        self, *, played: Played | None = None, runs: tuple[SlurmSchedule, ...] = (), **columns: Any
+    ) -> None:
         super().__init__(**columns)
         object.__setattr__(self, "played", played)
+        object.__setattr__(self, "runs", runs)
+
+    def interval_of(self, row: int) -> tuple[float, float]:
+        """Return the earliest and the latest start of a job in the runs of an ensemble."""
+        starts = [float(run.start[row]) for run in self.runs or (self,)]
+        return min(starts), max(starts)
+
+    def spread_of(self, metric: str) -> Spread:
+        """Return the mean of a metric over the runs of an ensemble, and how far they are from each other."""
+        rows = [run.metrics(users=False) for run in self.runs or (self,)]
+        if metric not in (names := [field.name for field in fields(rows[0])]):
+            raise unknown_name("metric", metric, names)
+        values = np.array([getattr(row, metric) for row in rows], dtype=float)
+        return Spread(float(values.mean()), float(values.std()), float(values.min()), float(values.max()))
 
     @property
     def started_by(self) -> tuple[str, ...]:
@@ -52,3 +84,17 @@ class SlurmSchedule(Schedule):
         if self.played is None:
             raise ScheduleError("Schedule: it was made of another's columns, which do not tell; ask that one.")
         return self.played
+
+
+def together(runs: Sequence[SlurmSchedule]) -> SlurmSchedule:
+    """Return the first run of an ensemble, which knows all of them."""
+    first = runs[0]
+    object.__setattr__(first, "runs", tuple(runs))
+    starts = np.array([run.start for run in runs])
+    waits = first.spread_of("mean_wait")
+    note = (
+        f"{len(runs)} runs with drawn clocks: mean wait {waits.mean:,.0f} s, {waits.least:,.0f} to "
+        f"{waits.most:,.0f} s; a job's starts are {float(np.nanmean(np.ptp(starts, axis=0))):,.0f} s apart in the mean"
+    )
+    object.__setattr__(first, "notes", (*first.notes, note))
+    return first

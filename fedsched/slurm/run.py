@@ -11,8 +11,9 @@ from fedsched.engine.simulation import no_room
 from fedsched.errors import ScheduleError
 from fedsched.slurm import loop
 from fedsched.slurm.arrays import Counter, Setting, new_state
+from fedsched.slurm.drawn import drawn
 from fedsched.slurm.pack import pack, seconds_of_runs
-from fedsched.slurm.result import Played, SlurmSchedule
+from fedsched.slurm.result import Played, SlurmSchedule, together
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -36,11 +37,17 @@ def scheduled(
     progress: Callable[[int, int], None] | None = None,
 ) -> SlurmSchedule:
     """Return what Slurm makes of these jobs, or of what there was until Ctrl-C."""
-    packed = pack(workload, federation, slurm, reading)
-    state = new_state(packed.problem, packed.priorities)
-    loop.begin(packed.problem, state)
-    status = _to_the_end(packed.problem, state, progress)
-    return _schedule(workload, federation, slurm, reading, state, packed, status)
+    packed, runs = pack(workload, federation, slurm, reading), []
+    for member in range(max(1, slurm.ensemble)):
+        one, sooner = drawn(packed, member)
+        state = new_state(one.problem, one.priorities)
+        loop.begin(one.problem, state)
+        state.counter[Counter.NEXT_MAIN] -= sooner
+        status = _to_the_end(one.problem, state, progress)
+        runs.append(_schedule(workload, federation, slurm, reading, state, one, status))
+        if status == loop.PAUSED:
+            break
+    return runs[0] if len(runs) == 1 else together(runs)
 
 
 def _to_the_end(problem: Problem, state: State, progress: Callable[[int, int], None] | None) -> int:
