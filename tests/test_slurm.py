@@ -224,7 +224,7 @@ def test_an_ensemble_is_several_runs(conf: Path) -> None:
     assert [run.start.tolist() for run in again.runs] == [run.start.tolist() for run in several.runs]
     with pytest.raises(UnknownNameError, match="metric"):
         several.spread_of("beauty")
-    with pytest.raises(ValueError, match="clocks= says when they were"):
+    with pytest.raises(ValueError, match="clocks= says that"):
         fs.policies.Slurm(conf, clocks=Clocks(passes=(5.0,)), ensemble=2)
 
 

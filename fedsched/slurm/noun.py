@@ -101,7 +101,7 @@ class Slurm:
             object.__setattr__(self, name, value)
         if self.ensemble > 1 and known is not None and known.passes is not None:
             raise ValueError(
-                f"Slurm: ensemble={self.ensemble} draws when passes are, and clocks= says when they were; leave one out."
+                f"Slurm: ensemble={self.ensemble} draws when passes are, and clocks= says that; leave one out."
             )
         if self.parameters.multifactor and self.priority.fairshare and self.assoc is None:
             raise FederationError(
