@@ -61,7 +61,7 @@ class Case:
         return replace(self, notes=(*self.notes, note))
 
 
-Base = "Case | Scenario | Workload | str | PathLike[str]"
+DECIDED = ("dependency", "limit reached")  # facts that a scheduler's decisions bring about
 
 
 def case_of(base: Case | Scenario | Workload | str | PathLike[str], *, policy: str | None = None) -> Case:
@@ -107,13 +107,16 @@ def _of_scenario(scenario: Scenario, policy: str | None) -> Case:
 
 
 def _of_dump(folder: Path, policy: str) -> Case:
-    """Return what a dump says, with the facts given that hold whatever is decided; passes keep their own time."""
+    """Return what a dump says, with the facts given that hold whatever is decided; passes keep their own time.
+
+    What jobs wait for is simulated: in another scenario it comes at another time.
+    """
     from fedsched.twin.givens import usual
     from fedsched.twin.problem import problem_of
     from fedsched.twin.site import read_site
 
     site = read_site(folder)
-    given = usual(site, clocks=False)
+    given = tuple(name for name in usual(site, clocks=False) if name not in DECIDED)
     problem = problem_of(site, policy, given=given)
     there = ~(problem.start < site.begin)  # who ran before is no matter of decisions
     notes = (*site.notes, *problem.notes, f"taken as given: {', '.join(given) or 'nothing'}")

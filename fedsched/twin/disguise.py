@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fedsched.io.sacct_submit import asked_in
-from fedsched.twin.commands import CONFIG
+from fedsched.twin.commands import CONFIG, JOBS, QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ class Disguise:
 
     def name(self, kind: str, text: str) -> str:
         """Return what stands in a name's place; what is no name of anybody's stays."""
-        if text.strip().lower() in KEPT or text.strip().lstrip("-").isdigit():
+        if text.strip().lower() in KEPT:
             return text
         found = self._known.get((kind, text))
         if found is None:
@@ -74,8 +74,11 @@ class Disguise:
             text = cells[k]
             if name == "submitline":
                 cells[k] = _asked(text)
-            elif name == "reason":
-                cells[k] = text if OF_SLURM.fullmatch(text.strip("()")) else ""
+            elif name == "reason":  # of a job Slurm's own word, of a node what somebody wrote
+                known = file in (JOBS, QUEUE) and OF_SLURM.fullmatch(text.strip("()"))
+                cells[k] = text if known else ""
+            elif name == "state":
+                cells[k] = text.partition(" by ")[0]  # by whom a job was cancelled is nobody's business
             elif name in GONE:
                 cells[k] = ""
             elif kind := self._kind(file, name):

@@ -150,7 +150,7 @@ def _of_machine(machine: Machine) -> list[str]:
 def open_to_all(federation: Federation) -> Federation:
     """Return the machine with partitions that take whoever names them: who was admitted is on record."""
     partitions = tuple(
-        replace(one, max_time=float("inf"), default_time=None, min_nodes=1, max_nodes=None, accounts=())
+        replace(one, max_time=float("inf"), default_time=None, min_nodes=1, max_nodes=None, accounts=(), qos=())
         for one in federation.partitions
     )
     return replace(federation, partitions=partitions)

@@ -139,6 +139,17 @@ def test_records_keep_what_a_replay_needs() -> None:
     assert "Weight=1" in line
 
 
+def test_whoever_cancelled_or_wrote_a_reason_is_not_told() -> None:
+    """Tests that a number of a user's in a state goes, and that of reasons Slurm's own alone stay, of jobs."""
+    jobs = ["User|State|Reason\n", "1000|CANCELLED by 1000|QOSMaxJobsPerUserLimit\n", "bob|FAILED|as bob said\n"]
+    found = list(Disguise("salt").lines("jobs.sacct", jobs))
+    assert found[1].endswith("|CANCELLED|QOSMaxJobsPerUserLimit\n")
+    assert found[2].endswith("|FAILED|\n")
+    assert "1000" not in found[1]
+    events = list(Disguise("salt").lines("events.txt", ["NodeName|Reason|User\n", "n1|Smith|smith\n"]))
+    assert events[1].startswith("n1||u")
+
+
 def test_an_accounts_tree_keeps_its_shape() -> None:
     """Tests that who stands in whom is still told by the blanks before other names."""
     lines = ["Cluster|Account|User|Share\n", "c|root||1\n", "c| physics||5\n", "c|  physics|alice|1\n"]

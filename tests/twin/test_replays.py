@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,3 +109,32 @@ def test_facts_are_those_that_the_files_tell(easy: Path) -> None:
     assert (records.array >= 0).any()
     assert records.gone.any()
     assert np.isnan(records.start[records.gone]).all()
+
+
+LIMITED = """\
+JobIDRaw|JobID|Cluster|Partition|User|Account|QOS|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|NNodes|Reason
+1|1|made|main|u0|a0|normal|{0:02}:00|{0:02}:00|{0:02}:01|{0:02}:41|2400|60|COMPLETED|1|None
+2|2|made|main|u0|a0|normal|{0:02}:05|{0:02}:05|{0:02}:41|{0:02}:51|600|60|COMPLETED|1|QOSMaxJobsPerUserLimit
+3|3|made|main|u1|a1|normal|{0:02}:06|{0:02}:06|{0:02}:06|{0:02}:26|1200|60|CANCELLED |1|None
+4|4|made|main|u1|a1|normal|{0:02}:07|{0:02}:07|Unknown|{0:02}:09|0|UNLIMITED|CANCELLED+|1|None
+5|5|made|main|u1|a1|normal|{0:02}:08|{0:02}:08|{0:02}:08|{0:02}:28|1200|Partition_Limit|COMPLETED|1|None
+"""
+
+
+def test_a_limit_is_given_by_others_runs_alone(tmp_path: Path) -> None:
+    """Tests that who waited for a limit begins when another's recorded end made room, and not by its own start."""
+    folder = made_dump(tmp_path / "dump", jobs=20, nodes=8, policy="easy", troubles=False)
+    text = re.sub(r"(\d\d):(\d\d)(?=[|])", r"2026-01-05T\1:\2:00", LIMITED.format(9))
+    (folder / "jobs.sacct").write_text(text, encoding="utf-8")
+    (folder / "dump.txt").write_text("fedsched dump 1\nsince 2026-01-05T08:30:00\n", encoding="utf-8")
+    config = folder / "config.txt"
+    config.write_text(re.sub("as of .*", "as of 2026-01-05T12:00:00", config.read_text("utf-8")), encoding="utf-8")
+    site = read_site(folder)
+    plain, limited = replay(site, "easy", given=()), replay(site, "easy", given=("limit reached",))
+    late = {int(job): value for job, value in zip(plain.problem.rows[plain.problem.compared], plain.later, strict=True)}
+    assert late[1] == -36 * 60
+    assert limited.share == 1.0
+    found = explain(site, "easy")
+    assert found.cause.tolist()[1] == "limit reached"
+    assert found.own.tolist() == [False, True, False, False]
+    assert np.isnan(site.records.start[3])
