@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fedsched.errors import FieldError
 from fedsched.io.slurm_conf import SlurmConf
 from fedsched.io.slurm_machine import federation_of
-from fedsched.model.node_ranges import ranges_of
+from fedsched.model.node_ranges import ALL, ranges_of
 from fedsched.slurm import Slurm
 from fedsched.text import counted
 from fedsched.twin.site import open_to_all
@@ -48,8 +48,9 @@ def resized(case: Case, text: str) -> Case:
         changed = replace(case, federation=open_to_all(federation_of(conf)), policy=policy)
     else:
         changed = replace(case, federation=_scaled(machine, wanted(text, machine.nodes)))
-    lost = len(machine.calendar)
-    if lost:
+    kept = tuple(one for one in machine.calendar if one.nodes.lower() == ALL)
+    changed = replace(changed, federation=replace(changed.federation, calendar=kept))
+    if lost := len(machine.calendar) - len(kept):
         return changed.noted(f"nodes={text}: {counted(lost, 'downtime')} left out, which name nodes of the old machine")
     return changed
 

@@ -102,6 +102,19 @@ def test_requests_and_maintenance_change_what_they_say(jobs: fs.Workload) -> Non
     assert not running.any()
 
 
+def test_works_on_all_nodes_stay_where_there_are_more(jobs: fs.Workload) -> None:
+    """Tests that a machine of another size keeps downtimes of all its nodes, and says which others are lost."""
+    closed = change_of("maintenance=1h..3h")(case_of(jobs))
+    larger = change_of("nodes=+50%")(closed)
+    assert larger.federation.nodes == 48
+    assert larger.federation.calendar == closed.federation.calendar
+    some = fs.Downtime("cluster", 0.0, 60.0, nodes="0-3")
+    name = closed.federation.clusters[0].name
+    partly = replace(closed, federation=replace(closed.federation, calendar=(replace(some, cluster=name),)))
+    assert change_of("nodes=+50%")(partly).federation.calendar == ()
+    assert "1 downtime left out" in change_of("nodes=+50%")(partly).notes[-1]
+
+
 def test_clusters_that_are_federated_share_their_jobs() -> None:
     """Tests that several logs are clusters beside each other first, and then one whose jobs may go anywhere."""
     busy, idle = fs.generate.lublin(60, 32, load=1.3, seed=1), fs.generate.lublin(20, 64, load=0.1, seed=2)
