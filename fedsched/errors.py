@@ -63,6 +63,10 @@ class UnknownNameError(FedschedError, ValueError):
     """A name is not in a registry; the message offers the nearest one."""
 
 
+class SteerError(FedschedError):
+    """A cluster is not read, planned for or steered; the message says why, and what would have to be otherwise."""
+
+
 class OutputError(FedschedError):
     """A result cannot be written; nothing is left half-written."""
 

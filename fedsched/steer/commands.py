@@ -1,0 +1,86 @@
+"""Commands of Slurm's: what they are, who runs them, and how they fail; nothing else here starts a process."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from fedsched.errors import SteerError, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Command = tuple[str, ...]
+
+PATIENCE = 60.0  # seconds in which a command must have answered
+# Times as seconds since 1970, so that no zone and no setting of the clocks comes between.
+SECONDS = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C"}
+# What a program says that cannot write JSON: one without the option, or without the plugin for it.
+NO_JSON = ("unrecognized option", "invalid option", "serializer", "json", "plugin")
+
+
+class CommandError(SteerError):
+    """A command of Slurm's failed; the message has its words."""
+
+    def __init__(self, command: Command, said: str) -> None:
+        super().__init__(f"{written(command)}: {shortened(' '.join(said.split()), 300)}")
+        self.command, self.said = command, said
+
+    @property
+    def lacks_json(self) -> bool:
+        """Return whether it failed because this Slurm writes no JSON."""
+        return "--json" in self.command and any(mark in self.said.lower() for mark in NO_JSON)
+
+
+class Runner(Protocol):
+    """Whoever runs Slurm's commands, and tells the time of the machine where that is."""
+
+    def run(self, command: Command) -> str:
+        """Return what a command printed, or raise `CommandError`."""
+        ...
+
+    def now(self) -> float:
+        """Return the time in seconds since 1970."""
+        ...
+
+
+class Shell:
+    """Runs commands on this machine.
+
+    Parameters
+    ----------
+    environment
+        Of the commands, beside this process's own.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = {**os.environ, **(environment or {}), **SECONDS}
+
+    def run(self, command: Command) -> str:
+        """Return what a command printed, or raise `CommandError`."""
+        try:
+            done = subprocess.run(
+                command, env=self._environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE
+            )
+        except FileNotFoundError:
+            raise CommandError(command, "there is no such command; run fedsched where Slurm's commands are") from None
+        except OSError as error:
+            raise CommandError(command, error.strerror or str(error)) from None
+        except subprocess.TimeoutExpired:
+            raise CommandError(command, f"it has not answered in {PATIENCE:g} s") from None
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip()
+            raise CommandError(command, said or f"it ended with {done.returncode}")
+        return done.stdout.decode(errors="replace")
+
+    def now(self) -> float:
+        """Return the time of this machine."""
+        return time.time()
+
+
+def written(command: Command) -> str:
+    """Return a command as it can be typed."""
+    return shlex.join(command)

@@ -1,0 +1,205 @@
+"""Jobs out of `squeue --json`, by data parsers from v0.0.38 on, or out of `scontrol -o show job`."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from fedsched.errors import SteerError, shortened
+from fedsched.io.host_lists import hosts_of
+from fedsched.io.hosts import records_of
+from fedsched.io.slurm_values import seconds_of
+from fedsched.steer.queue import SlurmJob, limit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SQUEUE = ("squeue", "--json")
+SCONTROL = ("scontrol", "-o", "show", "job")
+NOTHING = ("", "n/a", "(null)", "none", "unknown")
+NO_JOBS = "no jobs in the system"
+_LATER = re.compile(r"%\d+$")
+
+
+def table_of(text: str, key: str, command: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a document of Slurm's and the list in it; one that tells of errors is refused."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        raise SteerError(f"{command}: what it printed is no JSON: {shortened(text[:200])}") from None
+    if not isinstance(document, dict):
+        raise SteerError(f"{command}: what it printed is no table: {shortened(text[:200])}")
+    if errors := document.get("errors"):
+        raise SteerError(f"{command}: it tells of errors: {shortened(errors, 300)}")
+    found = document.get(key)
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise SteerError(f"{command}: there is no list of {key} in what it printed; is it Slurm's?")
+    return document, found
+
+
+def number(value: Any) -> float | None:
+    """Return a number as parsers write it: bare, or with whether it is set or infinite; None where it is neither."""
+    if isinstance(value, dict):
+        if value.get("infinite"):
+            return math.inf
+        return number(value.get("number")) if value.get("set", True) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
+def words(value: Any) -> frozenset[str]:
+    """Return the words of a state, be it one text or a list of them."""
+    given = value if isinstance(value, list) else re.split(r"[+,]", str(value or ""))
+    return frozenset(str(one).strip().upper() for one in given if str(one).strip())
+
+
+def jobs_of_json(text: str) -> tuple[SlurmJob, ...]:
+    """Return the jobs that `squeue --json` tells of."""
+    command = " ".join(SQUEUE)
+    _, table = table_of(text, "jobs", command)
+    return tuple(_of_json(job, f"{command}, job {job.get('job_id', '?')}") for job in table)
+
+
+def _of_json(job: dict[str, Any], where: str) -> SlurmJob:
+    def said(name: str, usual: float | None = None) -> float:
+        value = number(job.get(name))
+        if value is None:
+            value = usual
+        if value is None:
+            raise SteerError(f"{where}: it says nothing of {name}, or no number: {shortened(job.get(name))}.")
+        return value
+
+    def text(name: str) -> str:
+        value = str(job.get(name) or "")
+        return "" if value.lower() in NOTHING else value
+
+    minutes = number(job.get("time_limit"))
+    task = number(job.get("array_task_id"))
+    several = int(number(job.get("array_job_id")) or 0)
+    tasks = text("array_task_string")
+    own = int(said("job_id"))
+    states = words(job.get("job_state"))
+    if not states:
+        raise SteerError(f"{where}: it has no job_state.")
+    holds_none = "PENDING" in states
+    return SlurmJob(
+        number=own,
+        target=_target(own, several, tasks if holds_none else "", task),
+        user=text("user_name") or str(job.get("user_id", "")),
+        account=text("account"),
+        qos=text("qos"),
+        partition=text("partition").partition(",")[0],
+        states=states,
+        reason=text("state_reason").upper(),
+        nodes=max(1, int(said("node_count", 1.0))),
+        limit=limit_of(None if minutes is None else minutes),
+        submit=_moment(job.get("submit_time")),
+        eligible=_moment(job.get("eligible_time")),
+        start=math.nan if holds_none else _moment(job.get("start_time")),
+        priority=int(said("priority")),
+        nice=int(number(job.get("nice")) or 0),  # v0.0.38 writes null for 0
+        cpus=max(1, int(number(job.get("cpus")) or 1)),
+        hosts=tuple(hosts_of(text("nodes"), where)) if not holds_none and text("nodes") else (),
+        tasks=_how_many(tasks, where) if holds_none else 1,
+        dependency=text("dependency"),
+        features=text("features"),
+        reservation=text("resv_name"),
+        part_of_several=bool(number(job.get("het_job_id"))),
+        named_nodes=bool(text("required_nodes") or text("excluded_nodes")),
+        name=text("name"),
+    )
+
+
+def jobs_of_text(text: str) -> tuple[SlurmJob, ...]:
+    """Return the jobs that `scontrol -o show job` tells of, its times in seconds."""
+    if text.strip().lower() in (NO_JOBS, ""):
+        return ()
+    records = [record for record in records_of(text) if record.words]
+    return tuple(_of_text(words_, f"{' '.join(SCONTROL)}, line {line}") for line, words_ in records)
+
+
+def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
+    def text(name: str, *, needed: bool = False) -> str:
+        value = job.get(name, "")
+        if needed and not value:
+            raise SteerError(f"{where}: it says nothing of {name}.")
+        return "" if value.lower() in NOTHING else value
+
+    def whole(name: str) -> int:
+        try:
+            return int(text(name, needed=True).partition("-")[0])
+        except ValueError:
+            raise SteerError(f"{where}: {name}={shortened(job[name])} is no whole number.") from None
+
+    def moment(name: str) -> float:
+        value = text(name)
+        if value and not value.isdecimal():
+            raise SteerError(f"{where}: {name}={shortened(value)} is no time in seconds, though asked for.")
+        return _moment(int(value or 0))
+
+    states = words(text("jobstate", needed=True))
+    waits = "PENDING" in states
+    several = whole("arrayjobid") if "arrayjobid" in job else 0
+    tasks = text("arraytaskid")
+    limit = text("timelimit")
+    return SlurmJob(
+        number=whole("jobid"),
+        target=_target(whole("jobid"), several, tasks, None),
+        user=text("userid").partition("(")[0],
+        account=text("account"),
+        qos=text("qos"),
+        partition=text("partition", needed=True).partition(",")[0],
+        states=states,
+        reason=text("reason").upper(),
+        nodes=max(1, whole("numnodes")),
+        limit=math.inf if limit.lower() in ("", "unlimited", "partition_limit") else seconds_of(limit, where),
+        submit=moment("submittime"),
+        eligible=moment("eligibletime"),
+        start=math.nan if waits else moment("starttime"),
+        priority=whole("priority"),
+        nice=whole("nice") if not text("nice").startswith("-") else int(text("nice")),
+        cpus=max(1, whole("numcpus")),
+        hosts=tuple(hosts_of(text("nodelist"), where)) if text("nodelist") and not waits else (),
+        tasks=_how_many(tasks, where) if waits else 1,
+        dependency=text("dependency"),
+        features=text("features"),
+        reservation=text("reservation"),
+        part_of_several="hetjobid" in job,
+        named_nodes=bool(text("reqnodelist") or text("excnodelist")),
+        name=text("jobname"),
+    )
+
+
+def _target(own: int, several: int, tasks: str, task: float | None) -> str:
+    """Return what an update calls a job: those of an array that wait as one are named one by one."""
+    if not several:
+        return str(own)
+    if task is not None:
+        return f"{several}_{task:.0f}"
+    tasks = _LATER.sub("", tasks)
+    if not tasks:
+        return str(own)
+    return f"{several}_{tasks}" if tasks.isdecimal() else f"{several}_[{tasks}]"
+
+
+def _how_many(tasks: str, where: str) -> int:
+    """Return how many tasks a text like 0-3,7%2 or 0-9:3 is."""
+    count = 0
+    for part in filter(None, _LATER.sub("", tasks).split(",")):
+        found = re.fullmatch(r"(\d+)(?:-(\d+)(?::(\d+))?)?", part)
+        if found is None:
+            if part.endswith("..."):  # the list is cut where it is long
+                continue
+            raise SteerError(f"{where}: {shortened(tasks)} are no tasks of an array like 0-3,7%2.")
+        first, last, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
+        count += (last - first) // max(1, step) + 1
+    return max(1, count)
+
+
+def _moment(value: Any) -> float:
+    """Return a time in seconds since 1970; Slurm writes 0 where there is none."""
+    found = number(value)
+    return math.nan if not found or math.isinf(found) else found

@@ -1,0 +1,144 @@
+"""Nodes, partitions, settings, reservations, the federation and the clock, out of what Slurm's commands print."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fedsched.errors import SteerError, shortened
+from fedsched.io.host_lists import hosts_of
+from fedsched.io.hosts import records_of
+from fedsched.steer.jobs_read import number, table_of, words
+from fedsched.steer.queue import SlurmNode, SlurmPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SINFO = ("sinfo", "--json")
+NODES = ("scontrol", "-o", "show", "node")
+PARTITIONS = ("scontrol", "-o", "show", "partition")
+CONFIG = ("scontrol", "show", "config")
+RESERVATIONS = ("scontrol", "-o", "show", "reservation")
+FEDERATION = ("scontrol", "show", "federation")
+_FLAGS = re.compile(r"[*~#!%$@^\-]+$")
+_SIBLING = re.compile(r"Sibling:\s*([^:\s]+):.*?Synced:\s*(\w+)", re.DOTALL)
+_CLOCK = re.compile(r"Configuration data as of (\d+)")
+
+
+def nodes_of_json(text: str) -> tuple[SlurmNode, ...]:
+    """Return the nodes that `sinfo --json` tells of: one by one, or, by newer parsers, by groups of alike ones."""
+    command = " ".join(SINFO)
+    grouped = re.search(r'"sinfo"\s*:\s*\[', text) is not None
+    _, table = table_of(text, "sinfo" if grouped else "nodes", command)
+    found: dict[str, SlurmNode] = {}
+    for one in table:
+        for node in _of_group(one, command) if grouped else [_of_node(one, command)]:
+            before = found.get(node.name)
+            if before is not None:  # a partition more, an entry more
+                node = SlurmNode(
+                    node.name, before.states | node.states, before.partitions | node.partitions, node.cpus,
+                    before.features | node.features,
+                )  # fmt: skip
+            found[node.name] = node
+    return tuple(found.values())
+
+
+def _of_node(node: dict[str, Any], command: str) -> SlurmNode:
+    name = str(node.get("name") or "")
+    states = words(node.get("state")) | words(node.get("state_flags") or [])
+    if not name or not states:
+        raise SteerError(f"{command}: a node without a name or a state: {shortened(node)}")
+    partitions = node.get("partitions") or []
+    return SlurmNode(
+        name, states, frozenset(map(str, partitions)), int(number(node.get("cpus")) or 1), _features(node)
+    )
+
+
+def _of_group(group: dict[str, Any], command: str) -> Iterator[SlurmNode]:
+    nodes, node, partition = (group.get(key) or {} for key in ("nodes", "node", "partition"))
+    names = nodes.get("nodes") or []
+    states = words(node.get("state"))
+    if names and not states:
+        raise SteerError(f"{command}: nodes without a state: {shortened(names)}")
+    cpus = (group.get("cpus") or {}).get("minimum")
+    for text in names:
+        for name in hosts_of(str(text), command):
+            yield SlurmNode(
+                name, states, frozenset({str(partition.get("name") or "")} - {""}), int(number(cpus) or 1),
+                _features({"features": (group.get("features") or {}).get("total")}),
+            )  # fmt: skip
+
+
+def _features(node: dict[str, Any]) -> frozenset[str]:
+    given = node.get("active_features") or node.get("features") or ""
+    return frozenset(filter(None, given if isinstance(given, list) else str(given).split(",")))
+
+
+def nodes_of_text(text: str) -> tuple[SlurmNode, ...]:
+    """Return the nodes that `scontrol -o show node` tells of."""
+    command = " ".join(NODES)
+    found = []
+    for line, said in records_of(text):
+        if "nodename" not in said:
+            continue
+        state = said.get("state", "")
+        if not state:
+            raise SteerError(f"{command}, line {line}: node {said['nodename']} has no State.")
+        states = frozenset(_FLAGS.sub("", word) for word in state.upper().split("+"))
+        silent = frozenset({"NOT_RESPONDING"}) if "*" in state else frozenset()
+        features = said.get("activefeatures", "")
+        found.append(
+            SlurmNode(
+                said["nodename"],
+                states | silent,
+                frozenset(filter(None, said.get("partitions", "").split(","))),
+                int(said.get("cputot", "1")),
+                frozenset() if features in ("", "(null)") else frozenset(features.split(",")),
+            )
+        )
+    return tuple(found)
+
+
+def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
+    """Return the partitions that `scontrol -o show partition` tells of."""
+    command = " ".join(PARTITIONS)
+    found = []
+    for line, said in records_of(text):
+        if "partitionname" not in said:
+            continue
+        nodes = said.get("nodes", "")
+        tier = said.get("prioritytier", "1")
+        if not tier.isdecimal():
+            raise SteerError(f"{command}, line {line}: PriorityTier={shortened(tier)} is no whole number.")
+        found.append(
+            SlurmPartition(
+                said["partitionname"],
+                frozenset() if nodes in ("", "(null)") else frozenset(hosts_of(nodes, f"{command}, line {line}")),
+                int(tier),
+                said.get("default", "NO").upper() == "YES",
+                said.get("state", "UP").upper() == "UP",
+            )
+        )
+    if not found:
+        raise SteerError(f"{command}: it tells of no partition: {shortened(text[:200])}")
+    return tuple(found)
+
+
+def settings_of(text: str) -> tuple[dict[str, str], float]:
+    """Return what `scontrol show config` says, by name in small letters, and the controller's time."""
+    clock = _CLOCK.search(text)
+    pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
+    settings = {name.strip().lower(): value.strip() for name, value in pairs}
+    if clock is None or "prioritytype" not in settings:
+        raise SteerError(f"{' '.join(CONFIG)}: it says neither when it is nor PriorityType: {shortened(text[:200])}")
+    return settings, float(clock[1])
+
+
+def siblings_of(text: str) -> dict[str, bool]:
+    """Return the other clusters of the federation that `scontrol show federation` tells of, and which are synced."""
+    return {name: synced.lower() == "yes" for name, synced in _SIBLING.findall(text)}
+
+
+def reservations_of(text: str) -> tuple[str, ...]:
+    """Return the names of the reservations."""
+    return tuple(said["reservationname"] for _, said in records_of(text) if "reservationname" in said)

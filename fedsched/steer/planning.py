@@ -1,0 +1,273 @@
+"""plan(): the order in which waiting jobs would best have their turn, none later than was forecast and slack."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import SteerError
+from fedsched.optimize import optimize
+from fedsched.steer.picture import Picture, picture_of
+from fedsched.steer.plan import TELLING, Plan, Start
+from fedsched.steer.priorities import Priorities
+from fedsched.text import counted, first_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fedsched.steer.queue import Queue, SlurmJob
+
+HOUR = 3600.0
+POLISHED = 60  # jobs at most whose places are tried out one by one
+LATE = 1e9  # how much worse a second after a deadline is than one of mean wait
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Whose jobs are steered; every field that is empty takes all."""
+
+    qos: tuple[str, ...] = ()
+    partition: tuple[str, ...] = ()
+    account: tuple[str, ...] = ()
+    user: tuple[str, ...] = ()
+    leave: frozenset[int] = frozenset()  # numbers of jobs that are left alone
+
+    def takes(self, job: SlurmJob) -> bool:
+        """Return whether a job is among them."""
+        return job.number not in self.leave and all(
+            not names or getattr(job, name) in names
+            for name, names in (
+                ("qos", self.qos), ("partition", self.partition), ("account", self.account), ("user", self.user)
+            )
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aims:
+    """What a plan is after.
+
+    Parameters
+    ----------
+    choice
+        Whose jobs are steered.
+    slack
+        So many seconds after its forecast a job may start at the latest.
+    evaluations
+        How many plans are simulated.
+    drift
+        How far the priorities of jobs may move apart while the plan lasts; None: as far as weights let them.
+    lasting
+        For how many seconds the plan is to last; None: until its last start.
+    shares
+        Whether drift by fair shares counts, which a watch looks after itself.
+    """
+
+    choice: Choice = field(default_factory=Choice)
+    slack: float = HOUR
+    evaluations: int = 1000
+    seed: int = 0
+    drift: int | None = None
+    lasting: float | None = None
+    shares: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.slack < math.inf:
+            raise SteerError(f"slack={self.slack!r} must be at least 0 seconds, and finite.")
+        if self.drift is not None and self.drift < 0:
+            raise SteerError(f"drift={self.drift} must be at least 0.")
+        if self.evaluations < 1:
+            raise SteerError(f"evaluations={self.evaluations} must be at least 1.")
+
+
+def plan(
+    queue: Queue,
+    aims: Aims | None = None,
+    *,
+    former: Mapping[int, int] | None = None,
+    deadlines: Mapping[int, float] | None = None,
+) -> Plan:
+    """Return what would best be done with a queue; nothing of it is done.
+
+    Parameters
+    ----------
+    former
+        The Nice that jobs had before we gave them another.
+    deadlines
+        By when jobs must have started that were promised it before; the others have until their forecast and slack.
+    """
+    aims = aims or Aims()
+    picture = picture_of(queue)
+    return _Planner(picture, aims, Priorities(queue, former or {}), deadlines or {}).best()
+
+
+class _Planner:
+    """Tries orders of one queue."""
+
+    def __init__(
+        self, picture: Picture, aims: Aims, priorities: Priorities, deadlines: Mapping[int, float]
+    ) -> None:
+        self.picture, self.aims, self.priorities = picture, aims, priorities
+        queue = picture.queue
+        jobs = {job.number: job for job in picture.jobs[: picture.waiting]}
+        self.jobs = sorted(jobs.values(), key=priorities.turn)  # as they have their turn without us
+        self.movable = frozenset(
+            job.number for job in self.jobs
+            if aims.choice.takes(job) and job.waits_its_turn(queue.now) and not job.part_of_several
+            and not job.reservation and priorities.nice(job) >= 0
+        )  # fmt: skip
+        self.before = self._starts(self.jobs) if self.jobs else {}
+        self.deadline = {n: deadlines.get(n, start + aims.slack) for n, start in self.before.items()}
+        self.weight = np.array([job.tasks for job in self.jobs], dtype=np.float64)
+        self.gap = 1
+
+    def _starts(self, order: Sequence[SlurmJob]) -> dict[int, float]:
+        return self.picture.starts(self.picture.rows_of([job.number for job in order]))
+
+    def score(self, starts: Mapping[int, float]) -> float:
+        """Return what is to be small: seconds after deadlines before all, then the mean wait."""
+        start = np.array([starts[job.number] for job in self.jobs])
+        late = np.maximum(0.0, start - [self.deadline[job.number] for job in self.jobs] - TELLING)
+        return float(LATE * late.sum() + np.average(start, weights=self.weight) - self.picture.queue.now)
+
+    def carried(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
+        """Return the order that Nice can make of one, and that Nice; None where priorities are too low for it."""
+        niceties = self.priorities.niceties(order, self.movable, self.gap)
+        if self.priorities.too_low(order, niceties):
+            return None
+        return self.priorities.order(order, niceties), niceties
+
+    def best(self) -> Plan:
+        """Return the best order that was found, or that which is."""
+        if len(self.movable) < 2 or len(self.jobs) < 2:
+            return self._plan(self.jobs, self.before, {}, "fewer than two jobs to steer")
+        self.gap = 1 + self._drift()
+        found = (self.score(self.before), self.jobs, self.before, dict[int, int]())
+        least = found[0]
+        low = 0
+        for wanted in self._candidates():
+            carried = self.carried(wanted)
+            low += carried is None
+            if carried is not None:
+                found = min(found, self._mended(*carried), key=lambda one: one[0])
+        found = self._polished(found)
+        if found[0] > least - TELLING:
+            why = "no order was found that saves a second of mean wait"
+            if low:
+                why += f"; {counted(low, 'order')} would take priorities down to {1}, where all are equal"
+            return self._plan(self.jobs, self.before, {}, why)
+        return self._plan(found[1], found[2], found[3])
+
+    def _drift(self) -> int:
+        aims = self.aims
+        if aims.drift is not None:
+            return aims.drift
+        lasting = aims.lasting
+        if lasting is None:
+            lasting = max(self.before.values()) - self.picture.queue.now
+        movable = [job for job in self.jobs if job.number in self.movable]
+        return self.priorities.drift(movable, max(0.0, lasting), shares=aims.shares)
+
+    def _candidates(self) -> Iterator[list[SlurmJob]]:
+        """Give orders: simple ones, and those of what a search finds."""
+        now = self.picture.queue.now
+        size = {job.number: float(job.nodes) for job in self.jobs}
+        keys = (
+            lambda job: job.limit,
+            lambda job: job.limit * size[job.number],
+            lambda job: (size[job.number], job.limit),
+            lambda job: (-size[job.number], job.limit),
+            lambda job: -(((now - job.submit) / max(1.0, job.limit)) ** 3) * size[job.number],
+            lambda job: -((now - job.submit) / max(1.0, job.limit) + 1.0),
+            lambda job: self.deadline[job.number],
+        )
+        for key in keys:
+            yield sorted(self.jobs, key=key)
+        picture = self.picture
+        result = optimize(
+            picture.workload,
+            picture.federation,
+            objectives="mean_wait",
+            submits="keep",
+            running=picture.running,
+            evaluations=self.aims.evaluations,
+            seed=self.aims.seed,
+            baselines=(),
+            progress=False,
+        )
+        for k, planned in enumerate(result.front.plans):
+            start = result.schedule(k).start[: picture.waiting]
+            yield self._by_rows(np.argsort(start, kind="stable").tolist())
+            if planned.order is not None:
+                yield self._by_rows([row for row in planned.order.tolist() if row < picture.waiting])
+
+    def _by_rows(self, rows: Sequence[int]) -> list[SlurmJob]:
+        return list({job.number: job for job in (self.picture.jobs[row] for row in rows)}.values())
+
+    def _mended(
+        self, order: list[SlurmJob], niceties: dict[int, int]
+    ) -> tuple[float, list[SlurmJob], dict[int, float], dict[int, int]]:
+        """Return the order, its late jobs moved before those that they are before without us, as long as there are."""
+        turn = {job.number: k for k, job in enumerate(self.jobs)}
+        starts = self._starts(order)
+        found = (self.score(starts), order, starts, niceties)
+        for _ in range(len(order)):
+            late = [k for k, job in enumerate(order) if starts[job.number] > self.deadline[job.number] + TELLING]
+            behind = [
+                (k, at) for k in late
+                if (at := next((i for i in range(k) if turn[order[i].number] > turn[order[k].number]), k)) < k
+            ]  # fmt: skip
+            if not behind:
+                break
+            k, at = behind[0]
+            order = [*order[:at], order[k], *order[at:k], *order[k + 1 :]]
+            carried = self.carried(order)
+            if carried is None:
+                break
+            order, niceties = carried
+            starts = self._starts(order)
+            found = min(found, (self.score(starts), order, starts, niceties), key=lambda one: one[0])
+        return found
+
+    def _polished(
+        self, found: tuple[float, list[SlurmJob], dict[int, float], dict[int, int]]
+    ) -> tuple[float, list[SlurmJob], dict[int, float], dict[int, int]]:
+        """Return what is left when single jobs are tried out in other places, as long as that helps."""
+        tries = min(self.aims.evaluations, 4 * len(self.jobs))
+        if len(self.jobs) > POLISHED:
+            return found
+        draw = np.random.default_rng(self.aims.seed)
+        for _ in range(tries):
+            order = list(found[1])
+            at, to = draw.integers(len(order), size=2).tolist()
+            order.insert(to, order.pop(at))
+            carried = self.carried(order)
+            if at == to or carried is None:
+                continue
+            starts = self._starts(carried[0])
+            found = min(found, (self.score(starts), carried[0], starts, carried[1]), key=lambda one: one[0])
+        return found
+
+    def _plan(
+        self, order: Sequence[SlurmJob], starts: Mapping[int, float], niceties: Mapping[int, int], why: str = ""
+    ) -> Plan:
+        queue = self.picture.queue
+        notes = list(self.picture.notes)
+        if aside := queue.aside:
+            reasons = first_of(sorted({job.reason.lower() or "no reason" for job in aside}))
+            notes.append(f"{counted(len(aside), 'job')} wait for what nobody knows when it comes ({reasons})")
+        if fixed := len(self.jobs) - len(self.movable):
+            notes.append(f"{counted(fixed, 'job')} keep their priority")
+        return Plan(
+            queue=queue,
+            starts=tuple(
+                Start(job, self.before[job.number], starts[job.number], self.deadline[job.number]) for job in order
+            ),
+            steered=self.movable,
+            niceties=niceties,
+            gap=self.gap,
+            slack=self.aims.slack,
+            notes=(*([why] if why else []), *notes),
+        )

@@ -1,0 +1,180 @@
+"""The queue of a cluster at an instant, as Slurm tells of it: jobs, nodes, partitions, settings, and its clock."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedsched.errors import SteerError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOLDING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING",
+                     "STAGE_OUT"})  # fmt: skip
+# Why a job waits that waits for nodes, or for others in front of it.
+IN_TURN = frozenset({"", "NONE", "PRIORITY", "RESOURCES"})
+LATER = "BEGINTIME"
+AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "FUTURE", "MAINT",
+                  "MAINTENANCE", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "REBOOT",
+                  "REBOOT_REQUESTED", "REBOOT_ISSUED", "INVAL", "INVALID_REG"})  # fmt: skip
+ENDING = 1.0  # seconds in which a job is taken to end that is completing, or has outrun its limit
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmJob:
+    """A job that waits or holds nodes; times in seconds since 1970, NaN where there is none."""
+
+    number: int
+    target: str  # what an update calls it: 7, 7_3, 7_[0-2]
+    user: str
+    account: str
+    qos: str
+    partition: str
+    states: frozenset[str]
+    reason: str
+    nodes: int  # how many it has, or needs; of a task, where it is several
+    limit: float  # seconds, infinite without one
+    submit: float
+    eligible: float
+    start: float
+    priority: int
+    nice: int
+    cpus: int = 1
+    hosts: tuple[str, ...] = ()
+    tasks: int = 1  # of an array, that wait as one
+    dependency: str = ""
+    features: str = ""
+    reservation: str = ""
+    part_of_several: bool = False  # of a heterogeneous job
+    named_nodes: bool = False  # it asks for some, or wants none of some
+    name: str = ""
+
+    @property
+    def holds_nodes(self) -> bool:
+        """Return whether it has nodes."""
+        return bool(self.states & HOLDING)
+
+    @property
+    def waits(self) -> bool:
+        """Return whether it waits."""
+        return "PENDING" in self.states and not self.holds_nodes
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether somebody holds it."""
+        return self.priority == 0
+
+    def waits_its_turn(self, now: float) -> bool:
+        """Return whether it waits for nodes alone, or for those before it."""
+        return self.waits and not self.is_held and self.reason in IN_TURN and not self.eligible > now
+
+    def comes_later(self, now: float) -> bool:
+        """Return whether it waits for a time that its user chose, and for nothing else."""
+        return self.waits and not self.is_held and self.reason in IN_TURN | {LATER} and self.eligible > now
+
+    def expected_end(self, now: float) -> float:
+        """Return when it has left its nodes, by its limit; one that is over it, or completing, does so at once."""
+        if "COMPLETING" in self.states or not self.start + self.limit > now:
+            return now + ENDING
+        return self.start + self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmNode:
+    """A node; `states` has the base state and what is added to it."""
+
+    name: str
+    states: frozenset[str]
+    partitions: frozenset[str]
+    cpus: int
+    features: frozenset[str] = frozenset()
+
+    @property
+    def is_up(self) -> bool:
+        """Return whether jobs may start on it."""
+        return not self.states & AWAY
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmPartition:
+    """A partition."""
+
+    name: str
+    nodes: frozenset[str]
+    tier: int = 1
+    default: bool = False
+    is_up: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """All of it.
+
+    Parameters
+    ----------
+    now
+        By the controller's clock, in seconds since 1970.
+    settings
+        What `scontrol show config` says, by name in small letters.
+    federation
+        Of each other cluster of the federation that this one is in, whether it is synced.
+    """
+
+    cluster: str
+    now: float
+    jobs: tuple[SlurmJob, ...]
+    nodes: tuple[SlurmNode, ...]
+    partitions: tuple[SlurmPartition, ...]
+    settings: Mapping[str, str]
+    federation: Mapping[str, bool]
+    reservations: tuple[str, ...] = ()
+
+    @property
+    def running(self) -> tuple[SlurmJob, ...]:
+        """Return the jobs that have nodes, in the order of their starts."""
+        return tuple(sorted((job for job in self.jobs if job.holds_nodes), key=lambda job: (job.start, job.number)))
+
+    @property
+    def waiting(self) -> tuple[SlurmJob, ...]:
+        """Return the jobs that wait for nodes, now or from a time on that is known, in the order of their turn."""
+        found = [job for job in self.jobs if job.waits_its_turn(self.now) or job.comes_later(self.now)]
+        return tuple(sorted(found, key=self.turn))
+
+    @property
+    def aside(self) -> tuple[SlurmJob, ...]:
+        """Return the jobs that wait for something of which nobody knows when it comes."""
+        known = {job.number for job in self.waiting}
+        return tuple(job for job in self.jobs if job.waits and job.number not in known)
+
+    def tier(self, job: SlurmJob) -> int:
+        """Return the tier of a job's partition."""
+        return next((one.tier for one in self.partitions if one.name == job.partition), 1)
+
+    def turn(self, job: SlurmJob) -> tuple[float, ...]:
+        """Return by what Slurm orders its queue, the first to come having the least."""
+        return (-self.tier(job), -job.priority, job.submit, job.number)
+
+    def job(self, number: str) -> SlurmJob:
+        """Return a job by its number, or the words of an array's task, 7_3."""
+        for one in self.jobs:
+            if number in (str(one.number), one.target):
+                return one
+        raise SteerError(f"Job {number}: the queue has no such job; squeue shows those that it has.")
+
+    def setting(self, name: str) -> str:
+        """Return a setting, empty where there is none."""
+        text = self.settings.get(name.lower(), "")
+        return "" if text.lower() in ("(null)", "n/a", "none") else text
+
+    def identity(self) -> frozenset[tuple[int, bool]]:
+        """Return what a plan depends on: which jobs there are, and which of them wait in turn."""
+        return frozenset((job.number, job.holds_nodes) for job in self.jobs if job.holds_nodes or job.waits) | {
+            (-1 - k, node.is_up) for k, node in enumerate(self.nodes)
+        }
+
+
+def limit_of(minutes: float | None) -> float:
+    """Return a limit in seconds, infinite without one."""
+    return math.inf if minutes is None else minutes * 60.0

@@ -1,0 +1,86 @@
+"""A queue read from a Slurm: what fails, or does not go together, stops it; nothing is taken for an empty queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from fedsched.errors import SteerError
+from fedsched.steer import jobs_read, machine_read
+from fedsched.steer.commands import CommandError
+from fedsched.steer.queue import Queue
+from fedsched.text import first_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.steer.commands import Command, Runner
+
+Found = TypeVar("Found")
+CLOCKS = 5.0  # seconds that two clocks may be apart beside what a command takes
+READS = (
+    machine_read.CONFIG, machine_read.FEDERATION, machine_read.PARTITIONS, machine_read.RESERVATIONS,
+    machine_read.SINFO, jobs_read.SQUEUE,
+)  # fmt: skip
+
+
+def read_queue(runner: Runner) -> Queue:
+    """Return the queue of the cluster that Slurm's commands here talk to; only reads."""
+    before = runner.now()
+    settings, now = machine_read.settings_of(runner.run(machine_read.CONFIG))
+    check_clock(before, now, runner.now())
+    partitions = machine_read.partitions_of(runner.run(machine_read.PARTITIONS))
+    nodes = _one_of(
+        runner, (machine_read.SINFO, machine_read.nodes_of_json), (machine_read.NODES, machine_read.nodes_of_text)
+    )
+    jobs = _one_of(runner, (jobs_read.SQUEUE, jobs_read.jobs_of_json), (jobs_read.SCONTROL, jobs_read.jobs_of_text))
+    if not nodes:
+        raise SteerError("sinfo: it tells of no node; is this cluster configured?")
+    queue = Queue(
+        cluster=settings.get("clustername", "cluster"),
+        now=now,
+        jobs=jobs,
+        nodes=nodes,
+        partitions=partitions,
+        settings=settings,
+        federation=machine_read.siblings_of(runner.run(machine_read.FEDERATION)),
+        reservations=machine_read.reservations_of(runner.run(machine_read.RESERVATIONS)),
+    )
+    _check(queue, runner.now() - before)
+    return queue
+
+
+def _one_of(
+    runner: Runner, *ways: tuple[Command, Callable[[str], tuple[Found, ...]]]
+) -> tuple[Found, ...]:
+    """Return what the first way tells that this Slurm has."""
+    for command, read in ways[:-1]:
+        try:
+            return read(runner.run(command))
+        except CommandError as error:
+            if not error.lacks_json:
+                raise
+    command, read = ways[-1]
+    return read(runner.run(command))
+
+
+def check_clock(before: float, there: float, after: float) -> None:
+    """Raise where the controller's clock is not this machine's, which was read before and after it."""
+    if not before - CLOCKS <= there <= after + CLOCKS:
+        apart = there - (before + after) / 2
+        raise SteerError(
+            f"The controller's clock is {apart:+.0f} s from this machine's, more than {CLOCKS:g} s: times of one mean "
+            "nothing to the other; set the clocks (ntp), or run fedsched where slurmctld runs."
+        )
+
+
+def _check(queue: Queue, took: float) -> None:
+    there = {node.name for node in queue.nodes}
+    for job in queue.running:
+        if not job.start <= queue.now + took + CLOCKS:
+            raise SteerError(
+                f"Job {job.target} has started at {job.start:.0f}, and the controller's clock shows {queue.now:.0f}: "
+                "it was set back; wait until it is beyond that, and read again."
+            )
+        if not set(job.hosts) <= there or not job.hosts:
+            stranger = first_of(sorted(set(job.hosts) - there)) or "none at all"
+            raise SteerError(f"Job {job.target} has nodes that sinfo does not tell of ({stranger}); read again.")
