@@ -43,6 +43,11 @@ def slurm_files() -> dict[str, Path]:
     return {path.name: path for path in sorted(folder.iterdir())}
 
 
+def queue_folder() -> Path:
+    """Return the folder of the queue that ships."""
+    return Path(str(files("fedsched"))) / "data" / "queue"
+
+
 def names_shipped(name: str | PathLike[str], folder: Path = Path()) -> bool:
     """Return whether this is the name of a shipped log, not that of a file, seen from this folder."""
     path = Path(name)

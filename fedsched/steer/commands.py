@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shlex
 import subprocess
 import time
@@ -46,6 +47,10 @@ class Runner(Protocol):
         """Return the time in seconds since 1970."""
         ...
 
+    def user(self) -> str:
+        """Return who runs them."""
+        ...
+
 
 class Shell:
     """Runs commands on this machine.
@@ -79,6 +84,10 @@ class Shell:
     def now(self) -> float:
         """Return the time of this machine."""
         return time.time()
+
+    def user(self) -> str:
+        """Return who runs this process."""
+        return pwd.getpwuid(os.geteuid()).pw_name
 
 
 def written(command: Command) -> str:

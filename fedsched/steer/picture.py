@@ -180,7 +180,7 @@ def _partitions(queue: Queue, places: dict[str, tuple[int, int, int]]) -> Iterat
         spans = sorted(places[name][1:] for name in one.nodes if name in places)
         if spans:
             text = ",".join(f"{first}-{first + size - 1}" for first, size in spans)
-            yield Partition(one.name, ((queue.cluster, text),), tier=one.tier)
+            yield Partition(one.name, ((queue.cluster, text),))  # tiers are in the orders
 
 
 def _running(
@@ -220,7 +220,6 @@ def _packed(
     if endless := sum(job.limit > YEAR for job in jobs):
         notes.append(f"assumed: a year for {counted(endless, 'job')} without a limit")
     n = len(waiting)
-    later = np.array([max(0.0, job.eligible - zero) if job.comes_later(now) else 0.0 for job in waiting])
     asked = [job.features if _FEATURES.fullmatch(job.features) else "" for job in waiting]
     if strange := sum(bool(job.features) and not text for job, text in zip(waiting, asked, strict=True)):
         notes.append(f"not modelled: the features that {counted(strange, 'job')} asked for")
@@ -229,7 +228,11 @@ def _packed(
     ends = np.array([job.expected_end(now) for job in running]) - zero
     starts = np.array([job.start for job in running]) - zero
     tasks = [unit.needs(job) for job in waiting]
-    submit = np.array([min(job.submit if job.submit == job.submit else now, now) for job in jobs]) - zero
+    # Who waits for a time of his own joins the queue then, as with Slurm.
+    submit = np.array([
+        job.eligible if job.comes_later(now) else min(job.submit if job.submit == job.submit else now, now)
+        for job in jobs
+    ]) - zero  # fmt: skip
     if not jobs:
         raise SteerError(f"{queue.cluster}: nobody waits and nobody runs; there is nothing to plan.")
     labels: dict[str, list[str]] = {"partition": [job.partition for job in jobs]}
@@ -240,7 +243,6 @@ def _packed(
         tasks=np.concatenate([np.array(tasks, dtype=np.int64), counts.sum(axis=1)]),
         runtime=limits,
         estimate=limits,
-        begin=np.concatenate([later, np.zeros(len(running))]) if later.any() else None,
         labels=labels,
         name=f"the queue of {queue.cluster}",
     )

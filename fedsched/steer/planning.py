@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -57,21 +58,27 @@ class Aims:
         So many seconds after its forecast a job may start at the latest.
     evaluations
         How many plans are simulated.
+    seconds
+        After so many no further plan is tried.
     drift
         How far the priorities of jobs may move apart while the plan lasts; None: as far as weights let them.
     lasting
         For how many seconds the plan is to last; None: until its last start.
     shares
         Whether drift by fair shares counts, which a watch looks after itself.
+    by_nice
+        Whether Nice is to make the order; else any order can be had.
     """
 
     choice: Choice = field(default_factory=Choice)
     slack: float = HOUR
     evaluations: int = 1000
+    seconds: float = 10.0
     seed: int = 0
     drift: int | None = None
     lasting: float | None = None
     shares: bool = True
+    by_nice: bool = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.slack < math.inf:
@@ -122,6 +129,11 @@ class _Planner:
         self.deadline = {n: deadlines.get(n, start + aims.slack) for n, start in self.before.items()}
         self.weight = np.array([job.tasks for job in self.jobs], dtype=np.float64)
         self.gap = 1
+        self._until = time.monotonic() + aims.seconds
+
+    @property
+    def _over(self) -> bool:
+        return time.monotonic() > self._until
 
     def _starts(self, order: Sequence[SlurmJob]) -> dict[int, float]:
         return self.picture.starts(self.picture.rows_of([job.number for job in order]))
@@ -134,6 +146,8 @@ class _Planner:
 
     def carried(self, order: Sequence[SlurmJob]) -> tuple[list[SlurmJob], dict[int, int]] | None:
         """Return the order that Nice can make of one, and that Nice; None where priorities are too low for it."""
+        if not self.aims.by_nice:
+            return list(order), {}
         niceties = self.priorities.niceties(order, self.movable, self.gap)
         if self.priorities.too_low(order, niceties):
             return None
@@ -148,6 +162,8 @@ class _Planner:
         least = found[0]
         low = 0
         for wanted in self._candidates():
+            if self._over:
+                break
             carried = self.carried(wanted)
             low += carried is None
             if carried is not None:
@@ -162,6 +178,8 @@ class _Planner:
 
     def _drift(self) -> int:
         aims = self.aims
+        if not aims.by_nice:
+            return 0
         if aims.drift is not None:
             return aims.drift
         lasting = aims.lasting
@@ -193,6 +211,7 @@ class _Planner:
             submits="keep",
             running=picture.running,
             evaluations=self.aims.evaluations,
+            seconds=max(0.1, self._until - time.monotonic()) / 2.0,
             seed=self.aims.seed,
             baselines=(),
             progress=False,
@@ -214,6 +233,8 @@ class _Planner:
         starts = self._starts(order)
         found = (self.score(starts), order, starts, niceties)
         for _ in range(len(order)):
+            if self._over:
+                break
             late = [k for k, job in enumerate(order) if starts[job.number] > self.deadline[job.number] + TELLING]
             behind = [
                 (k, at) for k in late
@@ -240,6 +261,8 @@ class _Planner:
             return found
         draw = np.random.default_rng(self.aims.seed)
         for _ in range(tries):
+            if self._over:
+                break
             order = list(found[1])
             at, to = draw.integers(len(order), size=2).tolist()
             order.insert(to, order.pop(at))
@@ -257,9 +280,10 @@ class _Planner:
         notes = list(self.picture.notes)
         if aside := queue.aside:
             reasons = first_of(sorted({job.reason.lower() or "no reason" for job in aside}))
-            notes.append(f"{counted(len(aside), 'job')} wait for what nobody knows when it comes ({reasons})")
+            who = f"{counted(len(aside), 'job')} waiting for what comes nobody knows when"
+            notes.append(f"left aside: {who} ({reasons})")
         if fixed := len(self.jobs) - len(self.movable):
-            notes.append(f"{counted(fixed, 'job')} keep their priority")
+            notes.append(f"as they are: priorities of {counted(fixed, 'job')}")
         return Plan(
             queue=queue,
             starts=tuple(

@@ -16,6 +16,7 @@ HOLDING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STOPP
 # Why a job waits that waits for nodes, or for others in front of it.
 IN_TURN = frozenset({"", "NONE", "PRIORITY", "RESOURCES"})
 LATER = "BEGINTIME"
+NODES_TAKEN = "NODES"  # …_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions
 AWAY = frozenset({"DOWN", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING", "ERROR", "UNKNOWN", "FUTURE", "MAINT",
                   "MAINTENANCE", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN", "REBOOT",
                   "REBOOT_REQUESTED", "REBOOT_ISSUED", "INVAL", "INVALID_REG"})  # fmt: skip
@@ -62,17 +63,22 @@ class SlurmJob:
         return "PENDING" in self.states and not self.holds_nodes
 
     @property
+    def is_in_turn(self) -> bool:
+        """Return whether it waits for nodes, or for those before it."""
+        return self.reason in IN_TURN or self.reason.startswith(NODES_TAKEN)
+
+    @property
     def is_held(self) -> bool:
         """Return whether somebody holds it."""
         return self.priority == 0
 
     def waits_its_turn(self, now: float) -> bool:
         """Return whether it waits for nodes alone, or for those before it."""
-        return self.waits and not self.is_held and self.reason in IN_TURN and not self.eligible > now
+        return self.waits and not self.is_held and self.is_in_turn and not self.eligible > now
 
     def comes_later(self, now: float) -> bool:
         """Return whether it waits for a time that its user chose, and for nothing else."""
-        return self.waits and not self.is_held and self.reason in IN_TURN | {LATER} and self.eligible > now
+        return self.waits and not self.is_held and (self.is_in_turn or self.reason == LATER) and self.eligible > now
 
     def expected_end(self, now: float) -> float:
         """Return when it has left its nodes, by its limit; one that is over it, or completing, does so at once."""

@@ -78,7 +78,7 @@ class FakeSlurm:
     before: Callable[[Command], None] = lambda _: None
     newer: bool = False  # whether it writes as data parsers from v0.0.40 on do
     without_json: bool = False
-    user: str = "root"
+    me: str = "root"
     admins: dict[str, str] = field(default_factory=dict)
     coordinators: dict[str, str] = field(default_factory=dict)
     siblings: dict[str, str] = field(default_factory=dict)
@@ -106,6 +106,10 @@ class FakeSlurm:
         answer = getattr(self, f"_{command[0]}")(command)
         assert isinstance(answer, str)
         return answer
+
+    def user(self) -> str:
+        """Return who asks."""
+        return self.me
 
     # ---- its commands
     def _squeue(self, command: Command) -> str:
@@ -163,7 +167,7 @@ class FakeSlurm:
         return [part for part, (first, last) in self._all_partitions().items() if first <= number <= last]
 
     def _sacctmgr(self, command: Command) -> str:
-        return f"{self.user}|{self.admins.get(self.user, 'None')}|{self.coordinators.get(self.user, '')}\n"
+        return f"{self.me}|{self.admins.get(self.me, 'None')}|{self.coordinators.get(self.me, '')}\n"
 
     def _scontrol(self, command: Command) -> str:
         if command[1] == "update":
@@ -175,7 +179,8 @@ class FakeSlurm:
         if what == "federation":
             rows = [f"Sibling:     {name}:127.0.0.1:1 ID:2 FedState:ACTIVE Features:\n  PersistConnSend/Recv:Yes/Yes "
                     f"Synced:{synced}" for name, synced in self.siblings.items()]  # fmt: skip
-            return "\n".join(["Federation: f\nSelf:        fake:127.0.0.1:2 ID:1 FedState:ACTIVE", *rows] if rows else [])
+            own = "Federation: f\nSelf:        fake:127.0.0.1:2 ID:1 FedState:ACTIVE"
+            return "\n".join([own, *rows] if rows else [])
         if what == "partition":
             return "\n".join(
                 f"PartitionName={name} Default=YES Nodes=n[{first}-{last}] PriorityTier=1 State=UP"
@@ -200,8 +205,8 @@ class FakeSlurm:
         job = self.jobs[number]
         if job.state == "COMPLETED":
             raise CommandError(command, f"Job has already finished for job {target}")
-        may = self.user in ("root", "slurm") or self.admins.get(self.user, "None") in ("Operator", "Administrator")
-        own = self.user == job.user or job.account in self.coordinators.get(self.user, "").split(",")
+        may = self.me in ("root", "slurm") or self.admins.get(self.me, "None") in ("Operator", "Administrator")
+        own = self.me == job.user or job.account in self.coordinators.get(self.me, "").split(",")
         if not may and not own:
             raise CommandError(command, f"Invalid user id for job {target}")
         for name, value in words.items():
@@ -234,9 +239,10 @@ def running(number: int, hosts: str, *, minutes: float = 30.0, since: float = 30
     """Return a job that runs on these nodes: "1-3" or "2"."""
     first, _, last = hosts.partition("-")
     names = tuple(f"n{k}" for k in range(int(first), int(last or first) + 1))
+    began = NOW - since
     return Job(
-        number, nodes=len(names), hosts=names, minutes=minutes, start=NOW - since, state="RUNNING", reason="None", **others
-    )  # fmt: skip
+        number, nodes=len(names), hosts=names, minutes=minutes, start=began, state="RUNNING", reason="None", **others
+    )
 
 
 def is_update(command: Command) -> bool:

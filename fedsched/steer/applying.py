@@ -1,0 +1,145 @@
+"""Applying: a plan's commands one by one, each read back, and all of them undone where one does not do what it says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fedsched.errors import SteerError
+from fedsched.steer.commands import CommandError, written
+from fedsched.steer.priorities import LEAST, Priorities
+from fedsched.steer.reading import read_queue
+from fedsched.steer.rights import check_federation, check_rights
+from fedsched.steer.updates import changed_by_others, give_nice, look_at, restoring
+from fedsched.text import counted, first_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.steer.commands import Command, Runner
+    from fedsched.steer.plan import Plan
+    from fedsched.steer.queue import SlurmJob
+    from fedsched.steer.undo import Undo
+
+# What is said of a job that has ended or begun meanwhile: nothing is left to do for it.
+OVER = ("already finished", "invalid job id", "no longer pending", "already been requested")
+
+
+class SetByHandError(SteerError):
+    """A job's priority was set by an administrator, and does not follow its Nice."""
+
+    def __init__(self, job: SlurmJob) -> None:
+        super().__init__(
+            f"Job {job.target}: its priority does not follow its Nice, so somebody has set it; it is left alone from "
+            f"here on (--leave {job.number})."
+        )
+        self.number = job.number
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """Whoever changes jobs.
+
+    Parameters
+    ----------
+    runner
+        Runs the commands.
+    undo
+        What there is to undo.
+    told
+        Called with each command before it is run.
+    """
+
+    runner: Runner
+    undo: Undo
+    told: Callable[[str], None] = lambda _: None
+
+    def run(self, command: Command) -> bool:
+        """Run a command, and return whether there was a job to do it to."""
+        self.told(written(command))
+        try:
+            self.runner.run(command)
+        except CommandError as error:
+            if any(mark in error.said.lower() for mark in OVER):
+                return False
+            raise
+        return True
+
+    def apply(self, plan: Plan) -> int:
+        """Give jobs the Nice of a plan, and return how many; where one fails, all that was given is taken back."""
+        queue = plan.queue
+        check_federation(queue)
+        check_rights(self.runner, queue, plan.changes)
+        priorities = Priorities(queue, self.undo.former)
+        self.undo.promise({one.job.number: one.deadline for one in plan.starts})
+        done: list[SlurmJob] = []
+        try:
+            for job in plan.changes:
+                nice = plan.niceties[job.number]
+                self.undo.remember(job, nice=nice)
+                done.append(job)
+                if self.run(give_nice(job.target, nice)):
+                    self._read_back(job, nice, priorities.after(job, plan.niceties))
+        except SteerError as error:
+            raise self._taken_back(error, done) from error
+        return len(done)
+
+    def _read_back(self, job: SlurmJob, nice: int, expected: int) -> None:
+        """Raise where a job's Nice or priority is not what it was told; gone ones are nobody's business."""
+        try:
+            said = self.runner.run(look_at(job.number))
+        except CommandError as error:
+            if any(mark in error.said.lower() for mark in OVER):
+                return
+            raise
+        rows = [line.split("|") for line in said.split()]
+        for number, priority, now, state in (row for row in rows if len(row) == 4):
+            if int(number) != job.number or state != "PENDING":
+                continue
+            moved = job.priority - int(priority)
+            wanted = nice - job.nice
+            if int(now) != nice or (wanted > 0 and moved <= 0):
+                raise SetByHandError(job)
+            if int(priority) <= LEAST < expected:
+                raise SteerError(
+                    f"Job {job.target}: its priority is {priority} after Nice={nice}, not about {expected}: priorities "
+                    "end there, and tie; it has fallen since it was read."
+                )
+
+    def _taken_back(self, error: SteerError, done: list[SlurmJob]) -> SteerError:
+        """Return the error, having given each job back what it had before this plan."""
+        left = []
+        for job in reversed(done):
+            try:
+                self.run(give_nice(job.target, job.nice))
+            except CommandError:
+                left.append(job.target)
+        if isinstance(error, SetByHandError) and not left:
+            return error
+        if left:
+            return SteerError(
+                f"{error} Of what was given before, {counted(len(left), 'job')} could not be given back what they had "
+                f"({first_of(left)}); the undo file {self.undo.path} has it: fedsched apply --undo."
+            )
+        return SteerError(f"{error} What was given before is taken back.")
+
+    def restore(self) -> tuple[int, list[SlurmJob]]:
+        """Undo all that there is to undo; return of how many jobs, and those that somebody else has changed since.
+
+        Where a command fails, the others are run, the file stays, and the failure is the error.
+        """
+        queue = read_queue(self.runner)
+        failed: CommandError | None = None
+        undone = set()
+        for job, command in restoring(queue, self.undo):
+            try:
+                self.run(command)
+                undone.add(job.number)
+            except CommandError as error:
+                failed = error
+        if failed is not None:
+            raise SteerError(f"{failed} What it is about is still to be undone; the undo file has it.")
+        others = changed_by_others(queue, self.undo)
+        self.undo.jobs, self.undo.deadlines = {}, {}
+        self.undo.save()
+        return len(undone), others

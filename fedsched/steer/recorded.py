@@ -1,0 +1,103 @@
+"""Queues on record: what Slurm's commands printed, kept in a folder, and read from there in place of a Slurm."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fedsched.errors import OutputError, SteerError
+from fedsched.io.atomic import atomic_text
+from fedsched.io.examples import queue_folder
+from fedsched.io.files import read_text
+from fedsched.steer.commands import Command, CommandError, written
+from fedsched.steer.machine_read import CONFIG, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    from fedsched.steer.commands import Runner
+
+SAMPLE = "sample"
+
+
+def file_of(command: Command) -> str:
+    """Return the name of the file that has what a command printed."""
+    return re.sub(r"\W+", "-", " ".join(command)).strip("-") + ".txt"
+
+
+class Recorded:
+    """A runner that answers from a folder; it changes nothing, and its time is that of the record.
+
+    Parameters
+    ----------
+    folder
+        What `Keeping` has written; or "sample", a queue that ships.
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self._folder = queue_folder() if str(folder) == SAMPLE and not Path(folder).exists() else Path(folder)
+        if not (self._folder / file_of(CONFIG)).is_file():
+            raise SteerError(f"{folder}: there is no {file_of(CONFIG)} in it; give a folder that --keep has written.")
+        self._now = settings_of(self.run(CONFIG))[1]
+
+    def run(self, command: Command) -> str:
+        """Return what a command printed when the record was made."""
+        path = self._folder / file_of(command)
+        if not path.is_file():
+            raise CommandError(command, f"a record does not run commands, and has no {path.name}")
+        return read_text(path)
+
+    def now(self) -> float:
+        """Return the time of the record."""
+        return self._now
+
+    def user(self) -> str:
+        """Return that nobody runs it."""
+        return "nobody"
+
+
+class Keeping:
+    """A runner that keeps what commands print in a new folder."""
+
+    def __init__(self, runner: Runner, folder: str | PathLike[str]) -> None:
+        self._runner, self._folder = runner, Path(folder)
+        if self._folder.exists():
+            raise OutputError(f"{folder} is there already; give a new folder.")
+        self._folder.mkdir(parents=True)
+
+    def run(self, command: Command) -> str:
+        """Return what a command prints, and keep it."""
+        text = self._runner.run(command)
+        with atomic_text(self._folder / file_of(command)) as out:
+            out.write(text)
+        return text
+
+    def now(self) -> float:
+        """Return the runner's time."""
+        return self._runner.now()
+
+    def user(self) -> str:
+        """Return who runs them."""
+        return self._runner.user()
+
+
+class Announced:
+    """A runner that says each command before it is run."""
+
+    def __init__(self, runner: Runner, told: Callable[[str], None]) -> None:
+        self._runner, self._told = runner, told
+
+    def run(self, command: Command) -> str:
+        """Return what a command prints."""
+        self._told(written(command))
+        return self._runner.run(command)
+
+    def now(self) -> float:
+        """Return the runner's time."""
+        return self._runner.now()
+
+    def user(self) -> str:
+        """Return who runs them."""
+        return self._runner.user()

@@ -1,0 +1,124 @@
+"""The undo file: what each job had before it was given something else; written before a command is run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fedsched.errors import SteerError
+from fedsched.io.atomic import atomic_text, check_writable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from fedsched.steer.queue import SlurmJob
+
+KIND = "fedsched undo 1"
+USUAL = "fedsched-undo.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What a job had, and what it was given since.
+
+    Parameters
+    ----------
+    nice
+        Its Nice before.
+    given
+        Each Nice that it may have from us.
+    begin
+        The last begin time that it may have from us, in seconds since 1970; 0: none.
+    """
+
+    target: str
+    nice: int
+    given: tuple[int, ...] = ()
+    begin: float = 0.0
+
+
+@dataclass(slots=True)
+class Undo:
+    """What there is to undo on one cluster, in the memory and in its file; with no path, only in the memory."""
+
+    path: Path | None
+    cluster: str
+    jobs: dict[int, Former] = field(default_factory=dict)
+    deadlines: dict[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: str | Path | None, cluster: str) -> Undo:
+        """Return what a file says; an empty one where there is none yet. A path that cannot be written is an error."""
+        if path is None:
+            return cls(None, cluster)
+        where = Path(path)
+        if not where.exists():
+            check_writable(where)
+            return cls(where, cluster)
+        try:
+            said = json.loads(where.read_text(encoding="utf-8"))
+            found = cls(
+                where,
+                str(said["cluster"]),
+                {int(number): _former(one) for number, one in said["jobs"].items()},
+                {int(number): float(when) for number, when in said["deadlines"].items()},
+            )
+            kind = said["kind"]
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            raise SteerError(f"{where}: it is no undo file ({error}); name another, or the right one.") from None
+        if kind != KIND:
+            raise SteerError(f"{where}: it is {kind!r}, not {KIND!r}; undo it with the version that wrote it.")
+        if found.cluster != cluster:
+            raise SteerError(f"{where}: it is of the cluster {found.cluster!r}, not {cluster!r}; name another file.")
+        check_writable(where)
+        return found
+
+    @property
+    def former(self) -> Mapping[int, int]:
+        """Return the Nice that jobs had before, by number."""
+        return {number: one.nice for number, one in self.jobs.items()}
+
+    def remember(self, job: SlurmJob, *, nice: int | None = None, begin: float | None = None) -> None:
+        """Write down what a job has, before it is given something else."""
+        one = self.jobs.get(job.number) or Former(job.target, job.nice)
+        if nice is not None and nice not in one.given:
+            one = replace(one, given=(*one.given, nice))
+        if begin is not None:
+            one = replace(one, begin=begin)
+        self.jobs[job.number] = one
+        self.save()
+
+    def promise(self, deadlines: Mapping[int, float]) -> None:
+        """Write down by when jobs are to have started, of those of whom nothing was promised yet."""
+        self.deadlines = {**deadlines, **self.deadlines}
+
+    def keep(self, numbers: Collection[int]) -> None:
+        """Forget all jobs but these: what they had does not matter any more."""
+        there = set(numbers)
+        if not (self.jobs.keys() | self.deadlines.keys()) <= there:
+            self.jobs = {number: one for number, one in self.jobs.items() if number in there}
+            self.deadlines = {number: when for number, when in self.deadlines.items() if number in there}
+            self.save()
+
+    def save(self) -> None:
+        """Write the file, whole or not at all; where there is nothing to undo, there is none."""
+        if self.path is None:
+            return
+        if not self.jobs:
+            self.path.unlink(missing_ok=True)
+            return
+        said = {
+            "kind": KIND,
+            "cluster": self.cluster,
+            "jobs": {str(number): asdict(one) for number, one in self.jobs.items()},
+            "deadlines": {str(number): when for number, when in self.deadlines.items()},
+        }
+        with atomic_text(self.path) as out:
+            json.dump(said, out, indent=1)
+            out.write("\n")
+
+
+def _former(said: Mapping[str, Any]) -> Former:
+    return Former(str(said["target"]), int(said["nice"]), tuple(map(int, said["given"])), float(said["begin"]))

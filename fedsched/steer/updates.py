@@ -1,0 +1,74 @@
+"""The commands that change a queue, as pure functions of what is to be: Nice, begin times, and how both are undone.
+
+There is none that holds a job: who holds and dies leaves it held for ever.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedsched.steer.commands import Command
+    from fedsched.steer.plan import Plan
+    from fedsched.steer.queue import Queue, SlurmJob
+    from fedsched.steer.undo import Former, Undo
+
+SAME_TIME = 60.0  # seconds within which a begin time is the one that we gave
+
+
+def give_nice(target: str, nice: int) -> Command:
+    """Return the command that gives a job this Nice."""
+    return ("scontrol", "update", f"JobId={target}", f"Nice={nice}")
+
+
+def begin_later(target: str, seconds: float) -> Command:
+    """Return the command by which a job does not begin for so many seconds from when Slurm reads it."""
+    return ("scontrol", "update", f"JobId={target}", f"StartTime=now+{max(1, round(seconds))}")
+
+
+def begin_now(target: str) -> Command:
+    """Return the command by which a job may begin."""
+    return ("scontrol", "update", f"JobId={target}", "StartTime=now")
+
+
+def look_at(number: int) -> Command:
+    """Return the command that says what priority and Nice a job has."""
+    return ("squeue", "-h", "-j", str(number), "-o", "%A|%Q|%y|%T")
+
+
+def commands_of(plan: Plan) -> list[Command]:
+    """Return the commands that a plan is carried out by."""
+    return [give_nice(job.target, plan.niceties[job.number]) for job in plan.changes]
+
+
+def is_ours(job: SlurmJob, former: Former) -> bool:
+    """Return whether a job's begin time is one that we gave it."""
+    return former.begin > 0.0 and abs(job.eligible - former.begin) <= SAME_TIME
+
+
+def restoring(queue: Queue, undo: Undo) -> Iterator[tuple[SlurmJob, Command]]:
+    """Give the commands that undo all that is still to be undone.
+
+    What jobs have that neither we gave them nor they had before is somebody else's doing, and stays.
+    """
+    for number, job in waiting_of(queue, undo):
+        former = undo.jobs[number]
+        if is_ours(job, former) and job.eligible > queue.now:
+            yield job, begin_now(job.target)
+        if job.nice != former.nice and job.nice in former.given:
+            yield job, give_nice(job.target, former.nice)
+
+
+def changed_by_others(queue: Queue, undo: Undo) -> list[SlurmJob]:
+    """Return the jobs whose Nice somebody else has changed since."""
+    return [
+        job for number, job in waiting_of(queue, undo)
+        if job.nice != undo.jobs[number].nice and job.nice not in undo.jobs[number].given
+    ]  # fmt: skip
+
+
+def waiting_of(queue: Queue, undo: Undo) -> list[tuple[int, SlurmJob]]:
+    """Return the jobs of an undo file that still wait."""
+    return [(job.number, job) for job in queue.jobs if job.number in undo.jobs and job.waits]

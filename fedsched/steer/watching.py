@@ -1,0 +1,164 @@
+"""Watching: plans again whenever the set of jobs changes, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from fedsched.errors import SteerError
+from fedsched.steer.applying import Hand, SetByHandError
+from fedsched.steer.leases import Lease
+from fedsched.steer.planning import Aims, plan
+from fedsched.steer.priorities import Priorities
+from fedsched.steer.reading import read_queue
+from fedsched.steer.rights import check_federation
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.steer.commands import Runner
+    from fedsched.steer.plan import Plan
+    from fedsched.steer.queue import Queue
+    from fedsched.steer.undo import Undo
+
+INTERVAL = 30.0  # seconds between two looks
+PATIENCE = 5  # looks in a row that may fail before it gives up
+STUBBORN = 20  # jobs whose priority was set by hand, at most, that are found in one look
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at a queue, and steers it.
+
+    Parameters
+    ----------
+    aims
+        What plans are after.
+    interval
+        Seconds between two looks.
+    lease
+        None: by Nice. Else by begin times, each so many seconds ahead, which are renewed while this lives.
+    told
+        Called with what is done, a line each.
+    """
+
+    runner: Runner
+    undo: Undo
+    aims: Aims = field(default_factory=Aims)
+    interval: float = INTERVAL
+    lease: float | None = None
+    told: Callable[[str], None] = lambda _: None
+    plans: int = 0
+    slowest: float = 0.0  # seconds that reading, planning and changing took, at most
+    _failures: int = 0
+    _seen: object = None
+    _order: tuple[int, ...] = ()
+    _leave: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        if not self.interval > 0.0:
+            raise SteerError(f"interval={self.interval!r} must be above 0 seconds.")
+        if self.lease is not None and self.lease < 4.0 * self.interval:
+            raise SteerError(
+                f"lease={self.lease:g} must be at least four times the interval, {self.interval:g} s: it is renewed "
+                "once in each, and a look may take longer."
+            )
+
+    @property
+    def hand(self) -> Hand:
+        """Return who changes jobs."""
+        return Hand(self.runner, self.undo, self.told)
+
+    def look(self) -> Plan | None:
+        """Look once, and return the plan that was carried out; None where nothing had to be done.
+
+        A look that fails changes nothing; after some in a row it is an error.
+        """
+        began = time.monotonic()
+        try:
+            queue = read_queue(self.runner)
+            check_federation(queue)
+            done = self._steer(queue)
+        except SteerError as error:
+            self._failures += 1
+            self._seen = None
+            self.told(f"this look changes nothing more: {error}")
+            if self._failures >= PATIENCE:
+                raise SteerError(f"{PATIENCE} looks in a row have failed, the last with: {error}") from error
+            return None
+        self._failures = 0
+        self.slowest = max(self.slowest, time.monotonic() - began)
+        return done
+
+    def _steer(self, queue: Queue) -> Plan | None:
+        self.undo.keep([job.number for job in queue.jobs if job.waits])
+        leases = None
+        if self.lease is not None:
+            leases = Lease(self.hand, max(self.lease, 4.0 * self.slowest), self.interval)
+            queue = leases.lifted(queue)
+        if self._is_seen(queue):
+            if leases is not None:
+                leases.renew(queue)
+            return None
+        found = self._planned(queue)
+        for _ in range(STUBBORN):
+            try:
+                if leases is None:
+                    self.hand.apply(found)
+                else:
+                    leases.apply(found)
+                break
+            except SetByHandError as error:
+                self.told(str(error))
+                self._leave |= {error.number}
+                queue = read_queue(self.runner)
+                found = self._planned(queue)
+        self._seen = queue.identity()
+        self._order = tuple(job.number for job in found.order)
+        self.plans += 1
+        if found.changes:
+            self.told(f"planned {counted(len(found.starts), 'job')}: mean wait {found.gain:.0f} s shorter")
+        return found
+
+    def _planned(self, queue: Queue) -> Plan:
+        choice = self.aims.choice
+        aims = replace(
+            self.aims,
+            choice=replace(choice, leave=choice.leave | self._leave),
+            lasting=2.0 * self.interval,
+            shares=False,
+            by_nice=self.lease is None,
+        )
+        found = plan(queue, aims, former=self.undo.former, deadlines=self.undo.deadlines)
+        self.undo.promise({one.job.number: one.deadline for one in found.starts})
+        return found
+
+    def _is_seen(self, queue: Queue) -> bool:
+        """Return whether nothing has changed since the last plan: the jobs, who is up, and the order of priorities."""
+        if queue.identity() != self._seen:
+            return False
+        if self.lease is not None:
+            return True
+        priorities = Priorities(queue, {})
+        waiting = {job.number: job for job in queue.waiting}
+        order = [job.number for job in priorities.order(list(waiting.values()), {})]
+        return order == [number for number in self._order if number in waiting]
+
+    def run(self, sleep: Callable[[float], None], *, looks: int | None = None) -> None:
+        """Look again and again; however that ends, all that was changed is undone."""
+        try:
+            while looks is None or looks > 0:
+                self.look()
+                looks = None if looks is None else looks - 1
+                sleep(self.interval)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Give all jobs back what they had."""
+        undone, others = self.hand.restore()
+        self.told(f"undone: {counted(undone, 'job')}")
+        for job in others:
+            self.told(f"job {job.target}: somebody else has changed its Nice since, which is left")

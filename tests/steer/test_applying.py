@@ -1,0 +1,264 @@
+"""Applying and undoing: whatever fails, and whenever it is killed, nothing is left that harms."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from steer.fake import FakeSlurm, Job, is_update
+from steer.test_planning import FEW, crowd
+
+from fedsched.errors import SteerError
+from fedsched.steer import Aims, Choice, Hand, SetByHandError, Undo, plan, read_queue
+from fedsched.steer.updates import commands_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fedsched.steer import Plan
+    from fedsched.steer.commands import Command
+
+
+class KilledError(BaseException):
+    """Somebody has killed the process: nothing of it runs any more."""
+
+
+def hand_of(fake: FakeSlurm, path: Path) -> Hand:
+    """Return who changes the fake's jobs."""
+    return Hand(fake, Undo.open(path, "fake"))
+
+
+def planned(fake: FakeSlurm, *, leave: frozenset[int] = frozenset()) -> Plan:
+    """Return a plan that changes something."""
+    found = plan(read_queue(fake), Aims(choice=Choice(leave=leave), evaluations=FEW, seconds=1e9))
+    assert len(found.changes) > 3
+    return found
+
+
+def is_as_before(fake: FakeSlurm, before: dict[int, Job]) -> bool:
+    """Return whether every job is as it was."""
+    return fake.jobs == before
+
+
+def test_a_plan_is_carried_out_and_undone(tmp_path: Path) -> None:
+    """Priorities have the plan's order after it, no command but Nice was given, and undoing leaves no trace."""
+    fake = crowd(1)
+    before = dict(fake.jobs)
+    found = planned(fake)
+    told: list[str] = []
+    hand = Hand(fake, Undo.open(tmp_path / "undo.json", "fake"), told.append)
+    assert hand.apply(found) == len(found.changes)
+    assert [job.number for job in read_queue(fake).waiting] == [job.number for job in found.order]
+    assert fake.changed == commands_of(found)
+    assert told == [" ".join(command) for command in commands_of(found)]
+    assert all(word.startswith("Nice=") for command in fake.changed for word in command[3:])
+    assert (tmp_path / "undo.json").exists()
+    undone, others = hand.restore()
+    assert (undone, others) == (len(found.changes), [])
+    assert is_as_before(fake, before)
+    assert not (tmp_path / "undo.json").exists()
+
+
+def test_killed_between_any_two_commands(tmp_path: Path) -> None:
+    """After each prefix of the commands no job is held or ties at 1, and the undo file gives back what all had."""
+    whole = crowd(1)
+    hand_of(whole, tmp_path / "whole.json").apply(planned(whole))
+    for most in range(len(whole.asked)):
+        fake = crowd(1)
+        before = dict(fake.jobs)
+        found = planned(fake)
+        path = tmp_path / f"{most}.json"
+        already = len(fake.asked)
+
+        def strike(_: Command, fake: FakeSlurm = fake, most: int = already + most) -> None:
+            if len(fake.asked) >= most:
+                raise KilledError
+
+        fake.before = strike
+        hand = hand_of(fake, path)
+        with contextlib.suppress(KilledError):
+            hand.apply(found)
+        fake.before = lambda _: None
+        assert all(job.priority > 1 and not job.begin and not job.held for job in fake.jobs.values())
+        hand_of(fake, path).restore()
+        assert is_as_before(fake, before)
+        assert not path.exists()
+
+
+def test_killed_while_it_undoes(tmp_path: Path) -> None:
+    """Undoing that is killed can be done again, until all is undone."""
+    fake = crowd(1)
+    before = dict(fake.jobs)
+    path = tmp_path / "undo.json"
+    hand_of(fake, path).apply(planned(fake))
+    updates = 0
+
+    def strike(command: Command) -> None:
+        nonlocal updates
+        updates += is_update(command)
+        if updates % 2 == 0 and is_update(command):
+            raise KilledError
+
+    fake.before = strike
+    for _ in range(20):
+        try:
+            hand_of(fake, path).restore()
+            break
+        except KilledError:
+            assert path.exists()
+    assert is_as_before(fake, before)
+
+
+@pytest.mark.parametrize("which", [0, 1, 3])
+def test_an_update_that_fails_takes_back_the_others(which: int, tmp_path: Path) -> None:
+    """Where Slurm refuses a command, or a read-back fails, all jobs have what they had, and the error says so."""
+    for verb in ("scontrol", "squeue"):
+        fake = crowd(1)
+        before = dict(fake.jobs)
+        found = planned(fake)
+        job = found.changes[which]
+        fake.fails = lambda command, number=job.number, verb=verb: (  # type: ignore[misc]
+            "Access/permission denied"
+            if command[0] == verb and {f"JobId={number}", str(number)} & set(command) and "Nice=0" not in command
+            else None
+        )
+        with pytest.raises(SteerError, match=r"Access/permission denied.*taken back"):
+            hand_of(fake, tmp_path / f"{verb}.json").apply(found)
+        assert is_as_before(fake, before)
+
+
+def test_a_controller_that_has_gone_is_said_with_the_undo_file(tmp_path: Path) -> None:
+    """Where nothing can be taken back, the error names the file that can."""
+    fake = crowd(1)
+    before = dict(fake.jobs)
+    found = planned(fake)
+    fake.fails = lambda _: "Unable to contact slurm controller" if len(fake.changed) >= 2 else None
+    with pytest.raises(SteerError, match=r"could not be given back .*undo\.json.*fedsched apply --undo"):
+        hand_of(fake, tmp_path / "undo.json").apply(found)
+    fake.fails = lambda _: None
+    hand_of(fake, tmp_path / "undo.json").restore()
+    assert is_as_before(fake, before)
+
+
+def test_a_job_that_is_gone_is_passed_over(tmp_path: Path) -> None:
+    """A job that started or ended since the plan was made is nobody's business any more."""
+    fake = crowd(1)
+    found = planned(fake)
+    first, second, *_ = found.changes
+    fake.jobs[first.number] = replace(fake.jobs[first.number], state="COMPLETED")
+    del fake.jobs[second.number]
+    hand_of(fake, tmp_path / "undo.json").apply(found)
+    assert fake.jobs[found.changes[2].number].nice == found.niceties[found.changes[2].number]
+
+
+def test_a_priority_set_by_hand_is_found(tmp_path: Path) -> None:
+    """Slurm takes the Nice of such a job and does nothing: that is seen, all is taken back, and the job left alone."""
+    fake = crowd(1)
+    stubborn = planned(fake).changes[2].number
+    fake.jobs[stubborn] = replace(fake.jobs[stubborn], by_hand=True)
+    before = dict(fake.jobs)
+    with pytest.raises(SetByHandError, match=f"--leave {stubborn}") as caught:
+        hand_of(fake, tmp_path / "undo.json").apply(planned(fake))
+    assert caught.value.number == stubborn
+    assert is_as_before(fake, before)
+    again = planned(fake, leave=frozenset({stubborn}))
+    hand_of(fake, tmp_path / "undo.json").apply(again)
+    assert [job.number for job in read_queue(fake).waiting] == [job.number for job in again.order]
+
+
+def test_what_others_have_changed_stays(tmp_path: Path) -> None:
+    """A Nice that neither was there before nor is ours is somebody else's, and is told of."""
+    fake = crowd(1)
+    hand = hand_of(fake, tmp_path / "undo.json")
+    found = planned(fake)
+    hand.apply(found)
+    job = found.changes[0].number
+    fake.jobs[job] = replace(fake.jobs[job], nice=12_345 - 9000)
+    _, others = hand.restore()
+    assert [one.number for one in others] == [job]
+    assert fake.jobs[job].nice == 3345
+    assert all(one.nice == 0 for one in fake.jobs.values() if one.id != job)
+
+
+def test_a_second_plan_keeps_what_was_first(tmp_path: Path) -> None:
+    """Applied again after things changed, the undo file still has what jobs had at the beginning."""
+    fake = crowd(1)
+    fake.jobs[11] = replace(fake.jobs[11], nice=4)
+    before = dict(fake.jobs)
+    path = tmp_path / "undo.json"
+    hand_of(fake, path).apply(planned(fake))
+    kept = Undo.open(path, "fake")
+    aims = Aims(evaluations=FEW, seconds=1e9, slack=60.0)
+    again = plan(read_queue(fake), aims, former=kept.former, deadlines=kept.deadlines)
+    hand_of(fake, path).apply(again)
+    assert all(one.deadline == kept.deadlines[one.job.number] for one in again.starts)
+    hand_of(fake, path).restore()
+    assert is_as_before(fake, before)
+
+
+def test_the_same_plan_again_changes_nothing(tmp_path: Path) -> None:
+    """Planned anew by what jobs had before, the order is the same, and nothing is left to do."""
+    fake = crowd(1)
+    hand = hand_of(fake, tmp_path / "undo.json")
+    hand.apply(planned(fake))
+    again = plan(read_queue(fake), Aims(evaluations=FEW, seconds=1e9), former=hand.undo.former)
+    assert again.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("me", "others", "may"),
+    [
+        ("root", {}, True),
+        ("slurm", {}, True),
+        ("eve", {}, False),
+        ("eve", {"admins": {"eve": "Operator"}}, True),
+        ("eve", {"coordinators": {"eve": "chemistry,physics"}}, True),
+        ("eve", {"coordinators": {"eve": "chemistry"}}, False),
+        ("ann", {}, False),  # some jobs are bob's
+    ],
+)
+def test_who_may_not_is_refused_before_anything_is_done(
+    me: str, others: dict[str, object], may: bool, tmp_path: Path
+) -> None:
+    """Owners, coordinators and operators may; others read whose jobs they chose, and how to choose."""
+    fake = crowd(1, me=me, **others)
+    before = dict(fake.jobs)
+    hand = hand_of(fake, tmp_path / "undo.json")
+    if may:
+        hand.apply(planned(fake))
+        return
+    with pytest.raises(SteerError, match=rf"{me} may not change \d+ jobs? of others .*--account"):
+        hand.apply(planned(fake))
+    assert is_as_before(fake, before)
+    assert fake.changed == []
+
+
+def test_a_federation_that_is_not_synced_is_refused(tmp_path: Path) -> None:
+    """Jobs were lost in one: nothing is done until it is whole."""
+    fake = crowd(1, siblings={"other": "No", "third": "Yes"})
+    found = planned(fake)
+    with pytest.raises(SteerError, match="federation with other, which is not Synced:Yes"):
+        hand_of(fake, tmp_path / "undo.json").apply(found)
+    assert fake.changed == []
+    fake.siblings["other"] = "Yes"
+    hand_of(fake, tmp_path / "undo.json").apply(planned(fake))
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no undo file"),
+        ("[]", "no undo file"),
+        ('{"kind": "fedsched undo 1", "cluster": "fake"}', "no undo file"),
+        ('{"kind": "fedsched undo 9", "cluster": "fake", "jobs": {}, "deadlines": {}}', "undo it with the version"),
+        ('{"kind": "fedsched undo 1", "cluster": "other", "jobs": {}, "deadlines": {}}', "of the cluster 'other'"),
+    ],
+)
+def test_wrong_undo_files_are_refused(text: str, complaint: str, tmp_path: Path) -> None:
+    """A file that is damaged, of another version or of another cluster."""
+    path = tmp_path / "undo.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SteerError, match=complaint):
+        Undo.open(path, "fake")

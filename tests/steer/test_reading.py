@@ -1,0 +1,167 @@
+"""A queue out of what Slurm prints: every form says the same, and whatever is wrong stops the reading."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from steer.fake import NOW, FakeSlurm, Job, running
+
+from fedsched.errors import FedschedError, SteerError
+from fedsched.steer import read_queue
+from fedsched.steer.jobs_read import jobs_of_json, jobs_of_text
+from fedsched.steer.machine_read import nodes_of_text, partitions_of, settings_of
+from fedsched.steer.picture import picture_of
+from fedsched.steer.reading import READS
+
+
+def full() -> FakeSlurm:
+    """Return a cluster with jobs of every kind."""
+    return FakeSlurm.of(
+        running(1, "1-2"),
+        running(2, "3", minutes=4, since=300),  # over its limit
+        running(3, "4", account="biology"),
+        Job(4, nodes=2, minutes=math.inf, nice=7),
+        Job(5, tasks="0-3,7%2"),
+        Job(6, begin=NOW + 500, reason="BeginTime"),
+        Job(7, held=True, reason="JobHeldUser"),
+        Job(8, reason="Dependency"),
+        Job(9, state="COMPLETED", reason="None"),
+    )
+
+
+def test_every_form_says_the_same() -> None:
+    """The JSON of old and new data parsers, and text where there is none, give one queue."""
+    fake = full()
+    old = read_queue(fake)
+    fake.newer = True
+    new = read_queue(fake)
+    fake.without_json = True
+    text = read_queue(fake)
+    assert old.jobs == new.jobs == text.jobs
+    assert [node.name for node in old.nodes] == [node.name for node in new.nodes] == [node.name for node in text.nodes]
+    assert [node.is_up for node in old.nodes] == [node.is_up for node in new.nodes] == [True] * 4
+    assert [job.number for job in old.waiting] == [5, 6, 4]
+    assert [job.number for job in old.aside] == [7, 8]
+    assert [job.number for job in old.running] == [1, 2, 3]
+
+
+def test_reading_only_reads() -> None:
+    """No command of a reading changes anything, and all are among those that are told beforehand."""
+    fake = full()
+    read_queue(fake)
+    assert fake.changed == []
+    assert set(fake.asked) == set(READS)
+
+
+@pytest.mark.parametrize("command", READS, ids=" ".join)
+def test_a_command_that_fails_is_no_empty_queue(command: tuple[str, ...]) -> None:
+    """Whichever command fails, with Slurm's words: nothing is guessed."""
+    fake = full()
+    fake.fails = lambda asked: "Unable to contact slurm controller" if asked == command else None
+    with pytest.raises(SteerError, match=f"{command[0]} .*Unable to contact slurm controller"):
+        read_queue(fake)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no JSON"),
+        ("[]", "no table"),
+        ('{"jobs": [], "errors": [{"error": "x"}]}', "it tells of errors"),
+        ('{"errors": []}', "no list of jobs"),
+        ('{"jobs": [{"job_id": 4, "job_state": ""}]}', "job 4: it has no job_state"),
+        ('{"jobs": [{"job_state": "PENDING"}]}', r"job \?: it says nothing of job_id"),
+        ('{"jobs": [{"job_id": 4, "job_state": "PENDING", "priority": "high"}]}', "nothing of priority"),
+        ('{"jobs": [{"job_id": 4, "job_state": "PENDING", "priority": 1, "array_task_string": "x"}]}', "no tasks"),
+    ],
+)
+def test_what_is_no_queue_is_refused(text: str, complaint: str) -> None:
+    """Half a document, one that tells of errors, jobs without what is needed."""
+    with pytest.raises(SteerError, match=complaint):
+        jobs_of_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("JobId=1 JobState=PENDING", "nothing of"),
+        ("JobId=x JobState=PENDING NumCPUs=1 NumNodes=1 Priority=1 Nice=0 Partition=p", "JobId=x is no whole number"),
+        (
+            "JobId=1 JobState=PENDING NumCPUs=1 NumNodes=1 Priority=1 Nice=0 Partition=p SubmitTime=today",
+            "SubmitTime=today is no time in seconds",
+        ),
+    ],
+)
+def test_wrong_text_is_refused(text: str, complaint: str) -> None:
+    """The same of the text."""
+    with pytest.raises(SteerError, match=complaint):
+        jobs_of_text(text)
+
+
+def test_wrong_machines_are_refused() -> None:
+    """No partition, a node without a state, a configuration without a time."""
+    for read, text in ((partitions_of, "nothing"), (nodes_of_text, "NodeName=n1"), (settings_of, "a = b")):
+        with pytest.raises(FedschedError):
+            read(text)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("apart", [-60.0, 60.0])
+def test_clocks_that_differ_are_refused(apart: float) -> None:
+    """The controller's clock is not this machine's."""
+    fake = full()
+    fake.here = NOW + apart
+    with pytest.raises(SteerError, match=r"The controller's clock is [+-]60 s from this machine's"):
+        read_queue(fake)
+
+
+def test_a_clock_set_back_is_refused() -> None:
+    """Both clocks were set back, and jobs have started in what is now the future."""
+    fake = full()
+    fake.time = NOW - 3600
+    with pytest.raises(SteerError, match=r"Job 1 has started at .* it was set back"):
+        read_queue(fake)
+
+
+def test_what_runs_holds_its_nodes_until_its_limit_or_for_a_second() -> None:
+    """A job over its limit, or completing, counts as ending at now + 1; nodes that are down are not there."""
+    fake = full()
+    fake.jobs[3] = running(3, "4", minutes=600)
+    fake.jobs[3] = fake.jobs[3].__class__(**{**fake.jobs[3].__dict__, "state": "COMPLETING"})
+    queue = read_queue(fake)
+    assert [job.expected_end(queue.now) - NOW for job in queue.running] == [1500.0, 1.0, 1.0]
+    picture = picture_of(queue)
+    assert picture.federation.nodes == 4
+    assert picture.running.counts.sum() == 4
+    assert "assumed: a year for 1 job without a limit" in picture.notes
+    assert picture.waiting == 1 + 5 + 1
+    fake.down = frozenset({"n2"})
+    drained = picture_of(read_queue(fake))
+    assert drained.federation.nodes == 3
+    assert drained.running.counts.sum() == 3
+
+
+def test_arrays_are_named_by_the_tasks_that_wait() -> None:
+    """An update must not reach tasks that run, or have a record of their own."""
+    [job] = [job for job in read_queue(full()).jobs if job.number == 5]
+    assert (job.target, job.tasks) == ("5_[0-3,7]", 5)
+    one = '{"jobs": [{"job_id": 9, "job_state": "PENDING", "priority": 1, "array_job_id": 5, "array_task_id": 7}]}'
+    assert jobs_of_json(one)[0].target == "5_7"
+    many = one.replace('"array_task_id": 7', '"array_task_string": "0-98:7,..."')
+    assert (jobs_of_json(many)[0].target, jobs_of_json(many)[0].tasks) == ("5_[0-98:7,...]", 15)
+
+
+def test_jobs_that_share_nodes_are_planned_by_cpus() -> None:
+    """Two jobs of two CPUs run beside one another on a node of four, and it is said what is not modelled."""
+    fake = FakeSlurm.of(running(1, "1"), Job(2), settings={"SelectType": "select/cons_tres"})
+    queue = read_queue(fake)
+    assert picture_of(queue).notes == ()  # nodes of one CPU cannot be shared
+    from dataclasses import replace
+
+    nodes = tuple(replace(node, cpus=4) for node in queue.nodes)
+    shared = replace(queue, nodes=nodes, jobs=tuple(replace(job, cpus=2) for job in queue.jobs))
+    picture = picture_of(shared)
+    assert picture.federation.nodes == 16
+    assert picture.running.counts.sum() == 2
+    assert picture.starts([0]) == {2: NOW}
+    assert "by CPUs" in picture.notes[0]
