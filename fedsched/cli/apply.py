@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -15,11 +14,9 @@ from fedsched.text import counted, first_of
 def command(
     *,
     steered: steering.Steered = steering.STEERED,
-    dry_run: Annotated[bool, Parameter(help="Print the commands, and run none that changes anything.")] = False,
+    dry_run: steering.DryRun = False,
     undo: Annotated[bool, Parameter(help="Give all jobs of the undo file back what they had.")] = False,
-    undo_file: Annotated[Path, Parameter(help="Where what jobs had before is kept until it is undone.")] = Path(
-        "fedsched-undo.json"
-    ),
+    undo_file: steering.UndoFile = steering.UNDO_FILE,
     recorded: steering.Recorded = None,
     json: options.Json = False,
 ) -> int:

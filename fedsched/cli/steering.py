@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from fedsched.cli import options  # noqa: TC001 the command line reads the types
 from fedsched.cli.groups import Group
 from fedsched.cli.shared import say
 from fedsched.text import counted
@@ -24,6 +25,10 @@ Keep = Annotated[
     Path | None, Parameter(help="A new folder for what Slurm's commands print, to be looked at elsewhere.")
 ]
 
+UndoFile = Annotated[Path, Parameter(help="Where what jobs had before is kept until it is undone.")]
+UNDO_FILE = Path("fedsched-undo.json")
+DryRun = Annotated[bool, Parameter(help="Print the commands, and run none that changes anything.")]
+
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +43,13 @@ class Steered(Group):
     slack: Annotated[
         float, Parameter(help="How many seconds after its forecast a job may start at the latest.")
     ] = 3600.0
-    evaluations: Annotated[int, Parameter(help="How many plans are simulated.")] = 1000
-    seconds: Annotated[float, Parameter(help="For how many seconds at most a plan is searched.")] = 10.0
+    evaluations: options.Evaluations = None
+    seconds: options.Seconds = None
     drift: Annotated[
         int | None,
         Parameter(help="How far priorities may move apart while a plan lasts. Default: as far as weights let them."),
     ] = None
-    seed: Annotated[int, Parameter(help="Of the search.")] = 0
+    seed: options.Seed = None
 
     def aims(self) -> Aims:
         """Return what plans are after."""
@@ -53,10 +58,10 @@ class Steered(Group):
         return Aims(
             choice=Choice(self.qos, self.partition, self.account, self.user, frozenset(self.leave)),
             slack=self.slack,
-            evaluations=self.evaluations,
-            seconds=self.seconds,
+            evaluations=1000 if self.evaluations is None else self.evaluations,
+            seconds=10.0 if self.seconds is None else self.seconds,
             drift=self.drift,
-            seed=self.seed,
+            seed=self.seed or 0,
         )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from fedsched.cli import steering
-from fedsched.cli.shared import say
+from fedsched.cli import options, steering
+from fedsched.cli.shared import print_json, say
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -20,15 +19,16 @@ if TYPE_CHECKING:
 def command(
     *,
     steered: steering.Steered = steering.STEERED,
-    interval: Annotated[float, Parameter(help="Seconds between two looks at the queue.")] = 30.0,
+    pause: Annotated[float, Parameter(help="Seconds between two looks at the queue.")] = 30.0,
     strict: Annotated[
         bool, Parameter(help="By begin times, which are renewed while this lives, in place of Nice.")
     ] = False,
     lease: Annotated[float, Parameter(help="strict: how many seconds ahead a begin time is.")] = 300.0,
     looks: Annotated[int | None, Parameter(help="End after so many looks. Default: at Ctrl-C or SIGTERM.")] = None,
-    undo_file: Annotated[Path, Parameter(help="Where what jobs had before is kept until it is undone.")] = Path(
-        "fedsched-undo.json"
-    ),
+    dry_run: steering.DryRun = False,
+    undo_file: steering.UndoFile = steering.UNDO_FILE,
+    recorded: steering.Recorded = None,
+    json: options.Json = False,
 ) -> int:
     """Plan again whenever the set of a Slurm's jobs changes, and undo all of it at the end.
 
@@ -38,25 +38,29 @@ def command(
 
     Examples
     --------
-    fedsched watch --account physics --slack 1800
-    fedsched watch --strict --lease 600
+    fedsched watch --recorded sample --looks 1
+    fedsched watch --recorded sample --looks 1 --dry-run --strict --lease 600
     """
     from fedsched.steer import Undo, Watch, read_queue
+    from fedsched.steer.recorded import Rehearsal
 
-    runner = steering.runner_of(None, quiet=True)
+    only_said = dry_run or recorded is not None
+    runner = steering.runner_of(recorded, quiet=True)
     watch = Watch(
-        runner,
-        Undo.open(undo_file, read_queue(runner).cluster),
+        Rehearsal(runner) if only_said else runner,
+        Undo.open(None if only_said else undo_file, read_queue(runner).cluster),
         steered.aims(),
-        interval=interval,
+        interval=pause,
         lease=lease if strict else None,
-        told=_said,
+        told=(lambda _: None) if json else _said,
     )
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         watch.run(time.sleep, looks=looks)
     finally:
         signal.signal(signal.SIGTERM, before)
+    if json:
+        print_json({"plans": watch.plans, "slowest_look": watch.slowest, "dry_run": only_said})
     return 0
 
 

@@ -149,10 +149,12 @@ class Watch:
     def run(self, sleep: Callable[[float], None], *, looks: int | None = None) -> None:
         """Look again and again; however that ends, all that was changed is undone."""
         try:
-            while looks is None or looks > 0:
+            done = 0
+            while looks is None or done < looks:
+                if done:
+                    sleep(self.interval)
                 self.look()
-                looks = None if looks is None else looks - 1
-                sleep(self.interval)
+                done += 1
         finally:
             self.close()
 

@@ -71,8 +71,8 @@ SUFFIXES = {
     ("gang", "--gantt"): ".svg", ("plot", "--out"): ".png", ("report", "--out"): ".html",
     ("compare", "--report"): ".html", ("compare", "--out"): ".jsonl", ("optimize", "--save"): ".json",
 }  # fmt: skip
-# Those choose the names of what they write, in a folder that is given.
-IN_A_FOLDER = {"fetch", "demo", "tune", "twin"}
+# Those choose the names of what they write, in a folder that is given; or read none but their own.
+IN_A_FOLDER = {"fetch", "demo", "tune", "twin", "plan", "apply", "watch"}
 
 
 def files_of(command: str) -> set[str]:

@@ -57,8 +57,9 @@ def test_priorities_that_moved_are_seen(tmp_path: Path) -> None:
     assert found is not None
     last = found.order[-1].number
     fake.jobs[last] = replace(fake.jobs[last], base=fake.jobs[last].base + 5000)
-    assert watch.look() is not None
-    assert [job.number for job in read_queue(fake).waiting] == [job.number for job in found.order]
+    again = watch.look()
+    assert again is not None
+    assert [job.number for job in read_queue(fake).waiting] == [job.number for job in again.order]
 
 
 def test_promises_last(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_it_undoes_all_when_it_ends(lease: float | None, tmp_path: Path) -> None
 
         if end is None:
             watch.run(sleep, looks=2)
-            assert sleeps == 2
+            assert sleeps == 1
         else:
             with pytest.raises(end):
                 watch.run(sleep)
