@@ -33,7 +33,7 @@ def hand_of(fake: FakeSlurm, path: Path) -> Hand:
 def planned(fake: FakeSlurm, *, leave: frozenset[int] = frozenset()) -> Plan:
     """Return a plan that changes something."""
     found = plan(read_queue(fake), Aims(choice=Choice(leave=leave), evaluations=FEW, seconds=1e9))
-    assert len(found.changes) > 3
+    assert len(found.changes) > 2
     return found
 
 
@@ -64,15 +64,15 @@ def test_a_plan_is_carried_out_and_undone(tmp_path: Path) -> None:
 def test_killed_between_any_two_commands(tmp_path: Path) -> None:
     """After each prefix of the commands no job is held or ties at 1, and the undo file gives back what all had."""
     whole = crowd(1)
-    hand_of(whole, tmp_path / "whole.json").apply(planned(whole))
-    for most in range(len(whole.asked)):
+    found = planned(whole)
+    already = len(whole.asked)
+    hand_of(whole, tmp_path / "whole.json").apply(found)
+    for most in range(len(whole.asked) - already):
         fake = crowd(1)
         before = dict(fake.jobs)
-        found = planned(fake)
         path = tmp_path / f"{most}.json"
-        already = len(fake.asked)
 
-        def strike(_: Command, fake: FakeSlurm = fake, most: int = already + most) -> None:
+        def strike(_: Command, fake: FakeSlurm = fake, most: int = most) -> None:
             if len(fake.asked) >= most:
                 raise KilledError
 
@@ -114,10 +114,10 @@ def test_killed_while_it_undoes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("which", [0, 1, 3])
 def test_an_update_that_fails_takes_back_the_others(which: int, tmp_path: Path) -> None:
     """Where Slurm refuses a command, or a read-back fails, all jobs have what they had, and the error says so."""
+    found = planned(crowd(1))
     for verb in ("scontrol", "squeue"):
         fake = crowd(1)
         before = dict(fake.jobs)
-        found = planned(fake)
         job = found.changes[which]
         fake.fails = lambda command, number=job.number, verb=verb: (  # type: ignore[misc]
             "Access/permission denied"

@@ -1,0 +1,154 @@
+"""Steering a real Slurm: an order given and taken back, controllers that die, and who may do what."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from slurm.accounted import AccountedCluster
+from slurm.accounted import missing as accounts_missing
+from slurm.cluster import SlurmCluster, SlurmError
+from steer.beside import Beside
+
+from fedsched.errors import SteerError
+from fedsched.steer import Aims, CommandError, Hand, SetByHandError, Undo, Watch, plan, read_queue
+from fedsched.steer.updates import begin_later, give_nice
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FACTOR = 5.0
+SETTINGS = """\
+SchedulerType=sched/backfill
+SchedulerParameters=sched_interval=10,bf_interval=10,bf_resolution=1
+SelectType=select/linear
+"""
+WEIGHED = """\
+PriorityType=priority/multifactor
+PriorityMaxAge=7-0
+PriorityWeightAge=1000
+PriorityWeightJobSize=1000
+PriorityWeightPartition=10000
+"""
+AIMS = Aims(evaluations=60, seconds=20.0)
+pytestmark = [pytest.mark.usefixtures("slurm_is_here"), pytest.mark.slow]
+
+
+def fill(slurm: SlurmCluster, jobs: int, seed: int, *words: str) -> None:
+    """Submit a job that has all nodes for long, and others of all sizes that wait for it."""
+    draw = random.Random(seed)
+    usual = ("sbatch", "--parsable", "--output=/dev/null", "--chdir=/", "--wrap=sleep 20000", *words)
+    slurm.tell(*usual, "--nodes=8", "--time=60")
+    for _ in range(jobs):
+        slurm.tell(*usual, f"--nodes={draw.choice([1, 2, 4, 6])}", f"--time={draw.choice([10, 30, 60, 120])}")
+    until = time.monotonic() + 60.0
+    while not any(job.holds_nodes for job in read_queue(Beside(slurm)).jobs) and time.monotonic() < until:
+        time.sleep(0.2)
+
+
+def nices(slurm: SlurmCluster) -> set[str]:
+    """Return each Nice and begin time that jobs have which wait."""
+    return set(slurm.ask("squeue", "-h", "-t", "PD", "-o", "%y").split())
+
+
+@pytest.mark.parametrize("weighed", ["", WEIGHED])
+def test_an_order_is_given_and_taken_back(weighed: str, tmp_path: Path) -> None:
+    """Under both kinds of priorities, the queue has the plan's order, by Nice alone; killed or not, it is undone."""
+    cluster = SlurmCluster(
+        tmp_path / "slurm", nodes=8, settings=SETTINGS + weighed, factor=FACTOR
+    )
+    with cluster as slurm:
+        fill(slurm, 8, seed=1)
+        runner = Beside(slurm)
+        queue = read_queue(runner)
+        assert len(queue.waiting) == 8
+        found = plan(queue, AIMS)
+        assert found.gain > 60.0
+        path = tmp_path / "undo.json"
+        Hand(runner, Undo.open(path, queue.cluster)).apply(found)
+        assert [job.number for job in read_queue(runner).waiting] == [job.number for job in found.order]
+        assert nices(slurm) != {"0"}
+        undone, others = Hand(runner, Undo.open(path, queue.cluster)).restore()
+        assert (undone, others) == (len(found.changes), [])
+        assert nices(slurm) == {"0"}
+        assert not path.exists()
+
+
+def test_priorities_set_by_hand_are_seen_on_a_real_slurm(tmp_path: Path) -> None:
+    """Slurm takes the Nice of such a job with exit code 0 and does nothing: that is seen, and all is taken back."""
+    cluster = SlurmCluster(tmp_path / "slurm", nodes=8, settings=SETTINGS + WEIGHED, factor=FACTOR)
+    with cluster as slurm:
+        fill(slurm, 6, seed=1)
+        runner = Beside(slurm)
+        found = plan(read_queue(runner), AIMS)
+        job = found.changes[-1]
+        slurm.tell("scontrol", "update", f"JobId={job.number}", f"Priority={job.priority + 1}")
+        with pytest.raises(SetByHandError, match=f"Job {job.number}: its priority does not follow its Nice"):
+            Hand(runner, Undo.open(tmp_path / "undo.json", "referee")).apply(found)
+        assert nices(slurm) == {"0"}
+
+
+def test_a_controller_that_is_killed_and_comes_back(tmp_path: Path) -> None:
+    """Looks pass while it is away, begin times run out, and the watch goes on and undoes all when it is back."""
+    cluster = SlurmCluster(tmp_path / "slurm", nodes=8, settings=SETTINGS, factor=FACTOR)
+    with cluster as slurm:
+        fill(slurm, 5, seed=2)
+        watch = Watch(Beside(slurm), Undo.open(tmp_path / "undo.json", "referee"), AIMS)
+        assert watch.look() is not None
+        [controller] = [running for name, running in slurm._daemons if name == "slurmctld"]
+        controller.kill()
+        controller.wait()
+        assert watch.look() is None
+        slurm._daemons = [one for one in slurm._daemons if one[0] != "slurmctld"]
+        slurm._start("slurmctld", "-D")
+        slurm._wait_for("the controller", lambda: _answers(slurm))
+        watch.close()
+        assert nices(slurm) == {"0"}
+
+
+def _answers(slurm: SlurmCluster) -> bool:
+    try:
+        return bool(slurm.tell("squeue", "-h"))
+    except SlurmError:
+        return False
+
+
+@pytest.mark.skipif(bool(accounts_missing()), reason="no accounts: apt-get install slurmdbd mariadb-server")
+def test_what_an_owner_a_coordinator_and_an_operator_may(tmp_path: Path) -> None:
+    """Owners and coordinators give Nice above 0 to their jobs and begin times, operators to all; others are refused."""
+    accounts = [
+        "add cluster referee", "add account physics", "add account biology", "add user games account=physics",
+        "add user lp account=physics", "add user mail account=biology", "add user man account=biology",
+        "modify user man set admin=operator", "add coordinator account=physics names=lp",
+    ]  # fmt: skip
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(0o755)
+    cluster = AccountedCluster(
+        tmp_path / "slurm", accounts=accounts, nodes=8, factor=FACTOR,
+        settings=SETTINGS + WEIGHED + "AccountingStorageEnforce=associations",
+    )  # fmt: skip
+    with cluster as slurm:
+        fill(slurm, 5, 1, "--uid=games")
+        for who, may in (("games", True), ("lp", True), ("man", True), ("mail", False)):
+            runner = Beside(slurm, who)
+            undo = Undo.open(tmp_path / f"{who}.json", "referee")
+            found = plan(read_queue(runner), AIMS)
+            assert found.changes
+            if not may:
+                with pytest.raises(SteerError, match="mail may not change"):
+                    Hand(runner, undo).apply(found)
+                with pytest.raises(CommandError, match="Invalid user id"):
+                    runner.run(give_nice(found.changes[0].target, 3))
+                continue
+            Hand(runner, undo).apply(found)
+            assert nices(slurm) != {"0"}
+            Hand(runner, undo).restore()
+            assert nices(slurm) == {"0"}
+            runner.run(begin_later(found.changes[0].target, 60))
+            if who == "man":
+                runner.run(give_nice(found.changes[0].target, -1))
+            else:
+                with pytest.raises(CommandError, match="denied"):
+                    runner.run(give_nice(found.changes[0].target, -1))
