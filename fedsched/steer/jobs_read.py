@@ -123,7 +123,7 @@ def jobs_of_text(text: str) -> tuple[SlurmJob, ...]:
 
 def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
     def text(name: str, *, needed: bool = False) -> str:
-        value = job.get(name, "")
+        value = job.get(name.lower(), "")
         if needed and not value:
             raise SteerError(f"{where}: it says nothing of {name}.")
         return "" if value.lower() in NOTHING else value
@@ -132,7 +132,7 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
         try:
             return int(text(name, needed=True).partition("-")[0])
         except ValueError:
-            raise SteerError(f"{where}: {name}={shortened(job[name])} is no whole number.") from None
+            raise SteerError(f"{where}: {name}={shortened(job[name.lower()])} is no whole number.") from None
 
     def moment(name: str) -> float:
         value = text(name)
@@ -140,36 +140,36 @@ def _of_text(job: Mapping[str, str], where: str) -> SlurmJob:
             raise SteerError(f"{where}: {name}={shortened(value)} is no time in seconds, though asked for.")
         return _moment(int(value or 0))
 
-    states = words(text("jobstate", needed=True))
+    states = words(text("JobState", needed=True))
     waits = "PENDING" in states
-    several = whole("arrayjobid") if "arrayjobid" in job else 0
-    tasks = text("arraytaskid")
-    limit = text("timelimit")
+    several = whole("ArrayJobId") if "arrayjobid" in job else 0
+    tasks = text("ArrayTaskId")
+    limit = text("TimeLimit")
     return SlurmJob(
-        number=whole("jobid"),
-        target=_target(whole("jobid"), several, tasks, None),
-        user=text("userid").partition("(")[0],
-        account=text("account"),
-        qos=text("qos"),
-        partition=text("partition", needed=True).partition(",")[0],
+        number=whole("JobId"),
+        target=_target(whole("JobId"), several, tasks, None),
+        user=text("UserId").partition("(")[0],
+        account=text("Account"),
+        qos=text("QOS"),
+        partition=text("Partition", needed=True).partition(",")[0],
         states=states,
-        reason=text("reason").upper(),
-        nodes=max(1, whole("numnodes")),
+        reason=text("Reason").upper(),
+        nodes=max(1, whole("NumNodes")),
         limit=math.inf if limit.lower() in ("", "unlimited", "partition_limit") else seconds_of(limit, where),
-        submit=moment("submittime"),
-        eligible=moment("eligibletime"),
-        start=math.nan if waits else moment("starttime"),
-        priority=whole("priority"),
-        nice=whole("nice") if not text("nice").startswith("-") else int(text("nice")),
-        cpus=max(1, whole("numcpus")),
-        hosts=tuple(hosts_of(text("nodelist"), where)) if text("nodelist") and not waits else (),
+        submit=moment("SubmitTime"),
+        eligible=moment("EligibleTime"),
+        start=math.nan if waits else moment("StartTime"),
+        priority=whole("Priority"),
+        nice=whole("Nice") if not text("Nice").startswith("-") else int(text("Nice")),
+        cpus=max(1, whole("NumCPUs")),
+        hosts=tuple(hosts_of(text("NodeList"), where)) if text("NodeList") and not waits else (),
         tasks=_how_many(tasks, where) if waits else 1,
-        dependency=text("dependency"),
-        features=text("features"),
-        reservation=text("reservation"),
+        dependency=text("Dependency"),
+        features=text("Features"),
+        reservation=text("Reservation"),
         part_of_several="hetjobid" in job,
-        named_nodes=bool(text("reqnodelist") or text("excnodelist")),
-        name=text("jobname"),
+        named_nodes=bool(text("ReqNodeList") or text("ExcNodeList")),
+        name=text("JobName"),
     )
 
 
