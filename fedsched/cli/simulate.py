@@ -64,7 +64,6 @@ def command(
     fedsched simulate sample --nodes 128 --order saf --dispatch greedy --json
     fedsched simulate sample --head 100 --federation example --policy rolling --evaluations 300
     fedsched simulate sample figure-1-6 --nodes 128
-    fedsched simulate jobs.csv --federation cores.toml --sharing best --out who-was-where.csv
     """
     from fedsched.scenario.policy_choice import NotOfPolicyError
     from fedsched.simulate import simulate
