@@ -17,7 +17,7 @@ COMMANDS = {
     "simulate": "Run a policy on a log and print what it costs.",
     "optimize": "Search the best plan for a package of jobs, beside baselines and bounds.",
     "compare": "Compare methods and policies on logs over seeds: medians, gaps, ranks, who is ahead.",
-    "bench": "The field's instances, best known plans and proofs: list, show, check, run.",
+    "bench": "List the field's instances; check best known plans and proofs; run methods on them.",
     "bounds": "Say what no schedule of a log can beat: makespan, energy, their front, responses.",
     "plot": "Draw a saved search result: front, progress, Gantt chart.",
     "report": "Write an HTML page about a saved result or a log's schedules: front, Gantt, energy.",

@@ -64,15 +64,17 @@ CALLS = {
     "market": ["market --file F --gantt F", "market --trace F --out F", "market --trace sample --federation F --out F"],
     "gang": ["gang F --from swf --gantt F", "gang --arrivals F --replications 2 --gantt F"],
     "generate": ["generate planted --federation F --out F"],
+    "study": ["study F --scenario nodes=+20% --out F", "study sample F --scenario nodes=+20% --out F"],
     "convert": ["convert F F", "convert F F --from swf --to csv", "convert sample F --federation F"],
 }
 SUFFIXES = {
     ("simulate", "--gantt"): ".svg", ("optimize", "--gantt"): ".svg", ("market", "--gantt"): ".svg",
     ("gang", "--gantt"): ".svg", ("plot", "--out"): ".png", ("report", "--out"): ".html",
-    ("compare", "--report"): ".html", ("compare", "--out"): ".jsonl", ("optimize", "--save"): ".json",
+    ("compare", "--report"): ".html", ("study", "--out"): ".html",
+    ("compare", "--out"): ".jsonl", ("optimize", "--save"): ".json",
 }  # fmt: skip
 # Those choose the names of what they write, in a folder that is given; or read none but their own.
-IN_A_FOLDER = {"fetch", "demo", "tune", "twin", "plan", "apply", "watch"}
+IN_A_FOLDER = {"fetch", "demo", "tune", "twin", "plan", "apply", "watch", "bench"}
 
 
 def files_of(command: str) -> set[str]:

@@ -36,18 +36,20 @@ OWN_MEANING = {
     for option, commands in {
         "--federation": "compare generate convert",
         "--nodes": "market generate verify twin",
-        "--policy": "report twin",
+        "--policy": "report study twin",
         "--order": "gang",
         "--dispatch": "gang",
         "--method": "simulate compare bounds market",
         "--evaluations": "simulate",
         "--objective": "simulate",
         "--checkpoint": "simulate",
-        "--out": "bench compare plot report market generate demo fetch twin",
+        "--out": "bench compare plot report market generate demo fetch study twin",
         "--gantt": "market",
         "--package": "compare",
         "--jobs": "market twin",
         "--load": "gang",
+        "--price": "report",
+        "--scenario": "study",
         "--from": "info convert",
     }.items()
     for command in commands.split()
