@@ -242,7 +242,7 @@ def test_a_search_finds_the_cheap_hour_in_space() -> None:
 def test_searches_say_what_costs_need() -> None:
     """Objectives without their signal, compiled walks, and downtimes that take nodes are refused by name."""
     log = jobs((0.0, 1, 10.0), (0.0, 1, 10.0))
-    with pytest.raises(InfeasibleError, match=r"objective 'cost' needs a price signal.*--price"):
+    with pytest.raises(InfeasibleError, match=r"objective 'cost' needs a price signal.*--tariff"):
         fs.optimize(log, machine(STEPS), objectives="cost", evaluations=5)
     with pytest.raises(ValueError, match="'carbon' is made of signals, which compiled walks"):
         fs.optimize(log, machine(STEPS), objectives="carbon", method="memetic", evaluations=5)

@@ -80,7 +80,7 @@ class Sampled(Log):
 
 
 FILES = ("partitions", "calendar", "hosts")  # what a machine takes of other files than its own
-SIGNALS = ("price", "carbon")  # and of those, be they of one cluster: NAME=FILE
+SIGNALS = ("tariff", "carbon")  # and of those, be they of one cluster: NAME=FILE
 
 
 class OneMachine(Group):
@@ -120,7 +120,7 @@ class Machine(OneMachine):
     hosts: options.Hosts = None
     calendar_origin: options.CalendarOrigin = None
     calendar_until: options.CalendarUntil = None
-    price: options.Price = ()
+    tariff: options.Tariff = ()
     carbon: options.Carbon = ()
     beyond: options.Beyond = None
     signal_origin: options.SignalOrigin = None
@@ -144,7 +144,7 @@ class Machines(OneMachine):
     hosts: options.Hosts = None
     calendar_origin: options.CalendarOrigin = None
     calendar_until: options.CalendarUntil = None
-    price: options.Price = ()
+    tariff: options.Tariff = ()
     carbon: options.Carbon = ()
     beyond: options.Beyond = None
     signal_origin: options.SignalOrigin = None

@@ -79,7 +79,7 @@ CalendarUntil = Annotated[
     ),
 ]
 _SIGNAL = "a CSV file of times and values, for all clusters, or NAME=FILE for one. May be given again."
-Price = Annotated[tuple[str, ...], Parameter(help=f"What a MWh costs as time goes by: {_SIGNAL}")]
+Tariff = Annotated[tuple[str, ...], Parameter(help=f"What a MWh costs as time goes by: {_SIGNAL}")]
 Carbon = Annotated[tuple[str, ...], Parameter(help=f"Grams of CO2 a kWh as time goes by: {_SIGNAL}")]
 Beyond = Annotated[
     Literal["refuse", "repeat", "last"] | None,

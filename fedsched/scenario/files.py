@@ -29,7 +29,7 @@ TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
 FILES = ("partitions", "calendar", "hosts", "conf", "assoc", "clocks")  # keys that name files
-SIGNALS = ("price", "carbon")  # keys that name files, be it with whose they are: north=prices.csv
+SIGNALS = ("tariff", "carbon")  # keys that name files, be it with whose they are: north=prices.csv
 # A federation that stands in [machine] itself, with keys as in its file.
 INLINE = ("name", "description", "cluster", "pool", "partition", "downtime", "limit", "signal")
 

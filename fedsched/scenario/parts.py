@@ -200,7 +200,7 @@ class Machine:
     calendar_origin, calendar_until
         Where its times are the wall's: the time at second 0, in place of what the log's header tells, and up to when
         what comes again does so.
-    price, carbon
+    tariff, carbon
         Beside its own signals, or in place of those of the kind: a CSV file that `fedsched.io.signals.read_signal`
         reads, for all clusters, or "north=prices.csv" for one.
     beyond, signal_origin, signal_zone
@@ -216,7 +216,7 @@ class Machine:
     hosts: str | None = None
     calendar_origin: str | None = None
     calendar_until: str | None = None
-    price: tuple[str, ...] = ()
+    tariff: tuple[str, ...] = ()
     carbon: tuple[str, ...] = ()
     beyond: Beyond | None = None
     signal_origin: str | None = None
@@ -236,8 +236,8 @@ class Machine:
                 raise FieldError(f"{{{field}}} is for a {{calendar}}; give one, or leave it out.")
         _check_choice("beyond", self.beyond, get_args(Beyond))
         for field in ("beyond", "signal_origin", "signal_zone"):
-            if getattr(self, field) is not None and not self.price + self.carbon:
-                raise FieldError(f"{{{field}}} is for a {{price}} or {{carbon}}; give one, or leave it out.")
+            if getattr(self, field) is not None and not self.tariff + self.carbon:
+                raise FieldError(f"{{{field}}} is for a {{tariff}} or {{carbon}}; give one, or leave it out.")
         for one in self.uplink:
             bytes_a_second(one.rpartition("=")[2], "uplink")
 
@@ -245,7 +245,7 @@ class Machine:
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
         own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
-        signals = tuple(one.rpartition("=")[2] for one in self.price + self.carbon)
+        signals = tuple(one.rpartition("=")[2] for one in self.tariff + self.carbon)
         named = tuple(filter(None, (self.partitions, self.calendar, self.hosts)))
         return (str(self.federation),) * own + named + signals
 
@@ -257,7 +257,7 @@ class Machine:
         whole = with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
         if self.partitions is not None:
             whole = replace(whole, partitions=read_partitions(self.partitions))
-        if self.price or self.carbon:
+        if self.tariff or self.carbon:
             whole = replace(whole, signals=self._signals(whole, workload))
         if self.calendar is None:
             return whole
@@ -274,7 +274,7 @@ class Machine:
     def _signals(self, federation: Federation, workload: Workload | None) -> tuple[Signal, ...]:
         from fedsched.io.signals import USUAL_UNITS, read_signal
 
-        given = {"price": self.price, "carbon": self.carbon}
+        given = {"price": self.tariff, "carbon": self.carbon}
         found = [signal for signal in federation.signals if not given[signal.kind]]
         for kind, files in given.items():
             for one in files:

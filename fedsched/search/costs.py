@@ -21,10 +21,10 @@ def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | Non
     pricing = Pricing(federation)
     for name in asked:
         if name not in pricing.tariffs and not (name == "peak_watts" and pricing.tariffs):
-            kind = "price" if name == "cost" else "carbon"
+            kind, option = ("price", "tariff") if name == "cost" else ("carbon", "carbon")
             raise InfeasibleError(
                 f"optimize: objective {name!r} needs a {kind} signal, and the federation has none; give it signals= "
-                f"(fedsched: --{kind})."
+                f"(fedsched: --{option})."
             )
     if any(one.on_running != "wait" for one in federation.calendar):
         raise InfeasibleError(

@@ -48,7 +48,6 @@ OWN_MEANING = {
         "--package": "compare",
         "--jobs": "market twin",
         "--load": "gang",
-        "--price": "report",
         "--scenario": "study",
         "--from": "info convert",
     }.items()

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def test_the_command_line_prices_a_schedule(call: Callable[..., Any], tmp_path: Path) -> None:
-    """--price and --carbon are read, of all clusters or of one, and the metrics say what comes of them."""
+    """--tariff and --carbon are read, of all clusters or of one, and the metrics say what comes of them."""
     log, prices, north = tmp_path / "jobs.csv", tmp_path / "prices.csv", tmp_path / "north.csv"
     log.write_text("submit,tasks,runtime\n0,4,20\n0,2,5\n", encoding="utf-8")
     prices.write_text("second,price\n0,100\n10,200\n", encoding="utf-8")
     north.write_text("second,grams\n0,100\n", encoding="utf-8")
-    words = ("simulate", log, "--nodes", "4", "--price", prices, "--carbon", f"cluster={north}")
+    words = ("simulate", log, "--nodes", "4", "--tariff", prices, "--carbon", f"cluster={north}")
     status, _, said = call(*words, "--json")
     assert status != 0
     assert "price signal ends at 20 s, before the schedule does at 25 s" in said
@@ -32,7 +32,7 @@ def test_the_command_line_prices_a_schedule(call: Callable[..., Any], tmp_path: 
     assert "the last value of the price signal after its end" in told["assumed"]
     status, _, said = call("simulate", log, "--nodes", "4", "--beyond", "last")
     assert status != 0
-    assert "--beyond is for a --price or --carbon" in said
+    assert "--beyond is for a --tariff or --carbon" in said
 
 
 def test_info_shows_signals(call: Callable[..., Any], tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_scenarios_name_signals(tmp_path: Path) -> None:
     """A scenario's signals are files of its folder, be it of one cluster."""
     (tmp_path / "p.csv").write_text("second,price\n0,100\n", encoding="utf-8")
     (tmp_path / "case.toml").write_text(
-        '[log]\nfile = "sample"\nhead = 5\n[machine]\nnodes = 128\nprice = ["p.csv"]\ncarbon = ["cluster=p.csv"]\n'
+        '[log]\nfile = "sample"\nhead = 5\n[machine]\nnodes = 128\ntariff = ["p.csv"]\ncarbon = ["cluster=p.csv"]\n'
         'beyond = "last"\n',
         encoding="utf-8",
     )
