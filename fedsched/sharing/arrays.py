@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from fedsched.compiled import constant
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-WHOLE = 1000  # thousandths of a GPU
+WHOLE = constant(1000)  # thousandths of a GPU
 
 
 class Choice(IntEnum):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fedsched.sharing.arrays import Ints, Sharing, Stock, Work
 
 NONE = constant(-1)
-TOP = constant(0)
+TOP, NOTHING = constant(0), constant(0)
 LEAST_LOADED, GAINED = constant(Choice.LEAST_LOADED), constant(Choice.GAINED)
 
 
@@ -102,7 +102,7 @@ def _level(fit: Ints, order: Ints, size: int, tasks: int) -> int:
 def _spread(sharing: Sharing, work: Work, stock: Stock, size: int, tasks: int) -> None:
     # Whole rounds by number; then one task more on the least loaded that have room.
     fit, order = work.fit, work.order
-    rounds, left, more = _level(fit, order, size, tasks), tasks, 0
+    rounds, left, more = _level(fit, order, size, tasks), tasks, NOTHING
     for i in range(size):
         node = order[i]
         left -= min(fit[node], rounds)
@@ -156,7 +156,7 @@ def _first(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks:
 
 @part
 def _by_choice(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks: int) -> None:
-    size = 0
+    size = NOTHING
     for node in range(sharing.nodes.first[g], sharing.nodes.first[g + 1]):
         fit = room_on(sharing, stock, kind, node)
         work.fit[node] = fit
@@ -173,7 +173,7 @@ def _by_choice(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, ta
 
 @part
 def _gained_in(sharing: Sharing, work: Work, kind: int, g: int, tasks: int) -> None:
-    size = 0
+    size = NOTHING
     for node in range(sharing.nodes.first[g], sharing.nodes.first[g + 1]):
         if room_on(sharing, work.later, kind, node) > 0:
             work.fit[node] = room_on(sharing, work.now, kind, node)
