@@ -26,6 +26,7 @@ from fedsched.comparison.table import Row, Table
 from fedsched.errors import FedschedError, FieldError, TraceError
 from fedsched.gang import GangSystem
 from fedsched.gang import simulate as gang_simulate
+from fedsched.instances.standing import Standing
 from fedsched.io.fetch import Fetched
 from fedsched.io.slurm_conf import SlurmConf
 from fedsched.model.federation import Cluster, Federation, NodeGroup
@@ -41,6 +42,7 @@ from fedsched.report import of_schedules, write
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
 from fedsched.search.run import Moment
 from fedsched.slurm import Slurm
+from fedsched.study.record import Outcome, Study
 from fedsched.tuning.record import Tuned, Tuning
 
 if TYPE_CHECKING:
@@ -127,6 +129,13 @@ def tuning(name: str) -> Tuning:
     return Tuning(("mean_wait",), one, (one,), ("bf_interval",), 2, 0, (0,), 3, 0.5, notes=(name,))
 
 
+def study(name: str) -> Study:
+    """Return a study of a scenario of that name."""
+    waits = np.zeros(2)
+    base, other = (Outcome(one, name, name, 4, {"mean_wait": 0.0}, waits, np.nan) for one in ("what is", name))
+    return Study(base, (other,), np.ones(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64), 7, 0, (name,))
+
+
 PAIR = ("win", 1, 0, 0, 0.5, 0.5, 0.5, "", False)
 # Every class that prints itself, with hostile names in whatever it prints; None: it prints numbers and our own words.
 PRINTED: dict[str, Callable[[str], object] | None] = {
@@ -165,6 +174,8 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Comparison": lambda name: Comparison((run(name),)),
     "Tuned": lambda name: tuning(name).current,
     "Tuning": tuning,
+    "Standing": lambda name: Standing("makespan", 5.0, 1, 4.0, name),
+    "Study": study,
     "ListHeuristic": None,
     "Compilation": None,
     "Flow": None,
@@ -184,6 +195,10 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Slots": None,
     "Environment": None,
     "WallTime": None,
+    "Command": None,
+    "Document": None,
+    "Verdict": None,
+    "NodeSharing": None,
 }
 
 

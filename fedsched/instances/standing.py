@@ -12,6 +12,7 @@ from fedsched.instances.certificates import FORMAT as CERTIFICATE
 from fedsched.instances.certificates import certified_bound
 from fedsched.instances.plans import judged, known_path, known_values, read_plan
 from fedsched.instances.proof import Refused, proven
+from fedsched.text import one_line
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -47,10 +48,10 @@ class Standing:
         if self.plans == 0:
             return f"{self.ask}: no plan is known"
         if "+" in self.ask:
-            return f"{self.ask}: a front of {self.plans} ({self.who})"
+            return f"{self.ask}: a front of {self.plans} ({one_line(self.who)})"
         proved = "" if self.bound is None else f"; proven: at least {self.bound:.10g}"
         gap = "" if self.gap != self.gap else f", so at most {max(self.gap, 0.0):.3%} above the optimum"
-        return f"{self.ask}: {self.best:.10g} ({self.who}){proved}{gap}"
+        return f"{self.ask}: {self.best:.10g} ({one_line(self.who)}){proved}{gap}"
 
 
 def standings(document: Document) -> list[Standing]:
