@@ -64,7 +64,7 @@ def test_families_share_nothing_but_what_they_import() -> None:
     """Tests that engine with search or environments, gang, and market are made of no file of each other's."""
     for path in KERNELS:
         home = path.relative_to(PACKAGE).parts[0]
-        rooms = {home, "engine"} if home in ("search", "gym") else {home}
+        rooms = {home, "engine"} if home in ("search", "gym", "sharing") else {home}
         others = {name for name in made_of(path) if "/" in name} - {"model/metrics.py", "model/integrals.py"}
         assert {name.partition("/")[0] for name in others} <= rooms
     of_engine = made_of(PACKAGE / "engine/evaluate.py")

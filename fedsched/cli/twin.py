@@ -23,7 +23,7 @@ from fedsched.text import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fedsched.twin import Explained, Replay
+    from fedsched.twin import Explained, Replayed
 
 # The options of each action.
 TAKES: dict[str, tuple[str, ...]] = {
@@ -148,12 +148,12 @@ def _replay(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:
     return 0
 
 
-def _rows(found: Replay) -> list[tuple[str, str, str]]:
+def _rows(found: Replayed) -> list[tuple[str, str, str]]:
     recorded, simulated = (_of_replay(found)[side] for side in ("recorded", "simulated"))
     return [(name.replace("_", " "), number_text(recorded[name]), number_text(simulated[name])) for name in recorded]
 
 
-def _of_replay(found: Replay) -> dict[str, Any]:
+def _of_replay(found: Replayed) -> dict[str, Any]:
     """Return the figures of a replay by name."""
     import numpy as np
 

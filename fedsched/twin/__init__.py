@@ -9,7 +9,7 @@ from fedsched.twin.dumping import dump as dump
 from fedsched.twin.folder import Dump as Dump
 from fedsched.twin.givens import GIVENS as GIVENS
 from fedsched.twin.made import made_dump as made_dump
-from fedsched.twin.replaying import Replay as Replay
+from fedsched.twin.replaying import Replayed as Replayed
 from fedsched.twin.replaying import replay as replay
 from fedsched.twin.site import Site as Site
 from fedsched.twin.site import read_site as read_site

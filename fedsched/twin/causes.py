@@ -12,7 +12,7 @@ from fedsched.errors import FedschedError
 from fedsched.simulate import simulate
 from fedsched.twin.givens import BEFORE, GIVENS, matters, subjects
 from fedsched.twin.problem import SLURM, is_slurm, problem_of
-from fedsched.twin.replaying import Replay, replay
+from fedsched.twin.replaying import Replayed, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +44,8 @@ class Explained:
     """
 
     site: Site
-    plain: Replay
-    full: Replay
+    plain: Replayed
+    full: Replayed
     cause: NDArray[np.str_]
     own: Mask
     steps: tuple[tuple[str, float], ...]
@@ -94,7 +94,7 @@ def explain(
         Called with what is replayed next.
     """
 
-    def again(*given: str) -> Replay:
+    def again(*given: str) -> Replayed:
         if told is not None:
             told(f"given: {', '.join(given)}" if given else "nothing given")
         return replay(site, policy, given=given)
@@ -108,7 +108,7 @@ def explain(
     mine = {name: subjects(site, name)[rows] for name in names}
     waited_before = mine.get(BEFORE, ~everybody)
 
-    def settle(replayed: Replay, name: str, allowed: Mask) -> None:
+    def settle(replayed: Replayed, name: str, allowed: Mask) -> None:
         found = (cause == UNEXPLAINED) & _equal(replayed, rows) & allowed
         cause[found] = name
         if name in mine:
@@ -131,7 +131,7 @@ def explain(
     return Explained(site, plain, full, cause, own, tuple(steps), untried)
 
 
-def _equal(replayed: Replay, rows: NDArray[np.int64]) -> Mask:
+def _equal(replayed: Replayed, rows: NDArray[np.int64]) -> Mask:
     """Return which of these records start when they did; a replay under other facts may have left some out."""
     own = replayed.problem.rows[replayed.problem.compared]
     same = dict(zip(own.tolist(), replayed.equal.tolist(), strict=True))
@@ -141,7 +141,7 @@ def _equal(replayed: Replay, rows: NDArray[np.int64]) -> Mask:
 def _from_states(
     site: Site,
     policy: str | Policy | Slurm,
-    full: Replay,
+    full: Replayed,
     rows: NDArray[np.int64],
     cause: NDArray[np.str_],
     told: Callable[[str], None] | None,

@@ -12,7 +12,7 @@ from fedsched.model.texts import distinct
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.twin.replaying import Replay
+    from fedsched.twin.replaying import Replayed
 
     Column = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class InUse:
     nodes: int
 
 
-def waits(replay: Replay) -> tuple[Column, Column]:
+def waits(replay: Replayed) -> tuple[Column, Column]:
     """Return how long each compared job waited, on record and here, from its submission on."""
     problem = replay.problem
     submit = replay.site.records.submit[problem.rows] - replay.site.zero
@@ -70,13 +70,13 @@ def waits(replay: Replay) -> tuple[Column, Column]:
     return (problem.start - submit)[mine], (replay.schedule.start - submit)[mine]
 
 
-def quantiles(replay: Replay) -> dict[float, float]:
+def quantiles(replay: Replayed) -> dict[float, float]:
     """Return quantiles of by how many seconds the compared jobs begin later here; of those that begin at all."""
     later = replay.later[np.isfinite(replay.later)]
     return {share: float(np.quantile(later, share)) if later.size else float("nan") for share in QUANTILES}
 
 
-def signs(replay: Replay) -> tuple[float, float]:
+def signs(replay: Replayed) -> tuple[float, float]:
     """Return which shares of the compared jobs begin earlier, and later, by more than counts as equal."""
     interval = replay.site.interval
     if not replay.later.size:
@@ -84,7 +84,7 @@ def signs(replay: Replay) -> tuple[float, float]:
     return float((replay.later < -interval).mean()), float((replay.later > interval).mean())
 
 
-def averages(replay: Replay) -> Averages:
+def averages(replay: Replayed) -> Averages:
     """Return the moving averages of waits: of two weeks, or of a seventh of a dump that is shorter than eight."""
     site = replay.site
     recorded, simulated = waits(replay)
@@ -106,7 +106,7 @@ def _means(values: Column, first: NDArray[np.int64], last: NDArray[np.int64]) ->
     return np.asarray((sums[last] - sums[first]) / np.maximum(last - first, 1))
 
 
-def in_use(replay: Replay) -> InUse:
+def in_use(replay: Replayed) -> InUse:
     """Return the nodes in use through the dump's span, on record and here."""
     site, problem = replay.site, replay.problem
     ends = np.where(np.isnan(site.records.end[problem.rows]), np.inf, site.records.end[problem.rows] - site.zero)
@@ -136,7 +136,7 @@ def _mean_load(start: Column, end: Column, tasks: Column, edges: Column) -> Colu
     return np.diff(total) / np.diff(edges)
 
 
-def kinds(replay: Replay) -> dict[str, list[Kind]]:
+def kinds(replay: Replayed) -> dict[str, list[Kind]]:
     """Return the figures by partition, QOS, size and class of users."""
     problem = replay.problem
     rows = problem.rows[problem.compared]
@@ -148,7 +148,7 @@ def kinds(replay: Replay) -> dict[str, list[Kind]]:
     return {name: of for name, of in found.items() if len(of)}
 
 
-def _grouped(replay: Replay, names: list[str], which: NDArray[np.int64]) -> list[Kind]:
+def _grouped(replay: Replayed, names: list[str], which: NDArray[np.int64]) -> list[Kind]:
     recorded, simulated = waits(replay)
     found = []
     for k, name in enumerate(names):
@@ -179,7 +179,7 @@ def _sizes(nodes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
     return names, np.searchsorted(limits, nodes)
 
 
-def _classes(replay: Replay, rows: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+def _classes(replay: Replayed, rows: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
     """Return classes of users by the node-hours of their recorded runs."""
     records = replay.site.records
     run = np.nan_to_num(records.end - records.start, nan=0.0)

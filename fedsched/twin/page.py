@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from fedsched.twin.causes import Explained
     from fedsched.twin.figures import Kind
-    from fedsched.twin.replaying import Replay
+    from fedsched.twin.replaying import Replayed
 
 LISTED = 50
 
@@ -85,7 +85,7 @@ def _summary(found: Explained) -> str:
     return f'<h2>Summary</h2><div class="cards">{"".join(cards)}</div><p>{escape(text)}</p>{_quantiles(found)}'
 
 
-def _replays(found: Explained) -> dict[str, Replay]:
+def _replays(found: Explained) -> dict[str, Replayed]:
     return {"nothing given": found.plain, "all facts given": found.full}
 
 

@@ -10,7 +10,7 @@ from fedsched.plot import style
 
 if TYPE_CHECKING:
     from fedsched.twin.figures import Averages, InUse
-    from fedsched.twin.replaying import Replay
+    from fedsched.twin.replaying import Replayed
 
 RECORDED, SIMULATED = style.LINES[0], style.LINES[1]
 DAYS = "days since the dump begins"
@@ -43,7 +43,7 @@ def nodes_in_use(found: InUse, ax: Any = None) -> Any:
     return ax
 
 
-def differences(replays: dict[str, Replay], ax: Any = None) -> Any:
+def differences(replays: dict[str, Replayed], ax: Any = None) -> Any:
     """Return the axes with how many starts lie within so many seconds of the recorded ones."""
     ax = style.axes(ax, size=(8, 3))
     for k, (name, replay) in enumerate(replays.items()):

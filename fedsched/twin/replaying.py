@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replayed:
     """What a policy makes of a dump's jobs, and what Slurm made of them; times are seconds of the workload."""
 
     site: Site
@@ -64,7 +64,7 @@ def replay(
     *,
     given: Collection[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Replay:
+) -> Replayed:
     """Simulate the jobs of a dump anew, from what ran and waited as it begins.
 
     Parameters
@@ -83,4 +83,4 @@ def replay(
     taken = usual(site, clocks=is_slurm(policy)) if given is None else known_givens(given)
     problem = problem_of(site, policy, given=taken)
     schedule = simulate(problem.workload, problem.federation, problem.policy, progress=progress)
-    return Replay(site, problem, schedule, taken)
+    return Replayed(site, problem, schedule, taken)
