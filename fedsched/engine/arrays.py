@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.references import by_reference
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+@by_reference
 class Groups(NamedTuple):
     """Node groups, cluster by cluster, and the clusters' uplinks."""
 
@@ -37,6 +40,7 @@ class Groups(NamedTuple):
     uplink: Floats  # per cluster
 
 
+@by_reference
 class Pools(NamedTuple):
     """What counts across the federation beside nodes; without pools it has no columns."""
 
@@ -44,6 +48,7 @@ class Pools(NamedTuple):
     need: Ints  # job x pool
 
 
+@by_reference
 class Precedence(NamedTuple):
     """Who waits for whom, by the job that is waited for; without conditions or earliest starts of no size."""
 
@@ -57,6 +62,7 @@ class Precedence(NamedTuple):
     end: Ints  # job: how it ends that runs to its end, as another's Awaits
 
 
+@by_reference
 class Limits(NamedTuple):
     """How much may be had at a time, and which kinds of jobs take how much of it; without limits of no size."""
 
@@ -73,6 +79,7 @@ class Limits(NamedTuple):
     tasks: Ints  # job
 
 
+@by_reference
 class Calendar(NamedTuple):
     """Closures: nodes of groups that no job may start on for a while; without any the arrays are of no size."""
 
@@ -94,6 +101,7 @@ class Calendar(NamedTuple):
     reservation: Ints  # the reservation that it is, or -1
 
 
+@by_reference
 class Extras(NamedTuple):
     """What machines and jobs may have beyond the plain model; a part that is not in use has arrays of no size."""
 
@@ -107,6 +115,7 @@ class Extras(NamedTuple):
     tier: Ints  # job: those of a higher one come first in queue orders; of no size where all are in the same
 
 
+@by_reference
 class Problem(NamedTuple):
     """Jobs and federation as contiguous read-only arrays, packed once."""
 
@@ -132,6 +141,7 @@ class Problem(NamedTuple):
     extras: Extras | None  # None: the plain model, for which the kernels are compiled without any of them
 
 
+@by_reference
 class Plan(NamedTuple):
     """What a policy or a search chooses: queue order, caps, dispatch rule, placement rule."""
 
@@ -146,6 +156,7 @@ class Plan(NamedTuple):
     placement: int
 
 
+@by_reference
 class Queue(NamedTuple):
     """The queued jobs in order, with the least tasks and the shortest plan of every subtree."""
 
@@ -157,6 +168,7 @@ class Queue(NamedTuple):
     members: Ints  # [0]: positions in use, for orders that change with time, [1]: 1 where they are out of order
 
 
+@by_reference
 class Classes(NamedTuple):
     """A long queue grouped into classes, for scans that pass over jobs that cannot start; of size 0 in short ones."""
 
@@ -164,6 +176,7 @@ class Classes(NamedTuple):
     other: Floats  # the tables of numbers that need not be whole
 
 
+@by_reference
 class Profile(NamedTuple):
     """Nodes (and link load) planned to be free from each breakpoint on."""
 
@@ -179,6 +192,7 @@ class Profile(NamedTuple):
     blocks: Blocks
 
 
+@by_reference
 class Packing(NamedTuple):
     """The candidates of a lookahead pass, and which sums of their tasks can be reached."""
 
@@ -186,6 +200,7 @@ class Packing(NamedTuple):
     reach: Ints  # ReachRow x sum
 
 
+@by_reference
 class Heap(NamedTuple):
     """The running jobs, earliest finish first (then in start order)."""
 
@@ -195,6 +210,7 @@ class Heap(NamedTuple):
     sequence: Ints  # job -> start order
 
 
+@by_reference
 class Ends(NamedTuple):
     """The running jobs by planned end, latest first."""
 
@@ -203,6 +219,7 @@ class Ends(NamedTuple):
     released: Ints  # per job, 1: nodes counted free although the finish is pending (sequential reading)
 
 
+@by_reference
 class Rates(NamedTuple):
     """How fast each job runs, and the co-allocated jobs that load the uplinks."""
 
@@ -216,6 +233,7 @@ class Rates(NamedTuple):
     share: Floats  # job: of what it would send, under fair saturation; of no size else
 
 
+@by_reference
 class Scratch(NamedTuple):
     """Room for intermediate results, one entry a group or a cluster."""
 
@@ -227,6 +245,7 @@ class Scratch(NamedTuple):
     demand: Floats
 
 
+@by_reference
 class PoolsLeft(NamedTuple):
     """How much of every pool is left, and what plans say of it."""
 
@@ -236,6 +255,7 @@ class PoolsLeft(NamedTuple):
     planned: Ints  # pool x breakpoint of the profile
 
 
+@by_reference
 class Waiting(NamedTuple):
     """Who is yet to become eligible, and who has joined the queue."""
 
@@ -249,6 +269,7 @@ class Waiting(NamedTuple):
     doomed: Ints  # scratch: jobs that can never start, whose followers are yet to be told
 
 
+@by_reference
 class Limited(NamedTuple):
     """What is left within limits, and who waits for them."""
 
@@ -259,6 +280,7 @@ class Limited(NamedTuple):
     sleepers: Sleepers
 
 
+@by_reference
 class Closed(NamedTuple):
     """What closures leave, now and at the lookouts to come, as planners see it."""
 
@@ -275,6 +297,7 @@ class Closed(NamedTuple):
     last_end: Floats  # [0]: when a run last ended, [1]: what capacity had been lost by then
 
 
+@by_reference
 class Lost(NamedTuple):
     """Runs that came to nothing, in their order, and what they held; without downtimes that take nodes of no size."""
 
@@ -288,6 +311,7 @@ class Lost(NamedTuple):
     until: Floats  # [0]: when the last of them ended
 
 
+@by_reference
 class Draw(NamedTuple):
     """Scratch: the running jobs and the nodes of a group, of which a downtime hits some."""
 
@@ -296,6 +320,7 @@ class Draw(NamedTuple):
     node: Ints  # whose it is, by the place of the job
 
 
+@by_reference
 class ExtraState(NamedTuple):
     """What the loop knows of the extras."""
 
@@ -310,6 +335,7 @@ class ExtraState(NamedTuple):
     molded: Molded
 
 
+@by_reference
 class State(NamedTuple):
     """Everything the event loop knows between two calls."""
 
@@ -334,6 +360,7 @@ class State(NamedTuple):
     extras: ExtraState | None
 
 
+@by_reference
 class RunningJobs(NamedTuple):
     """The jobs that run at `time`, in start order: what another run can start from."""
 

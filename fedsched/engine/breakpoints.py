@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.compiled import constant, inlined
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Profile
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 NOW = constant(0)  # the breakpoint of now
 
 
+@by_reference
 class Blocks(NamedTuple):
     """A plan of one group that stands: who is due when and, where it is long, its breakpoints in blocks."""
 

@@ -14,6 +14,7 @@ from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine import limits, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.arrays import Clock, Counter
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, State
@@ -24,6 +25,7 @@ END, LOST = constant(0), constant(1)  # in `Cancelled.busy`
 NOBODY = flag(False)
 
 
+@by_reference
 class Cancellations(NamedTuple):
     """Who leaves the queue at a time of its own if it has not started; where nobody does of no size."""
 
@@ -32,6 +34,7 @@ class Cancellations(NamedTuple):
     place: Ints  # job: where it stands among these, or -1
 
 
+@by_reference
 class Cancelled(NamedTuple):
     """Who has left the queue, and what is yet to come; where nobody is cancelled of no size."""
 

@@ -10,6 +10,7 @@ from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
 from fedsched.model.admission import refusals
 from fedsched.model.alternatives import every_shape
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +35,7 @@ def refuse_entangled(
         )
 
 
+@by_reference
 class Possible(NamedTuple):
     """A job for every shape that some job can have, each job's present one first."""
 

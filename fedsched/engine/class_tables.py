@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.compiled import constant, inlined
 from fedsched.engine.arrays import ClassNumber
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, State
@@ -51,6 +52,7 @@ class ClassRow(IntEnum):
 COLUMNS, ROWS = constant(len(ClassColumn)), constant(len(ClassRow))
 
 
+@by_reference
 class Tables(NamedTuple):
     """What is known of the classes, of the sets of groups, and of the jobs, which have places class by class.
 

@@ -21,6 +21,7 @@ from fedsched.engine.meters import integrals
 from fedsched.engine.precedence import eligible_times
 from fedsched.engine.shapes import RULES, Shapes, jobs_of, shape_all
 from fedsched.model.metrics import Column, Measured, fill_row
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,6 +81,7 @@ def unpacked(layout: Layout, row: NDArray[np.int64]) -> tuple[Ints, Ints, int, i
     return layout.orders(rows)[0].copy(), layout.caps(rows)[0].copy(), dispatch, placement
 
 
+@by_reference
 class Common(NamedTuple):
     """What the plans of a problem have in common."""
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined
 from fedsched.engine.shapes import seen
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 STANDS, PLANNED_TO = constant(0), constant(1)  # in `Molded.number`
 
 
+@by_reference
 class Moldable(NamedTuple):
     """The shapes of every job, the one with which it comes first."""
 
@@ -32,6 +34,7 @@ class Moldable(NamedTuple):
     estimate: Floats
 
 
+@by_reference
 class Molded(NamedTuple):
     """The shapes that jobs have, and how far the queue is planned in which they choose them."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.compiled import constant, inlined
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints
@@ -18,6 +19,7 @@ EVERYBODYS = constant(-1)
 TURN = constant(0)
 
 
+@by_reference
 class Reserved(NamedTuple):
     """Which jobs are in which reservation; where none is of no size."""
 
@@ -26,6 +28,7 @@ class Reserved(NamedTuple):
     end: Floats
 
 
+@by_reference
 class Apart(NamedTuple):
     """What the loop knows of reservations, and room for a pass over the queue of one."""
 

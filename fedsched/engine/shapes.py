@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.compiled import inlined
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 RULES = 2  # numbers behind order and caps in a row: dispatch, placement
 
 
+@by_reference
 class Shapes(NamedTuple):
     """The shapes of every job, its present one first, and the columns of the job as a plan chooses."""
 

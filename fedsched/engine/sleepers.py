@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.queue import ABSENT, ANY, FIRST, NEVER, next_small_leaf, set_leaf, set_path
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import ExtraState, Floats, Ints, Limits, Plan, Queue, State
@@ -28,6 +29,7 @@ NOBODY = constant(-1)
 SHOWN, HIDDEN = flag(True), flag(False)
 
 
+@by_reference
 class Sleepers(NamedTuple):
     """Who waits under limits, awake or asleep; without limits of no size."""
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.random_numbers import STEP, mixed, unit
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,6 +108,7 @@ class Clock(IntEnum):
     LOST_BY_SITE = 2
 
 
+@by_reference
 class Rules(NamedTuple):
     """The system's rules, as numbers."""
 
@@ -129,6 +131,7 @@ class Rules(NamedTuple):
     latency_per_task: float
 
 
+@by_reference
 class Inputs(NamedTuple):
     """What a run reads: jobs in the order of arrival, the sites, and the rules."""
 
@@ -150,6 +153,7 @@ class Inputs(NamedTuple):
     time_limit: float
 
 
+@by_reference
 class State(NamedTuple):
     """What a run fills; made by the caller."""
 

@@ -39,6 +39,7 @@ from fedsched.engine.moldable import Molded
 from fedsched.engine.reserved import Apart
 from fedsched.engine.sleepers import Sleepers
 from fedsched.model.metrics import Measured
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.int8]
 
 
+@by_reference
 class Seen(NamedTuple):
     """What whoever decides sees, a row a run: in single precision, which is what networks take."""
 
@@ -59,6 +61,7 @@ class Seen(NamedTuple):
     action_mask: Bytes  # run x answer: 1 where it starts a job, or is none
 
 
+@by_reference
 class Told(NamedTuple):
     """What the last answer brought, a number a run."""
 
@@ -67,6 +70,7 @@ class Told(NamedTuple):
     over: Ints  # 1: every job has finished
 
 
+@by_reference
 class Runs(NamedTuple):
     """Runs of a log that go on side by side."""
 

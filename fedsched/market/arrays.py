@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.market.codes import CRITERIA, Figure
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 
+@by_reference
 class SlotList(NamedTuple):
     """Free slots by (start, node); rows from used[0] on are unused."""
 
@@ -30,6 +32,7 @@ class SlotList(NamedTuple):
     used: Ints  # [0]: slots in use
 
 
+@by_reference
 class Needs(NamedTuple):
     """The requests of a batch, and what each would take of each node."""
 
@@ -46,6 +49,7 @@ class Needs(NamedTuple):
     price: Floats  # node x price
 
 
+@by_reference
 class Found(NamedTuple):
     """Windows in the order in which they were found."""
 
@@ -55,6 +59,7 @@ class Found(NamedTuple):
     used: Ints  # [0]: rows in use
 
 
+@by_reference
 class Rounds(NamedTuple):
     """How far the search for alternatives has come."""
 
@@ -62,6 +67,7 @@ class Rounds(NamedTuple):
     done: Bools  # per job: it will find no further window
 
 
+@by_reference
 class Scratch(NamedTuple):
     """What the scan works with; `node` is the extended window, cheapest slot first."""
 

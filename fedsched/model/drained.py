@@ -16,6 +16,7 @@ from fedsched.model.limits import counters_of
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import in_reservations
 from fedsched.model.shortest import least_stretch, usable_groups
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +32,7 @@ STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
 NONE = constant(-1)
 
 
+@by_reference
 class Events(NamedTuple):
     """What happens when, in the order of time; `which` is a run, a closure or a wait."""
 
@@ -39,6 +41,7 @@ class Events(NamedTuple):
     which: Ints
 
 
+@by_reference
 class Told(NamedTuple):
     """What a finished schedule tells."""
 
@@ -64,6 +67,7 @@ class Told(NamedTuple):
     ended: Ints  # and its end, or -1
 
 
+@by_reference
 class Now(NamedTuple):
     """What is so at an instant, and room to look ahead in."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel
 from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Eligible, Integrals, Wasted
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,6 +135,7 @@ FIRST_INTEGRAL = int(Column[Integrals._fields[0].upper()])  # the others' column
 BOUND_SECONDS = 10.0  # the floor of the run time in the bounded slowdown
 
 
+@by_reference
 class Measured(NamedTuple):
     """What the metric kernel reads besides the schedule itself."""
 

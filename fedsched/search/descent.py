@@ -11,6 +11,7 @@ from fedsched.compiled import inlined, kernel, part
 from fedsched.engine.codes import Status
 from fedsched.engine.evaluate import evaluate_row
 from fedsched.random_numbers import uniform
+from fedsched.references import by_reference
 from fedsched.search.operators import move
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Accept(IntEnum):
     ANNEALED = 2  # worse ones by chance, less and less
 
 
+@by_reference
 class Goal(NamedTuple):
     """What a descent minimises: shares of the greatest weighted distance from the ideal, and of their sum."""
 
@@ -40,6 +42,7 @@ class Goal(NamedTuple):
     accept: int
 
 
+@by_reference
 class Walker(NamedTuple):
     """One descent's state: arrays that the caller owns, so that it can be stopped and resumed."""
 

@@ -11,6 +11,7 @@ from fedsched.engine.codes import Placement
 from fedsched.engine.evaluate import Common, plan_of
 from fedsched.engine.placement import place
 from fedsched.engine.shapes import shape_job, tasks_in
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Problem, State
@@ -19,6 +20,7 @@ ROUNDING = 1e-9
 ANY_NODES = tuple(int(x) for x in (Placement.FASTEST, Placement.BEST_FIT, Placement.EFFICIENT, Placement.POWERFUL))
 
 
+@by_reference
 class Space(NamedTuple):
     """What the search kernels know beside the Problem."""
 

@@ -14,6 +14,7 @@ from fedsched.compiled import constant, flag, inlined, kernel
 from fedsched.engine.codes import Status
 from fedsched.model.metrics import Column
 from fedsched.random_numbers import below, uniform
+from fedsched.references import by_reference
 from fedsched.search.apart import latest_end, read_row, write_row
 from fedsched.search.descent import note, pocket, scalar
 from fedsched.search.unit_runs import last_end, run_unit, settle
@@ -38,6 +39,7 @@ NOWHERE, FIRST, ONE, NOT_YET = constant(-1), constant(0), constant(1), flag(Fals
 BY_CHANCE, WIDEST_FIRST, ORDERS = 0, 1, constant(3)  # in which they come back; the third is the largest first
 
 
+@by_reference
 class Ruin(NamedTuple):
     """Who has left, and the plan before that."""
 

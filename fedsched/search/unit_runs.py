@@ -15,6 +15,7 @@ from fedsched.compiled import constant, flag, inlined
 from fedsched.engine.arrays import Counter, Groups, Plan, Problem, Queue, Rates, Scratch, State
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.loop import run_greedily, set_out
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints
@@ -25,6 +26,7 @@ ONE_QUEUE = flag(False)
 FROM, TO = constant(0), constant(1)  # where what a change touches is remembered
 
 
+@by_reference
 class Units(NamedTuple):
     """The machine unit by unit; what says nothing else is numbered within its unit."""
 
@@ -41,6 +43,7 @@ class Units(NamedTuple):
     first_cap: Ints
 
 
+@by_reference
 class Parts(NamedTuple):
     """A plan unit by unit: who is in which queue, what comes of it, and both before the last change."""
 

@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.compiled import constant
+from fedsched.references import by_reference
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +36,7 @@ class Reservation(IntEnum):
     NODES = 1
 
 
+@by_reference
 class Nodes(NamedTuple):
     """The nodes, numbered through the federation group by group."""
 
@@ -44,6 +46,7 @@ class Nodes(NamedTuple):
     gpus: Ints  # devices of each group's nodes
 
 
+@by_reference
 class Kinds(NamedTuple):
     """Jobs that are alike in all that decides where they fit."""
 
@@ -56,6 +59,7 @@ class Kinds(NamedTuple):
     opened: Ints  # kind x group: 1: its nodes may be used
 
 
+@by_reference
 class Sharing(NamedTuple):
     """What is shared, and how."""
 
@@ -68,6 +72,7 @@ class Sharing(NamedTuple):
     begin: Ints  # kind: the first of these places
 
 
+@by_reference
 class Stock(NamedTuple):
     """What is free on every node."""
 
@@ -76,6 +81,7 @@ class Stock(NamedTuple):
     left: Ints  # node x device: thousandths
 
 
+@by_reference
 class Held(NamedTuple):
     """What jobs hold on which nodes: a job's pieces stand together, and so do its devices."""
 
@@ -90,6 +96,7 @@ class Held(NamedTuple):
     amount: Ints
 
 
+@by_reference
 class Line(NamedTuple):
     """Who waits of each kind, in the order of the scan."""
 
@@ -117,6 +124,7 @@ class Number(IntEnum):
     BOUNDED = 7  # the kind whose bound is kept where only the head is looked at
 
 
+@by_reference
 class Work(NamedTuple):
     """Everything that the loop knows of shared nodes between two calls."""
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.references import by_reference
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -89,6 +91,7 @@ class Counter(IntEnum):
     LAST_FULL = 22  # main pass over all
 
 
+@by_reference
 class Jobs(NamedTuple):
     """The jobs, in the order of submit, then id: that of their numbers in Slurm."""
 
@@ -112,6 +115,7 @@ class Jobs(NamedTuple):
     by_cancel: Ints  # those who have such a time, by it
 
 
+@by_reference
 class Conditions(NamedTuple):
     """Who waits for what of whom: follower after follower of each job."""
 
@@ -123,6 +127,7 @@ class Conditions(NamedTuple):
     end: Ints  # how each job ends
 
 
+@by_reference
 class Windows(NamedTuple):
     """Stretches of time in which nodes are closed, but to the jobs of a reservation; all times are seconds."""
 
@@ -138,6 +143,7 @@ class Windows(NamedTuple):
     ends: Ints
 
 
+@by_reference
 class Limits(NamedTuple):
     """How much of what runs at a time, and which job takes how much of it."""
 
@@ -149,6 +155,7 @@ class Limits(NamedTuple):
     array: Ints  # of each job, the counter of its array; -1: none
 
 
+@by_reference
 class Machine(NamedTuple):
     """The nodes, and sets of them."""
 
@@ -159,6 +166,7 @@ class Machine(NamedTuple):
     lines: Words  # line × word: the NodeName lines of the conf, those of the least weight first
 
 
+@by_reference
 class Problem(NamedTuple):
     """Jobs, nodes, the parameters, and the times of the backfill passes where they are given."""
 
@@ -171,6 +179,7 @@ class Problem(NamedTuple):
     passes: Ints
 
 
+@by_reference
 class Waiting(NamedTuple):
     """What jobs wait for before they are in the queue, and since when they might start."""
 
@@ -184,6 +193,7 @@ class Waiting(NamedTuple):
     since: Ints  # when the record came into Slurm's list
 
 
+@by_reference
 class Running(NamedTuple):
     """The jobs that run, by start + limit, and the heap of what happens to them."""
 
@@ -193,6 +203,7 @@ class Running(NamedTuple):
     what: Ints  # 2 × job: its end; 2 × job + 1: its nodes are free
 
 
+@by_reference
 class Table(NamedTuple):
     """A backfill pass's records: from when until when which nodes are left."""
 
@@ -201,6 +212,7 @@ class Table(NamedTuple):
     left: Words
 
 
+@by_reference
 class Scratch(NamedTuple):
     """Node sets and lists that the passes work in."""
 
@@ -222,6 +234,7 @@ class Scratch(NamedTuple):
     smallest: Ints
 
 
+@by_reference
 class State(NamedTuple):
     """A run: who waits in which order, who runs where, and what came of it."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.references import by_reference
 from fedsched.slurm.asked import Scales
 from fedsched.slurm.resets import resets_from
 from fedsched.slurm.shares import in_all, in_level, shares_of
@@ -55,6 +56,7 @@ class Factor(IntEnum):
     AGE, ASSOC, FAIRSHARE, SIZE, PARTITION, QOS, TRES, SITE, NICE = range(9)
 
 
+@by_reference
 class Tree(NamedTuple):
     """The accounts: who stands where, with which shares; what they used, and how they are ranked for it."""
 
@@ -76,6 +78,7 @@ class Tree(NamedTuple):
     seen: Floats
 
 
+@by_reference
 class Priorities(NamedTuple):
     """All that priorities depend on, and what they are; jobs are in the order of their ids.
 
