@@ -6,16 +6,24 @@ import functools
 import importlib
 import pkgutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from fedsched.engine.arrays import Extras, ExtraState
+from fedsched.engine.shapes import Shapes
+from fedsched.references import Reference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-OF_EXTRAS = ("Extras(", "ExtraState(")  # in the signature that a kernel has for problems with extras
+# What a signature may have or not: kernels are compiled without it for those that do not use it.
+OPTIONAL = {Extras: "extras", ExtraState: "extras", Shapes: "shapes"}
 
 
 def check(*names: str, least: int) -> None:
     """Fail unless of these modules, and of all modules of these packages, at least so many functions were compiled.
 
-    Each may have one signature for plain problems, and one for those with extras. Those that the cache holds count
+    Each may have one signature for plain problems, and one for each kind of extras. Those that the cache holds count
     beside those of this process: a kernel that comes from the cache brings its parts along unseen, and what another
     test or process compiled was compiled no less. Only what the cache has from before the last change of the code or
     its tests is not held against them: that may be what the change mended.
@@ -26,11 +34,19 @@ def check(*names: str, least: int) -> None:
     several = {}
     for function in functions:
         since = [signature for signature, written in kept(function).items() if written > last_change()]
-        signatures = {*map(str, function.signatures), *since}
-        full = {one for one in signatures if any(mark in one for mark in OF_EXTRAS)}
-        if max(len(full), len(signatures - full)) > 1:
-            several[f"{function.__module__}.{function.__name__}"] = sorted(signatures)
+        signatures = {*function.signatures, *since}
+        if len({frozenset(options_of(*one)) for one in signatures}) < len(signatures):
+            several[f"{function.__module__}.{function.__name__}"] = sorted(map(str, signatures))
     assert not several, f"more than one each: {several}"
+
+
+def options_of(*kinds: Any) -> Iterator[str]:
+    """Return the names of the optional tuples that some types are, or have within."""
+    for kind in kinds:
+        if isinstance(kind, Reference):
+            if kind.of in OPTIONAL:
+                yield OPTIONAL[kind.of]
+            yield from options_of(*kind.members)
 
 
 def functions_of(*names: str) -> list[Any]:
@@ -43,12 +59,12 @@ def functions_of(*names: str) -> list[Any]:
     return list(found.values())
 
 
-def kept(function: Any) -> dict[str, float]:
+def kept(function: Any) -> dict[tuple[Any, ...], float]:
     """Return the signatures of a function that the cache holds, and when each was written."""
     index = getattr(getattr(function, "_cache", None), "_cache_file", None)
     if index is None:
         return {}  # nothing is cached
-    entries = ((str(key[0]), Path(index._data_path(name))) for key, name in index._load_index().items())
+    entries = ((key[0], Path(index._data_path(name))) for key, name in index._load_index().items())
     return {signature: path.stat().st_mtime for signature, path in entries if path.exists()}
 
 
