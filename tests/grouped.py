@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from plain import arrived, clusters, jobs, plain
 
-from fedsched.engine.arrays import Counter
+from fedsched.engine.numbers import Counter
 
 class_tables = plain("fedsched.engine.class_tables")
 classes = plain("fedsched.engine.classes")

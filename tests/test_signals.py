@@ -273,7 +273,7 @@ def test_random_systems_cost_what_the_reference_says() -> None:
             beyond = rng.choice(["refuse", "repeat", "last"])
             begin = schedule.t0 - rng.choice([0.0, 3.0, span / 3])
             times = sorted({begin, *(begin + round(rng.random() * span, 1) for _ in range(rng.randrange(6)))})
-            until = times[-1] + (2 * span if beyond == "refuse" else rng.choice([0.5, span / 4]))
+            until = times[-1] + rng.choice([0.5, span / 4]) if beyond != "refuse" else schedule.t0 + 3 * span
             values = [rng.choice([0.0, 10.0, 12.5, 300.0]) for _ in times]
             signals.append(fs.Signal(times, values, "g/kWh", cluster.name, until=until, beyond=beyond))
             steps.append(naive_measures.Steps(times, values, until, beyond, 1e-3 / 3.6e6))

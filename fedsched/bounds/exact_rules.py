@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fedsched.engine.arrays import Awaits
+from fedsched.engine.numbers import Awaits
 from fedsched.errors import InfeasibleError
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import blocks, calendar, pools
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.breakpoints import (
     NOW,
     first_at,
@@ -24,6 +23,7 @@ from fedsched.engine.breakpoints import (
 )
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import fill_demand, place, planned_duration
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
-from fedsched.engine.arrays import ClassNumber, Clock, Counter
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import start_from_head, start_job
 from fedsched.engine.lookahead import start_packed
+from fedsched.engine.numbers import ClassNumber, Clock, Counter
 from fedsched.engine.queue import FIRST
 from fedsched.engine.reservation import (
     LASTING,

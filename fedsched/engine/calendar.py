@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import OnRunning
+from fedsched.engine.numbers import Clock, ClosedNumber, Counter
 from fedsched.engine.placement import place, planned_duration
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import numpy as np
 from fedsched.compiled import constant, flag, inlined, part
 from fedsched.engine import limits, precedence
 from fedsched.engine import queue as queues
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import ClassNumber, Counter
 from fedsched.engine.class_tables import ClassColumn, ClassRow, SetColumn
 from fedsched.engine.codes import Dispatch, Placement
+from fedsched.engine.numbers import ClassNumber, Counter
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Plan, Problem, State

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.compiled import constant, inlined
-from fedsched.engine.arrays import ClassNumber
+from fedsched.engine.numbers import ClassNumber
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:

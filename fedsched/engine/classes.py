@@ -18,7 +18,6 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import limits
-from fedsched.engine.arrays import ClassNumber, Counter
 from fedsched.engine.class_limits import measure
 from fedsched.engine.class_tables import (
     BLOCK,
@@ -33,6 +32,7 @@ from fedsched.engine.class_tables import (
 from fedsched.engine.class_tree import NOBODY, fill, seek, set_key, still_may
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
 from fedsched.engine.moldable import choose_shapes
+from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.precedence import joined_as, joined_until
 from fedsched.engine.queue import ABSENT, FIRST
 

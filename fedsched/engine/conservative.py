@@ -14,7 +14,6 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import due, limits, promises
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import (
     ROUNDING,
     could_start,
@@ -28,6 +27,7 @@ from fedsched.engine.availability import (
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement, QueueKey
 from fedsched.engine.dispatch import start_job
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import planned_duration
 from fedsched.engine.queue import ANY, FIRST
 from fedsched.engine.scan import next_candidate, next_small

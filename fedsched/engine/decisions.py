@@ -12,11 +12,11 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined
 from fedsched.engine import queue as queues
-from fedsched.engine.arrays import Counter
 from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch import fits_now, start_apart
 from fedsched.engine.events import next_time, take_events
+from fedsched.engine.numbers import Counter
 from fedsched.engine.queue import ANY, FIRST
 from fedsched.engine.running import release_pending, update_rates
 from fedsched.engine.scan import next_small

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
 from fedsched.engine import limits, pools, precedence
-from fedsched.engine.arrays import ClassNumber, Clock, Counter
 from fedsched.engine.calendar import place_from_now
 from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
+from fedsched.engine.numbers import ClassNumber, Clock, Counter
 from fedsched.engine.placement import slowest
 from fedsched.engine.queue import ANY, FIRST, NEVER, dequeue
 from fedsched.engine.reserved import waits_for_another_turn

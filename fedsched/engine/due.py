@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined
-from fedsched.engine.arrays import Clock
 from fedsched.engine.breakpoints import BlockNumber
+from fedsched.engine.numbers import Clock
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import State

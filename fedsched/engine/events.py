@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import inlined
 from fedsched.engine import calendar, cancellations, limits, precedence, reserved, victims
 from fedsched.engine import queue as queues
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime
 from fedsched.engine.conservative import joins_plan
 from fedsched.engine.meters import go_on
 from fedsched.engine.moldable import begin_instant, may_choose
 from fedsched.engine.molding import choose_shape
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import ends_as_planned, pop_finish, update_rates, vacate
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import ClassNumber, Counter
 from fedsched.engine.classes import next_of_classes
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, ReachRow
+from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.queue import FIRST
 from fedsched.engine.reservation import LASTING, REFUSED, free_beside_reservation, place_apart, start_beside_reservation
 from fedsched.engine.scan import next_candidate

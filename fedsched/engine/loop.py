@@ -9,11 +9,11 @@ import numpy as np
 from fedsched.compiled import inlined, kernel
 from fedsched.engine import calendar, cancellations, limits, lost, moldable, pools, precedence, reserved
 from fedsched.engine import queue as queues
-from fedsched.engine.arrays import Clock, Counter, Plan
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch import start_all_that_fit
 from fedsched.engine.events import next_time, take_events
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.passes import may_start_some, pass_over, sort_queues
 from fedsched.engine.placement import place, shortest_duration, slowest
 from fedsched.engine.reserved_pass import pass_over_reservations
@@ -21,7 +21,7 @@ from fedsched.engine.rules import needs_ends
 from fedsched.engine.running import enter, release_pending, update_rates
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Problem, State
+    from fedsched.engine.arrays import Plan, Problem, State
 
 
 @inlined

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined
-from fedsched.engine.arrays import LostNumber
+from fedsched.engine.numbers import LostNumber
 from fedsched.model.integrals import Wasted
 
 if TYPE_CHECKING:

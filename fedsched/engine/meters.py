@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel
 from fedsched.engine import cancellations
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.lost import requeues, wasted_node_seconds
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.model.integrals import Integrals
 
 if TYPE_CHECKING:

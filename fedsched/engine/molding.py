@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, part
-from fedsched.engine.arrays import Counter
 from fedsched.engine.availability import fill_profile, first_fit, reserve_window
 from fedsched.engine.breakpoints import NOW
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import QueueKey, SameTime
 from fedsched.engine.moldable import PLANNED_TO, STANDS, take_shape
+from fedsched.engine.numbers import Counter
 from fedsched.engine.passes import sort_queues
 from fedsched.engine.placement import fill_demand, planned_duration, shortest_duration
 from fedsched.engine.queue import ANY, FIRST

@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import (
-    Awaits,
-    Calendar,
-    Extras,
-    Groups,
-    Limits,
-    Pools,
-    Precedence,
-    Problem,
-)
+from fedsched.engine.arrays import Calendar, Extras, Groups, Limits, Pools, Precedence, Problem
 from fedsched.engine.cancellations import Cancellations
 from fedsched.engine.choices import possible_shapes, refuse_entangled
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
 from fedsched.engine.kinds import limits_of
 from fedsched.engine.moldable import Moldable
+from fedsched.engine.numbers import Awaits
 from fedsched.engine.reserved import Reserved
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import tiers_of_jobs

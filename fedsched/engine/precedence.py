@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import Awaits, WaitingNumber
+from fedsched.engine.numbers import Awaits, WaitingNumber
 from fedsched.model.integrals import Eligible
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import Counter
 from fedsched.engine.breakpoints import NOW, first_at
+from fedsched.engine.numbers import Counter
 from fedsched.engine.queue import ANY, FIRST, next_small
 
 if TYPE_CHECKING:

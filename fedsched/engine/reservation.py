@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import calendar, pools
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import planned_load
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.dispatch import is_passed_over, start_apart
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import place, planned_duration
 from fedsched.engine.shadow import shadow_beside_closures
 

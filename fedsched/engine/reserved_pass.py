@@ -13,8 +13,9 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import limits
-from fedsched.engine.arrays import Classes, ClassNumber, Clock, Counter, Queue, State
+from fedsched.engine.arrays import Classes, Queue, State
 from fedsched.engine.clock import end_after
+from fedsched.engine.numbers import ClassNumber, Clock, Counter
 from fedsched.engine.passes import may_start_some, pass_over_apart, sort_queues
 from fedsched.engine.queue import ABSENT, NEVER, set_leaf, shown_tasks
 from fedsched.engine.reserved import EVERYBODYS, TURN

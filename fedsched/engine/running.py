@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import calendar, limits, pools
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Saturation
 from fedsched.engine.fair import share_fairly
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import fill_demand
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import numpy as np
 
 from fedsched.compiled import part
 from fedsched.engine import pools
-from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.availability import planned_load
 from fedsched.engine.calendar import NOBODY_BESIDE, change, next_known, place_over_run, time_of
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
+from fedsched.engine.numbers import Clock, ClosedNumber, Counter
 from fedsched.engine.placement import planned_duration
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fedsched.engine.arrays import Clock, Counter, LostNumber, Rates, RunningJobs, State, WaitingNumber
+from fedsched.engine.arrays import Rates, RunningJobs, State
 from fedsched.engine.cancellations import GONE
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.loop import begin, first_unplaceable, run
 from fedsched.engine.meters import integrals
 from fedsched.engine.moldable import as_chosen, moldable_of
+from fedsched.engine.numbers import Clock, Counter, LostNumber, WaitingNumber
 from fedsched.engine.pack import clusters_of_sites
 from fedsched.engine.requeue import requeue
 from fedsched.engine.rules import Needs, needs_of

@@ -9,18 +9,13 @@ import numpy as np
 from fedsched.engine import blocks, floors
 from fedsched.engine.arrays import (
     Classes,
-    ClassNumber,
-    Clock,
     Closed,
-    ClosedNumber,
-    Counter,
     Draw,
     Ends,
     ExtraState,
     Heap,
     Limited,
     Lost,
-    LostNumber,
     Packing,
     PoolsLeft,
     Profile,
@@ -29,7 +24,6 @@ from fedsched.engine.arrays import (
     Scratch,
     State,
     Waiting,
-    WaitingNumber,
 )
 from fedsched.engine.breakpoints import BlockNumber, BlockRow, Blocks
 from fedsched.engine.cancellations import Cancelled
@@ -37,6 +31,7 @@ from fedsched.engine.class_tables import room_for
 from fedsched.engine.classes import LONG_QUEUE
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Saturation, Victims
 from fedsched.engine.moldable import Molded, moldable_of
+from fedsched.engine.numbers import ClassNumber, Clock, ClosedNumber, Counter, LostNumber, WaitingNumber
 from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
 from fedsched.engine.rules import Needs
@@ -153,9 +148,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
     )
 
 
-def _extra_state(
-    problem: Problem, extras: Extras, breakpoints: int, queue: Queue, backfill: Queue
-) -> ExtraState:
+def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queue, backfill: Queue) -> ExtraState:
     pools, jobs = extras.pools.amount.size, extras.precedence.conditions.size
     lookouts, groups = extras.calendar.left.shape
     return ExtraState(

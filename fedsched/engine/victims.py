@@ -9,9 +9,9 @@ import numpy as np
 from fedsched.compiled import constant, inlined, part
 from fedsched.engine import calendar, cancellations, limits, lost, precedence, reserved
 from fedsched.engine import queue as queues
-from fedsched.engine.arrays import Clock, ClosedNumber, Counter
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import OnRunning, Victims
+from fedsched.engine.numbers import Clock, ClosedNumber, Counter
 from fedsched.engine.placement import shortest_duration
 from fedsched.engine.running import take_off, update_rates, vacate
 from fedsched.random_numbers import drawn

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Counter
 from fedsched.engine.caps import checked_caps
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.meters import integrals
+from fedsched.engine.numbers import Counter
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack import frozen
 from fedsched.engine.rules import Needs

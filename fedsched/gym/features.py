@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.numbers import Clock, Counter
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Ints, Problem, State

@@ -6,10 +6,10 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Status
 from fedsched.engine.decisions import decide, end_pass, leave_places, look
 from fedsched.engine.loop import begin
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.queue import FIRST
 from fedsched.gym.features import see_running, see_waiting, see_whole
 from fedsched.gym.runs import plan_of, problem_of, state_of

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, part
-from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import SameTime
 from fedsched.engine.decisions import next_pass
 from fedsched.engine.events import next_time
 from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
+from fedsched.engine.numbers import Counter
 from fedsched.engine.precedence import eligible_times
 from fedsched.gym.runs import measured_of
 from fedsched.model.integrals import Eligible, Integrals

@@ -46,13 +46,12 @@ class Problem:
         rooms = {s: sum(group["nodes"] for group in groups if Fraction(group["speed"]) >= s) for s in self.speed}
         jobs, self.tasks = data["jobs"], data["jobs"]["tasks"]
         self.submit = [Fraction(at) for at in jobs["submit"]]
-        self.talks = any(jobs.get("task_bandwidth", ()))
+        self.talks, self.release = any(jobs.get("task_bandwidth", ())), list(self.submit)
         shares = [Fraction(share) for share in jobs.get("compute_fraction", [1] * len(self.tasks))]
         self.takes = [
             {s: Fraction(runtime) * (share / s + 1 - share) for s, room in rooms.items() if room >= tasks}
             for runtime, share, tasks in zip(jobs["runtime"], shares, self.tasks, strict=True)
         ]
-        self.release = list(self.submit)
         for j, text in enumerate(jobs.get("after", ())):
             for condition in filter(None, text.split(",")):
                 kind, other = condition.split(":")
@@ -115,9 +114,8 @@ def by_times(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[F
     """Return what prices of nodes over time prove of a sum over jobs, and the price of all that there is."""
     if objective == "bounded_slowdown" and problem.talks:
         raise Refused("full links make runs longer, and slowdowns less")
-    edges, jobs = weights(proof["edges"]), len(problem.tasks)
+    edges, unit, jobs = weights(proof["edges"]), Fraction(proof["unit"]), len(problem.tasks)
     lengths, prices = [b - a for a, b in pairwise(edges)], [weights(row) for row in proof["prices"]]
-    unit = Fraction(proof["unit"])
     if any(at <= 0 for at in (*lengths, unit)) or edges[0] != 0:
         raise Refused("stretches of time must follow one another from 0 on")
     costs = [[price * at for price, at in zip(row, lengths, strict=True)] for row in prices]
@@ -180,6 +178,8 @@ def proven(instance: str, certificate: str) -> Fraction:
     kind, objective = proof["kind"], proof["objective"]
     if proof["sha256"] != hashlib.sha256(instance.encode()).hexdigest():
         raise Refused("the certificate is for another instance")
+    if (kind, objective) not in WAYS:
+        raise Refused(f"no certificate of kind {kind!r} proves anything of {objective!r}")
     value, spent = WAYS[kind, objective](Problem(instance), proof, objective)
     if spent != Fraction(proof["spent"]):
         raise Refused(f"the multipliers add up to {spent}, not to {proof['spent']}")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Placement
+from fedsched.engine.numbers import Counter
 from fedsched.engine.pack import parts_of
 from fedsched.io.sealed import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Status
 from fedsched.engine.evaluate import unpacked
 from fedsched.engine.loop import begin, run
 from fedsched.engine.meters import integrals
+from fedsched.engine.numbers import Counter
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.shapes import write_shapes
 from fedsched.engine.simulation import set_running, until_the_last_end

@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.compiled import constant, flag, inlined
-from fedsched.engine.arrays import Counter, Groups, Plan, Problem, Queue, Rates, Scratch, State
+from fedsched.engine.arrays import Groups, Plan, Problem, Queue, Rates, Scratch, State
 from fedsched.engine.codes import Dispatch, QueueKey, SameTime, Status
 from fedsched.engine.loop import run_greedily, set_out
+from fedsched.engine.numbers import Counter
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.clock import end_after
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.placement import place
 from fedsched.sharing.arrays import Number, Reservation
 from fedsched.sharing.choosing import choose_gained

@@ -8,8 +8,8 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel
 from fedsched.engine import queue as queues
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Dispatch, QueueKey, Status
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import pop_finish, vacate
 from fedsched.sharing import line
 from fedsched.sharing.arrays import Number

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Dispatch, QueueKey
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.passes import sort_queues
 from fedsched.engine.placement import place, planned_duration
 from fedsched.engine.queue import ANY, FIRST, next_small

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Status
+from fedsched.engine.numbers import Counter
 from fedsched.engine.simulation import without_end
 from fedsched.errors import InfeasibleError
 from fedsched.model.integrals import NOT_KNOWN

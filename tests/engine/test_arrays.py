@@ -9,7 +9,7 @@ import pytest
 from plain import begun, jobs
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock, Counter, Problem, State
+from fedsched.engine.arrays import Problem, State
 from fedsched.engine.codes import Dispatch
 
 if TYPE_CHECKING:
@@ -35,9 +35,3 @@ def test_kernels_know_one_type_of_each_array(dispatch: Dispatch) -> None:
             assert array.dtype in (np.int64, np.float64), name
             assert array.flags.c_contiguous, name
             assert array.flags.writeable == (kind is State), name
-
-
-def test_counters_and_clocks_are_numbered_without_gaps() -> None:
-    """Their numbers are places in an array of just as many."""
-    assert [*Counter] == list(range(len(Counter)))
-    assert [*Clock] == list(range(len(Clock)))

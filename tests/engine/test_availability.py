@@ -7,7 +7,7 @@ import pytest
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.numbers import Clock, Counter
 
 availability = plain("fedsched.engine.availability")
 conservative = plain("fedsched.engine.conservative")

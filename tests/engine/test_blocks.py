@@ -9,9 +9,9 @@ from plain import arrived, jobs, plain
 
 import fedsched as fs
 from fedsched.engine import blocks as compiled
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.breakpoints import BlockNumber, BlockRow
 from fedsched.engine.codes import Status
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.simulate import prepare
 
 availability = plain("fedsched.engine.availability")

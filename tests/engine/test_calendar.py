@@ -11,7 +11,7 @@ import pytest
 from plain import begun, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import ClosedNumber, Counter
+from fedsched.engine.numbers import ClosedNumber, Counter
 
 calendar = plain("fedsched.engine.calendar")
 FOUR = fs.Federation.homogeneous(4)

@@ -7,7 +7,7 @@ import pytest
 from plain import arrived, clusters, jobs, plain
 
 from fedsched.engine import states
-from fedsched.engine.arrays import ClassNumber
+from fedsched.engine.numbers import ClassNumber
 
 tables = plain("fedsched.engine.class_tables")
 PAIR = clusters(((6, 1.0),), ((3, 1.0), (3, 0.5)))

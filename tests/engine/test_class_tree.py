@@ -8,7 +8,7 @@ from grouped import busy, class_tables, scanned
 from plain import plain
 
 from fedsched.engine import states
-from fedsched.engine.arrays import ClassNumber
+from fedsched.engine.numbers import ClassNumber
 
 class_tree = plain("fedsched.engine.class_tree")
 queue = plain("fedsched.engine.queue")

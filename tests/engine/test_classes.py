@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import naive
 import numpy as np
@@ -14,10 +15,13 @@ from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
 from fedsched.engine import loop, states
-from fedsched.engine.arrays import ClassNumber, Counter, State
 from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.rules import needs_of
 from fedsched.simulate import prepare
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import State
 
 classes = plain("fedsched.engine.classes")
 tables = plain("fedsched.engine.class_tables")

@@ -11,8 +11,8 @@ from engine.test_dispatch import started
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Placement
+from fedsched.engine.numbers import Clock, Counter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

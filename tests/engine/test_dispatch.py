@@ -8,7 +8,7 @@ import numpy as np
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.numbers import Clock, Counter
 
 dispatch = plain("fedsched.engine.dispatch")
 FOUR = fs.Federation.homogeneous(4)

@@ -6,7 +6,7 @@ import numpy as np
 from plain import arrived, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock
+from fedsched.engine.numbers import Clock
 
 due = plain("fedsched.engine.due")
 MANY = 60

@@ -8,8 +8,8 @@ from engine.test_dispatch import started
 from plain import begun, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import SameTime, Status
+from fedsched.engine.numbers import Counter
 
 loop = plain("fedsched.engine.loop")
 events = plain("fedsched.engine.events")

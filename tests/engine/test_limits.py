@@ -10,7 +10,7 @@ import pytest
 from plain import begun, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Counter
+from fedsched.engine.numbers import Counter
 from fedsched.errors import InfeasibleError
 from fedsched.simulate import prepare
 

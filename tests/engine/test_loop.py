@@ -8,8 +8,8 @@ from engine.test_dispatch import started
 from plain import begun, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import Dispatch, SameTime, Status
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.plans import plan_in_order
 from fedsched.simulate import prepare
 

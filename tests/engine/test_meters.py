@@ -6,8 +6,8 @@ import numpy as np
 from plain import begun, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock
 from fedsched.engine.codes import Status
+from fedsched.engine.numbers import Clock
 
 loop = plain("fedsched.engine.loop")
 meters = plain("fedsched.engine.meters")

@@ -6,8 +6,8 @@ import numpy as np
 from plain import plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Counter
 from fedsched.engine.moldable import PLANNED_TO, STANDS
+from fedsched.engine.numbers import Counter
 from fedsched.simulate import prepare
 
 molding = plain("fedsched.engine.molding")

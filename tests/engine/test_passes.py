@@ -6,8 +6,8 @@ import pytest
 from plain import plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Counter
 from fedsched.engine.codes import Dispatch
+from fedsched.engine.numbers import Counter
 from fedsched.simulate import prepare
 
 passes = plain("fedsched.engine.passes")

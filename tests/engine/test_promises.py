@@ -13,7 +13,7 @@ from engine.test_against_naive import first_difference, run_engine
 from interpreted import tries
 from plain import arrived, clusters, jobs, plain
 
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.numbers import Clock, Counter
 
 conservative = plain("fedsched.engine.conservative")
 promises = plain("fedsched.engine.promises")

@@ -9,7 +9,7 @@ import pytest
 from plain import arrived, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock, Counter
+from fedsched.engine.numbers import Clock, Counter
 
 dispatch = plain("fedsched.engine.dispatch")
 reservation = plain("fedsched.engine.reservation")

@@ -7,7 +7,7 @@ import pytest
 from plain import plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Counter
+from fedsched.engine.numbers import Counter
 from fedsched.simulate import prepare
 
 reserved_pass = plain("fedsched.engine.reserved_pass")

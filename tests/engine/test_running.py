@@ -9,8 +9,8 @@ import pytest
 from plain import arrived, begun, clusters, jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import Clock, Counter
 from fedsched.engine.codes import SameTime, Saturation
+from fedsched.engine.numbers import Clock, Counter
 
 running = plain("fedsched.engine.running")
 

@@ -11,7 +11,7 @@ import pytest
 from plain import jobs, plain
 
 import fedsched as fs
-from fedsched.engine.arrays import LostNumber
+from fedsched.engine.numbers import LostNumber
 from fedsched.errors import InfeasibleError
 from fedsched.simulate import prepare
 

@@ -6,6 +6,7 @@ import ast
 import copy
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 FILES = sorted(FOLDER.glob("*.json"))
 SMALL = [path for path in FILES if path.stat().st_size < 4000]
+QUICK = [path for path in SMALL if int(re.findall(r"-(\d+)", path.stem)[-1]) <= 50]  # jobs; each is proven ten times
 REFUSED = (Refused, LookupError, ValueError, TypeError, ZeroDivisionError)
 
 
@@ -91,7 +93,7 @@ def accepts(text: str, data: dict[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", QUICK, ids=lambda path: path.stem)
 def test_a_changed_certificate_is_refused(path: Path) -> None:
     """Tests that one multiplier, the bound, the value, or the plan's start, a little other, is refused."""
     data = json.loads(path.read_text())
@@ -122,8 +124,10 @@ def test_a_certificate_of_other_jobs_is_refused(path: Path) -> None:
     data = json.loads(path.read_text())
     document = json.loads(load(data["instance"]).text)
     jobs = document["jobs"]
-    longest = max(range(len(jobs["tasks"])), key=lambda j: Fraction(jobs["runtime"][j]) * jobs["tasks"][j])
-    jobs["runtime"][longest] = str(Fraction(jobs["runtime"][longest]) + 1)
+    work = [Fraction(runtime) * tasks for runtime, tasks in zip(jobs["runtime"], jobs["tasks"], strict=True)]
+    named = [int(j) for j in data.get("job", ())]  # by themselves; others' work may be of no account beside theirs
+    counts = max(named or range(len(work)), key=work.__getitem__)
+    jobs["runtime"][counts] = str(Fraction(jobs["runtime"][counts]) + 1)
     text = json.dumps(document)
     assert not accepts(text, data)
     assert not accepts(text, data | {"sha256": hashlib.sha256(text.encode()).hexdigest()})
@@ -134,8 +138,8 @@ def test_a_certificate_of_other_jobs_is_refused(path: Path) -> None:
     [
         ({"area": [[-1]]}, "below 0"),
         ({"spent": "5"}, "add up to"),
-        ({"kind": "times"}, "edges"),
-        ({"kind": "faith"}, "faith"),
+        ({"kind": "times"}, "'times' proves anything of 'energy'"),
+        ({"kind": "faith"}, "'faith' proves anything"),
     ],
 )
 def test_what_is_refused_is_said(change: dict[str, Any], said: str) -> None:

@@ -306,7 +306,7 @@ def test_unknown_names_are_refused_before_anything_runs(jobs: fs.Workload) -> No
 # ---- a user's objectives --------------------------------------------------------------------------------------------
 
 
-def carbon(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+def footprint(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return a cost of energy and waiting."""
     return 0.4 * metrics["energy"] / 3.6e6 + 0.01 * metrics["mean_wait"]
 
@@ -314,16 +314,16 @@ def carbon(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
 def test_a_function_of_the_metrics_is_an_objective(jobs: fs.Workload) -> None:
     """Tests that a user's cost is minimised, its values those of the schedules, and that auto takes ga or moga."""
     found = fs.optimize(
-        jobs, fs.Federation.example(), objectives=["makespan", carbon], evaluations=BUDGET, baselines=FEW
+        jobs, fs.Federation.example(), objectives=["makespan", footprint], evaluations=BUDGET, baselines=FEW
     )
     assert found.method == "moga"
     for i in range(len(found.front)):
         metrics = {name: np.array([value]) for name, value in found.schedule(i).metrics().as_dict().items()}
-        assert found.front.values[i] == pytest.approx([metrics["makespan"][0], carbon(metrics)[0]])
-    assert np.isnan(found.gap("carbon"))
-    alone = fs.optimize(jobs, fs.Federation.example(), objectives=carbon, evaluations=BUDGET, baselines=FEW)
+        assert found.front.values[i] == pytest.approx([metrics["makespan"][0], footprint(metrics)[0]])
+    assert np.isnan(found.gap("footprint"))
+    alone = fs.optimize(jobs, fs.Federation.example(), objectives=footprint, evaluations=BUDGET, baselines=FEW)
     assert alone.method == "ga"
-    assert alone.objectives == ("carbon",)
+    assert alone.objectives == ("footprint",)
 
 
 def test_a_bad_function_is_named(jobs: fs.Workload) -> None:
@@ -345,8 +345,8 @@ def test_a_bad_function_is_named(jobs: fs.Workload) -> None:
         fs.optimize(jobs, cluster, objectives=too_many, evaluations=100, baselines=FEW)
     with pytest.raises(ValueError, match="has the name of a metric"):
         fs.optimize(jobs, cluster, objectives=energy, evaluations=100, baselines=FEW)
-    with pytest.raises(ValueError, match=r"'carbon' is a function.*take method='moga'"):
-        fs.optimize(jobs, cluster, objectives=["makespan", carbon], method="memetic", evaluations=100, baselines=FEW)
+    with pytest.raises(ValueError, match=r"'footprint' is a function.*take method='moga'"):
+        fs.optimize(jobs, cluster, objectives=["makespan", footprint], method="memetic", evaluations=100, baselines=FEW)
 
 
 # ---- checkpoints ----------------------------------------------------------------------------------------------------

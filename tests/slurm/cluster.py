@@ -24,6 +24,7 @@ WAYS = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"
 PORTS = range(20_000, 32_000)  # below those that outgoing connections are given
 COME_UP = 60.0  # seconds of the world in which the daemons must have found each other
 ASKED = 4  # times
+SOCKET, LONGEST_SOCKET = "{folder}/spool.n{node}/n{node}_999999.4294967295", 107
 CALM = 10.0  # and in which they must have ended, once they are asked to
 
 # What has nothing to do with decisions: how daemons find and trust each other, and that nobody is given up on who is
@@ -72,6 +73,10 @@ class SlurmError(RuntimeError):
     """What a command of Slurm's refused, or what its daemons failed at."""
 
 
+class InvalidRun(RuntimeError):
+    """A node did not answer in time, or could not begin a job: what was decided then says nothing of decisions."""
+
+
 def missing() -> list[str]:
     """Return which programs are not here."""
     return [name for name in PROGRAMS if shutil.which(name, path=WAYS) is None]
@@ -100,6 +105,8 @@ class SlurmCluster:
         self, folder: Path, *, nodes: int, settings: str, factor: float, node: str = ONE_JOB, partitions: str = ALL
     ) -> None:
         self.folder = folder.resolve()
+        if len(os.fsencode(SOCKET.format(folder=self.folder, node=nodes))) > LONGEST_SOCKET:
+            raise ValueError(f"folder={folder}: Slurm's sockets in it would have too long names; give a shorter one.")
         self.nodes = nodes
         self.node = node
         self.partitions = partitions
@@ -149,6 +156,11 @@ class SlurmCluster:
         lines = (self.folder / "slurmctld.log").read_text(encoding="utf-8", errors="replace").splitlines()
         marks = ("not responding", "Nodes down", "Requeue", "requeue", "Communication connection failure", "node_fail")
         return [line for line in lines if any(mark in line for mark in marks)]
+
+    def check(self) -> None:
+        """Refuse a run of which there is something to complain: whoever was begun anew may be held for good."""
+        if said := self.complaints():
+            raise InvalidRun(said[0])
 
     def processes(self) -> list[int]:
         """Return the ids of the processes that were started with this cluster's own configuration."""

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from slurm.cluster import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """Give a folder of a short name, in which sockets may be, and that other users may enter."""
+    with tempfile.TemporaryDirectory(prefix="slurm-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 @pytest.fixture(scope="session")

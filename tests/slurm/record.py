@@ -11,11 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from slurm.cluster import SlurmError
+from slurm.cluster import InvalidRun, SlurmError
 from slurm.compared import NAMES as COMPARED
 from slurm.compared import RECORDED
 from slurm.days import DAYS
-from slurm.recorder import InvalidRun, record
+from slurm.recorder import record
 
 NAMES = [*COMPARED, "course-builtin", "corners-backfill"]
 FACTOR = 50.0

@@ -14,10 +14,9 @@ import time
 from pathlib import Path
 
 from slurm.accounted import AccountedCluster
-from slurm.cluster import SlurmCluster
+from slurm.cluster import InvalidRun, SlurmCluster
 from slurm.logs import LOGS, NODES, Log
 from slurm.record_priorities import last_tick
-from slurm.recorder import InvalidRun
 
 RECORDED = Path(__file__).parent / "recorded" / "logs"
 FACTOR = 12.0
@@ -36,6 +35,7 @@ def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]], i
         slurm.clock.sleep_until(begin + job.at)
         asked[slurm.tell(*job.command())] = job
     while slurm.ask("squeue", "-h", "-o", "%i"):
+        slurm.check()
         time.sleep(1.0)
     tick = last_tick(slurm) if log.accounts else None  # type: ignore[arg-type]
     rows: list[dict[str, object]] = []
@@ -69,8 +69,7 @@ def record(name: str, folder: Path, factor: float) -> None:
             "epoch": begin,
             "tick": None if tick is None else tick - begin,
         }
-        if complaints := slurm.complaints():
-            raise InvalidRun(complaints[0])
+        slurm.check()
         if slurm.slowest > LATE:
             raise InvalidRun(f"a command took {slurm.slowest:.0f} s of Slurm's clock")
     RECORDED.mkdir(parents=True, exist_ok=True)

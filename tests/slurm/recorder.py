@@ -7,7 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from slurm.cluster import SlurmCluster
+from slurm.cluster import InvalidRun, SlurmCluster
 from slurm.recording import Job, Maintenance, Recording
 from slurm.script import MINUTE, Cancel, Day, Reserve, Submit
 
@@ -36,10 +36,6 @@ OverTimeLimit=0
 EpilogMsgTime=0"""
 
 
-class InvalidRun(RuntimeError):
-    """The machine was too busy: a node did not answer in time, so this day says nothing of decisions."""
-
-
 def settings_of(scheduler: str) -> str:
     """Return the lines of slurm.conf that decisions depend on."""
     return SETTINGS.format(*SCHEDULERS[scheduler])
@@ -53,8 +49,7 @@ def record(day: Day, folder: Path, *, scheduler: str, factor: float, command: st
         numbers = _play(day, slurm, begin)
         _wait_for_the_end(slurm)
         jobs = [dict(_FIELD.findall(line)) for line in slurm.ask("scontrol", "-o", "show", "job").splitlines()]
-        if said := slurm.complaints():
-            raise InvalidRun(said[0])
+        slurm.check()
         if slurm.slowest > BUSY:
             raise InvalidRun(f"a command took {slurm.slowest:.0f} s of Slurm's clock")
         return Recording(
@@ -93,6 +88,7 @@ def _wait_for_the_end(slurm: SlurmCluster) -> None:
     """Wait until nobody runs, and nobody waits but those who have waited long for jobs that will not do."""
     quiet_since = slurm.clock.now()
     while True:
+        slurm.check()
         waiting = slurm.ask("squeue", "-h", "-o", "%r").splitlines()
         if not waiting:
             return

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from slurm.cluster import SlurmCluster, SlurmError
+from slurm.cluster import InvalidRun, SlurmCluster, SlurmError
 from slurm.days import short
-from slurm.recorder import InvalidRun, record, settings_of
+from slurm.recorder import record, settings_of
 from slurm.replay import compare
 
 if TYPE_CHECKING:

@@ -116,24 +116,22 @@ def _answers(slurm: SlurmCluster) -> bool:
 
 
 @pytest.mark.skipif(bool(accounts_missing()), reason="no accounts: apt-get install slurmdbd mariadb-server")
-def test_what_an_owner_a_coordinator_and_an_operator_may(tmp_path: Path) -> None:
+def test_what_an_owner_a_coordinator_and_an_operator_may(short_path: Path) -> None:
     """Owners and coordinators give Nice above 0 to their jobs and begin times, operators to all; others are refused."""
     accounts = [
         "add cluster referee", "add account physics", "add account biology", "add user games account=physics",
         "add user lp account=physics", "add user mail account=biology", "add user man account=biology",
         "modify user man set admin=operator", "add coordinator account=physics names=lp",
     ]  # fmt: skip
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
     cluster = AccountedCluster(
-        tmp_path / "slurm", accounts=accounts, nodes=8, factor=FACTOR,
+        short_path / "slurm", accounts=accounts, nodes=8, factor=FACTOR,
         settings=SETTINGS + WEIGHED + "AccountingStorageEnforce=associations",
     )  # fmt: skip
     with cluster as slurm:
-        fill(slurm, 5, 1, "--uid=games")
+        fill(slurm, 8, 1, "--uid=games")
         for who, may in (("games", True), ("lp", True), ("man", True), ("mail", False)):
             runner = Beside(slurm, who)
-            undo = Undo.open(tmp_path / f"{who}.json", "referee")
+            undo = Undo.open(short_path / f"{who}.json", "referee")
             found = plan(read_queue(runner), AIMS)
             assert found.changes
             if not may:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from slurm.accounted import AccountedCluster, missing
-from slurm.cluster import SlurmError
+from slurm.cluster import InvalidRun, SlurmError
 from slurm.days import mixed
-from slurm.recorder import InvalidRun
 from slurm.script import Submit
 
 from fedsched.twin import dump, explain, read_site
@@ -60,6 +59,7 @@ def played(slurm: AccountedCluster, jobs: list[Submit]) -> None:
     for _, number in held:
         slurm.tell("scontrol", "release", number)
     while slurm.ask("squeue", "-h", "-o", "%i"):
+        slurm.check()
         time.sleep(0.5)
     since = "now-1days"
     while True:  # the accounts are told a little later
@@ -87,8 +87,7 @@ def dumped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     slurm = AccountedCluster(folder / "slurm", accounts=ACCOUNTS, nodes=NODES, settings=SETTINGS, factor=FACTOR)
     with slurm:
         played(slurm, a_log())
-        if said := slurm.complaints():
-            raise InvalidRun(said[0])
+        slurm.check()
         with monkeypatch.context() as environment:
             for name, value in slurm._environment.items():
                 environment.setenv(name, value)
@@ -96,13 +95,13 @@ def dumped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder / "dump"
 
 
-def test_a_day_of_a_real_slurm_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_day_of_a_real_slurm_is_explained(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the starts of a real Slurm at least 95 % are equal or have a cause; no job's own start is ever given."""
     try:
-        folder = dumped(tmp_path / "first", monkeypatch)
+        folder = dumped(short_path / "first", monkeypatch)
     except (InvalidRun, SlurmError):  # once more where the machine was too busy, or a command of Slurm's failed
         try:
-            folder = dumped(tmp_path / "second", monkeypatch)
+            folder = dumped(short_path / "second", monkeypatch)
         except InvalidRun as error:
             pytest.skip(f"the machine is too busy for a clock that runs {FACTOR:g} times as fast: {error}")
     site = read_site(folder)
@@ -111,4 +110,4 @@ def test_a_day_of_a_real_slurm_is_explained(tmp_path: Path, monkeypatch: pytest.
     found = explain(site)
     assert len(found.cause) == JOBS + 8
     assert found.share >= 0.95, found.counts()
-    write(found, tmp_path / "twin.html")
+    write(found, short_path / "twin.html")
