@@ -129,11 +129,11 @@ def test_what_an_owner_a_coordinator_and_an_operator_may(short_path: Path) -> No
     )  # fmt: skip
     with cluster as slurm:
         fill(slurm, 8, 1, "--uid=games")
+        found = plan(read_queue(Beside(slurm)), AIMS)
+        assert found.changes
         for who, may in (("games", True), ("lp", True), ("man", True), ("mail", False)):
             runner = Beside(slurm, who)
             undo = Undo.open(short_path / f"{who}.json", "referee")
-            found = plan(read_queue(runner), AIMS)
-            assert found.changes
             if not may:
                 with pytest.raises(SteerError, match="mail may not change"):
                     Hand(runner, undo).apply(found)
