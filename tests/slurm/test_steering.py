@@ -54,10 +54,10 @@ def nices(slurm: SlurmCluster) -> set[str]:
 
 
 @pytest.mark.parametrize("weighed", ["", WEIGHED])
-def test_an_order_is_given_and_taken_back(weighed: str, tmp_path: Path) -> None:
+def test_an_order_is_given_and_taken_back(weighed: str, short_path: Path) -> None:
     """Under both kinds of priorities, the queue has the plan's order, by Nice alone; killed or not, it is undone."""
     cluster = SlurmCluster(
-        tmp_path / "slurm", nodes=8, settings=SETTINGS + weighed, factor=FACTOR
+        short_path / "slurm", nodes=8, settings=SETTINGS + weighed, factor=FACTOR
     )
     with cluster as slurm:
         fill(slurm, 8, seed=1)
@@ -66,7 +66,7 @@ def test_an_order_is_given_and_taken_back(weighed: str, tmp_path: Path) -> None:
         assert len(queue.waiting) == 8
         found = plan(queue, AIMS)
         assert found.gain > 60.0
-        path = tmp_path / "undo.json"
+        path = short_path / "undo.json"
         Hand(runner, Undo.open(path, queue.cluster)).apply(found)
         assert [job.number for job in read_queue(runner).waiting] == [job.number for job in found.order]
         assert nices(slurm) != {"0"}
@@ -76,9 +76,9 @@ def test_an_order_is_given_and_taken_back(weighed: str, tmp_path: Path) -> None:
         assert not path.exists()
 
 
-def test_priorities_set_by_hand_are_seen_on_a_real_slurm(tmp_path: Path) -> None:
+def test_priorities_set_by_hand_are_seen_on_a_real_slurm(short_path: Path) -> None:
     """Slurm takes the Nice of such a job with exit code 0 and does nothing: that is seen, and all is taken back."""
-    cluster = SlurmCluster(tmp_path / "slurm", nodes=8, settings=SETTINGS + WEIGHED, factor=FACTOR)
+    cluster = SlurmCluster(short_path / "slurm", nodes=8, settings=SETTINGS + WEIGHED, factor=FACTOR)
     with cluster as slurm:
         fill(slurm, 6, seed=1)
         runner = Beside(slurm)
@@ -86,16 +86,16 @@ def test_priorities_set_by_hand_are_seen_on_a_real_slurm(tmp_path: Path) -> None
         job = found.changes[-1]
         slurm.tell("scontrol", "update", f"JobId={job.number}", f"Priority={job.priority + 1}")
         with pytest.raises(SetByHandError, match=f"Job {job.number}: its priority does not follow its Nice"):
-            Hand(runner, Undo.open(tmp_path / "undo.json", "referee")).apply(found)
+            Hand(runner, Undo.open(short_path / "undo.json", "referee")).apply(found)
         assert nices(slurm) == {"0"}
 
 
-def test_a_controller_that_is_killed_and_comes_back(tmp_path: Path) -> None:
+def test_a_controller_that_is_killed_and_comes_back(short_path: Path) -> None:
     """Looks pass while it is away, begin times run out, and the watch goes on and undoes all when it is back."""
-    cluster = SlurmCluster(tmp_path / "slurm", nodes=8, settings=SETTINGS, factor=FACTOR)
+    cluster = SlurmCluster(short_path / "slurm", nodes=8, settings=SETTINGS, factor=FACTOR)
     with cluster as slurm:
         fill(slurm, 5, seed=2)
-        watch = Watch(Beside(slurm), Undo.open(tmp_path / "undo.json", "referee"), AIMS)
+        watch = Watch(Beside(slurm), Undo.open(short_path / "undo.json", "referee"), AIMS)
         assert watch.look() is not None
         [controller] = [running for name, running in slurm._daemons if name == "slurmctld"]
         controller.kill()
