@@ -14,7 +14,7 @@ KERNELS = tests/engine tests/search tests/gang tests/market tests/gym tests/roll
 BESIDE = tests/search/test_islands.py tests/search/test_checkpoint.py tests/search/test_clock.py \
   tests/search/test_optimize.py tests/search/test_adapters.py tests/rolling/test_checkpoint.py \
   tests/search/test_methods.py::test_better_than_chance \
-  tests/slurm/test_live.py tests/slurm/test_corners.py tests/slurm/test_recorded_days.py
+  tests/slurm/test_live.py tests/slurm/test_twin.py tests/slurm/test_corners.py tests/slurm/test_recorded_days.py
 BENCHMARKS = $(wildcard benchmarks/bench_*.py) benchmarks/heuristics.py benchmarks/packages.py
 NOTEBOOKS = $(wildcard notebooks/*.ipynb)
 COVERAGE_FLOOR ?= 98
