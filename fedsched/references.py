@@ -3,7 +3,8 @@
 Numba hands a tuple on by value: a state of a hundred arrays is a thousand arguments of each call and a thousand
 variables of each function, and most of what compiling takes. A named tuple under `by_reference` is a pointer to its
 fields instead, which are read where they are used; a tuple within a tuple lies inside of it. Nobody writes to the
-fields of a tuple, so the compiler may keep what it has read of them.
+fields of a tuple, so the compiler may keep what it has read of them. A tuple that a compiled function makes lies in its
+own memory, in one place for each place in its text: made anew in a loop, it replaces the one before.
 """
 
 from __future__ import annotations
@@ -38,10 +39,12 @@ def by_reference(of: T) -> T:
         key = types.NamedTupleClass(of)
 
         def resolve___call__(self, _of: Any) -> Any:
-            def typer(*args: Any, **kwargs: Any) -> Reference:
-                return Reference(of, inspect.signature(of).bind(*args, **kwargs).args)
+            signature = inspect.signature(of)
 
-            typer.pysig = inspect.signature(of)  # type: ignore[attr-defined]
+            def typer(*args: Any, **kwargs: Any) -> Reference:
+                return Reference(of, signature.bind(*args, **kwargs).args)
+
+            typer.pysig = signature  # type: ignore[attr-defined]
             return types.Function(make_callable_template(types.NamedTupleClass, typer))
 
     return of

@@ -14,10 +14,10 @@ from fedsched.engine.rules import Needs
 from fedsched.engine.states import new_state
 from fedsched.model.reading import Reading
 
-KINDS = [kind for kind in vars(numbers).values() if isinstance(kind, type) and issubclass(kind, IntEnum)]
+KINDS = [kind for kind in vars(numbers).values() if isinstance(kind, type) and kind.__base__ is IntEnum]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not IntEnum])
+@pytest.mark.parametrize("kind", KINDS)
 def test_places_are_without_gaps(kind: type[IntEnum]) -> None:
     """Tests that an array as long as the kind has names has a place for each, and none for nothing."""
     assert sorted(kind) == list(range(len(kind)))

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 FILES = sorted(FOLDER.glob("*.json"))
 SMALL = [path for path in FILES if path.stat().st_size < 4000]
-QUICK = [path for path in SMALL if int(re.findall(r"-(\d+)", path.stem)[-1]) <= 50]  # jobs; each is proven ten times
 REFUSED = (Refused, LookupError, ValueError, TypeError, ZeroDivisionError)
 
 
@@ -93,14 +92,15 @@ def accepts(text: str, data: dict[str, Any]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("path", QUICK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
 def test_a_changed_certificate_is_refused(path: Path) -> None:
     """Tests that one multiplier, the bound, the value, or the plan's start, a little other, is refused."""
     data = json.loads(path.read_text())
     text = load(data["instance"]).text
     assert accepts(text, data)
     changes = list(multipliers(data))
-    for place in range(0, len(changes), max(1, len(changes) // 6)):
+    tried = 6 if int(re.findall(r"-(\d+)", path.stem)[-1]) <= 50 else 1  # of more jobs each proof takes seconds
+    for place in range(0, len(changes), max(1, len(changes) // tried)):
         for step in (1, -1):
             other = copy.deepcopy(data)
             table, key = list(multipliers(other))[place]
