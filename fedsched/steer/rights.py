@@ -32,7 +32,12 @@ def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None
     strangers = [job for job in jobs if job.user != me]
     if not strangers or me in ("root", queue.setting("SlurmUser").partition("(")[0]):
         return
-    level, accounts = _told(runner, me)
+    try:
+        level, accounts = _told(runner, me)
+        unknown = ""
+    except CommandError as error:  # who keeps no accounts knows no coordinators
+        level, accounts = "", frozenset[str]()
+        unknown = f" Whom accounts name is not known: {error}."
     if level in OVER_ALL:
         return
     left = [job for job in strangers if job.account not in accounts]
@@ -40,16 +45,13 @@ def check_rights(runner: Runner, queue: Queue, jobs: Iterable[SlurmJob]) -> None
         raise SteerError(
             f"{me} may not change {counted(len(left), 'job')} of others (job {left[0].target} of {left[0].user} in "
             f"account {left[0].account or 'none'}); choose jobs with --user {me} or an --account whose coordinator you "
-            "are, or run it as an operator."
+            f"are, or run it as an operator.{unknown}"
         )
 
 
 def _told(runner: Runner, me: str) -> tuple[str, frozenset[str]]:
     """Return a user's admin level and the accounts that he coordinates, as the accounting knows them."""
-    try:
-        said = runner.run(("sacctmgr", "-n", "-P", "show", "user", me, "withcoord", "format=User,Admin,Coord"))
-    except CommandError:  # who keeps no accounts knows no coordinators
-        return "", frozenset()
+    said = runner.run(("sacctmgr", "-n", "-P", "show", "user", me, "withcoord", "format=User,Admin,Coord"))
     for line in said.splitlines():
         name, _, rest = line.partition("|")
         level, _, accounts = rest.partition("|")

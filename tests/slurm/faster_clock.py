@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +14,15 @@ if TYPE_CHECKING:
 # libfaketime keeps the moment at which its clock began in memory that all who are given these variables share; it lasts
 # as long as the process that was started by `faketime` itself.
 _TELL = ("sh", "-c", "env -0; printf '.'; exec cat")
+
+
+def _kept_in(shared: str) -> tuple[Path, Path]:
+    """Return the files of the clock's memory, which other users of this machine cannot read as they are made.
+
+    Each of theirs would begin a clock of its own then, under its process's number, and fail where that has left files.
+    """
+    semaphore, memory = shared.split()
+    return Path("/dev/shm", f"sem.{semaphore.lstrip('/')}"), Path("/dev/shm", memory.lstrip("/"))
 
 
 class FasterClock:
@@ -35,6 +45,8 @@ class FasterClock:
         told = dict(one.split("=", 1) for one in said[:-2].decode().split("\0"))
         faked = {name: text for name, text in told.items() if name.startswith(("FAKETIME", "LD_PRELOAD"))}
         self.environment = {**os.environ, **faked, "TZ": "UTC"}
+        for name in _kept_in(faked["FAKETIME_SHARED"]):
+            name.chmod(0o666)
         self._began = time.monotonic()
         date = ("date", "+%s.%N")
         self._at_begin = float(subprocess.run(date, env=self.environment, capture_output=True, check=True).stdout)

@@ -81,6 +81,7 @@ class FakeSlurm:
     me: str = "root"
     admins: dict[str, str] = field(default_factory=dict)
     coordinators: dict[str, str] = field(default_factory=dict)
+    keeps_accounts: bool = True
     siblings: dict[str, str] = field(default_factory=dict)
     down: frozenset[str] = frozenset()
     partitions: dict[str, tuple[int, int]] = field(default_factory=dict)  # first and last node
@@ -167,6 +168,8 @@ class FakeSlurm:
         return [part for part, (first, last) in self._all_partitions().items() if first <= number <= last]
 
     def _sacctmgr(self, command: Command) -> str:
+        if not self.keeps_accounts:
+            raise CommandError(command, "You are not running a supported accounting_storage plugin")
         return f"{self.me}|{self.admins.get(self.me, 'None')}|{self.coordinators.get(self.me, '')}\n"
 
     def _scontrol(self, command: Command) -> str:
