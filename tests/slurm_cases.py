@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from slurm_naive import FOREVER, Job, Play, Site, Window, whole
+from slurm_naive import Play
+from slurm_naive_site import FOREVER, Job, Site, Window, whole
 
 import fedsched as fs
 from fedsched.slurm import Clocks

@@ -1,0 +1,273 @@
+"""The passes of Slurm's naive reference, the main scheduler's and backfill's, and which nodes they choose."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from slurm_naive_limits import is_full, left_of_array
+from slurm_naive_site import FOREVER
+
+if TYPE_CHECKING:
+    from slurm_naive import Play
+    from slurm_naive_site import Job, Site
+
+
+def chosen_of(site: Site, free: set[int], tasks: int) -> set[int]:
+    """Return the nodes that a job of so many tasks is given of the free ones."""
+    weight = site.weights if site.cons_tres else [0] * site.nodes
+    blocks: list[list[int]] = []
+    for node in sorted(free):
+        if blocks and blocks[-1][-1] == node - 1 and weight[node] == weight[node - 1]:
+            blocks[-1].append(node)
+        else:
+            blocks.append([node])
+    chosen: set[int] = set()
+    while (left := tasks - len(chosen)) > 0:
+        cheap = min(weight[block[0]] for block in blocks)
+        among = [block for block in blocks if weight[block[0]] == cheap]
+        enough = [block for block in among if len(block) >= left]
+        best = min(enough, key=len) if enough else max(among, key=len)  # the first of equal ones
+        chosen |= set(best[:left])
+        blocks.remove(best)
+    return chosen
+
+
+def main_pass(play: Play, now: int, depth: int) -> None:
+    """Let the main scheduler look at the queue, at one job more than so many."""
+    site = play.site
+    withdrawn: set[int] = set()
+    failed: set[int] = set()
+    failed_in: set[int] = set()
+    started = 0
+    of_part: dict[int, int] = {}
+    for head in play.in_order():
+        if depth < 0:
+            return
+        if head.reservation is None and head.partition in failed:
+            continue
+        if head.reservation is not None and (head.reservation in failed_in or not play.in_time(head)):
+            continue
+        if is_full(site, head, play.running()):
+            if site.limits_stop and head.reservation is None:
+                failed.add(head.partition)
+                withdrawn |= site.partitions[head.partition]
+            continue
+        if site.partition_job_depth and of_part.get(head.partition, 0) >= site.partition_job_depth:
+            continue
+        of_part[head.partition] = of_part.get(head.partition, 0) + 1
+        depth -= 1
+        job: Job | None = head
+        while job is not None and not is_full(site, job, play.running()):
+            up = set(job.may) - play.closed(job, now)[0]
+            free = up - withdrawn - play.busy
+            if len(free) >= job.tasks:
+                play.begin(job, now, chosen_of(site, _first_lines(site, free, job.tasks), job.tasks), "main")
+                started += 1
+                if started == site.sched_max_job_start:
+                    return
+                job = play.next_task(job)
+                continue
+            if len(up) >= job.tasks or up & play.busy:
+                if job.reservation is not None:
+                    failed_in.add(job.reservation)
+                elif play.holds_up(job, now):
+                    failed.add(job.partition)
+                    withdrawn |= site.partitions[job.partition]
+            break
+
+
+def _first_lines(site: Site, free: set[int], tasks: int) -> set[int]:
+    if site.cons_tres:
+        return free
+    some: set[int] = set()
+    for line in site.lines:
+        some |= free & line
+        if len(some) >= tasks:
+            break
+    return some
+
+
+@dataclass
+class BackfillPass:
+    """One pass of backfill, and its table: from when until when which nodes are left."""
+
+    play: Play
+    now: int
+    records: list[tuple[int, int, set[int]]] = field(default_factory=list)
+    reserved_in: dict[int, int] = field(default_factory=dict)  # each partition
+
+    def run(self) -> None:
+        """Look at the queue, job after job."""
+        site, play, now = self.play.site, self.play, self.now
+        everything = set(range(site.nodes))
+        self.records = [(self._down(now), self._down(now + site.bf_window), everything)]
+        before, looked, started = play.tests, 0, 0
+        of_user: dict[int, int] = {}
+        of_part: dict[int, int] = {}
+        of_there: dict[tuple[int, int], int] = {}
+        of_assoc: dict[tuple[int, str], int] = {}
+        for job in play.in_order():
+            if looked >= site.bf_max_job_test or (site.rate and play.tests - before >= site.bf_max_time * site.rate):
+                return
+            if is_full(site, job, play.running()) or not play.in_time(job):
+                continue
+            if site.bf_max_job_part:
+                if of_part.get(job.partition, 0) >= site.bf_max_job_part:
+                    continue
+                of_part[job.partition] = of_part.get(job.partition, 0) + 1
+            there = job.user, job.partition
+            if site.bf_max_job_user_part:
+                if of_there.get(there, 0) >= site.bf_max_job_user_part:
+                    continue
+                of_there[there] = of_there.get(there, 0) + 1
+            whose = job.user, job.account
+            if site.bf_max_job_assoc:
+                if of_assoc.get(whose, 0) >= site.bf_max_job_assoc:
+                    continue
+                of_assoc[whose] = of_assoc.get(whose, 0) + 1
+            if site.bf_max_job_user:
+                if of_user.get(job.user, 0) >= site.bf_max_job_user:
+                    continue
+                of_user[job.user] = of_user.get(job.user, 0) + 1
+            looked += 1
+            task: Job | None = job
+            reserved = 0
+            while task is not None and not is_full(site, task, play.running()):
+                outcome = self._test(task)
+                if outcome == "started":
+                    started += 1
+                    if started == site.bf_max_job_start:
+                        return
+                    task = play.next_task(task)
+                    continue
+                reserved += 1
+                tasks = sum(one is task or bool(task.array and one.array == task.array) for one in play.waiting)
+                most = min(tasks, site.bf_max_job_array_resv, left_of_array(site, task, play.running()))
+                if outcome == "nothing" or reserved >= most:
+                    break
+
+    def _down(self, time: int) -> int:
+        resolution, epoch = self.play.site.bf_resolution, self.play.site.epoch
+        return (time + epoch) // resolution * resolution - epoch
+
+    def _test(self, job: Job) -> str:
+        """Start a job, reserve nodes for it, or neither; return which."""
+        site, play, now = self.play.site, self.play, self.now
+        most = site.bf_job_part_count_reserve
+        may_reserve = play.holds_up(job, now) and "noreserve" not in site.qos.get(job.qos, ())
+        may_reserve = may_reserve and (not most or self.reserved_in.get(job.partition, 0) < most)
+        later: int | None = now
+        while later is not None:
+            play.tests += 1
+            since, later = later, None
+            until = max(since, now) + job.limit
+            shut, reserved = play.closed(job, since)
+            may = set(job.may) - shut
+            avail = set(may)
+            for k, (begin, end, left) in enumerate(self.records):
+                if end <= since:
+                    continue
+                if later is None and k + 1 < len(self.records) and may & self.records[k + 1][2] - (avail & left):
+                    later = end
+                if begin > until:
+                    break
+                avail &= left
+            over = self._next_end(since) if reserved else None
+            if over is not None and over < now + site.bf_window and (later is None or over < later):
+                later = over
+            time, nodes = self._will_run(avail, job.tasks) if len(avail) >= job.tasks else (None, set())
+            if time is None:
+                if not may_reserve:
+                    return "nothing"
+                continue
+            time = max(time, since)
+            if time <= now and nodes & play.completing:
+                time, later = now + 1, None
+            if time <= now:
+                play.begin(job, now, nodes, "backfill")
+                return "started"
+            if not may_reserve:
+                return "nothing"
+            if later is not None and time > later:
+                continue
+            if time > now + site.bf_window:
+                return "nothing"
+            begin, end = self._down(time), self._down(time + job.limit)
+            if any(a < end and b > begin and nodes - left for a, b, left in self.records):
+                later = time
+                continue
+            self._reserve(nodes, begin, end)
+            self.reserved_in[job.partition] = self.reserved_in.get(job.partition, 0) + 1
+            return "reserved"
+        return "nothing"
+
+    def _next_end(self, since: int) -> int | None:
+        """Return the second behind the next end of a reservation, that being rounded up."""
+        standing = [one for one in self.play.site.windows if not one.broken and one.known <= self.now < one.end]
+        ends = [one.planned_end for one in standing if since <= one.planned_end < FOREVER]
+        if not ends:
+            return None
+        resolution, epoch = self.play.site.bf_resolution, self.play.site.epoch
+        return -(-(min(ends) + epoch) // resolution) * resolution - epoch + 1
+
+    def _reserve(self, nodes: set[int], begin: int, end: int) -> None:
+        begin = max(begin, self.records[0][0])
+        end = max(end, begin + self.play.site.bf_resolution)
+        cuts = sorted({edge for a, b, _ in self.records for edge in (a, b)} | {
+            edge for edge in (begin, end) if self.records[0][0] < edge < self.records[-1][1]
+        })  # fmt: skip
+        pieces: list[tuple[int, int, set[int]]] = []
+        for a, b in itertools.pairwise(cuts):
+            [left] = [set(left) for x, y, left in self.records if x <= a and b <= y]
+            left -= nodes if a >= begin and b <= end else set()
+            if pieces and pieces[-1][2] == left:
+                pieces[-1] = (pieces[-1][0], b, left)
+            else:
+                pieces.append((a, b, left))
+        self.records = pieces
+
+    def _will_run(self, avail: set[int], tasks: int) -> tuple[int | None, set[int]]:
+        site, play, now = self.play.site, self.play, self.now
+        free = avail - (play.busy - play.completing)
+        if len(free) >= tasks:
+            return now, chosen_of(site, free, tasks)
+        running = [(job.start + job.limit, k, job) for k, job in enumerate(play.jobs)
+                   if job.start is not None and job.nodes <= play.busy and play.end(job) > now]  # fmt: skip
+        running.sort(key=lambda one: one[:2])
+        ends = [(end, job.nodes) for end, _, job in running]
+        if not site.cons_tres:
+            for end, nodes in ends:
+                free |= nodes & avail
+                if len(free) >= tasks:
+                    return max(end, now + 1), chosen_of(site, free, tasks)
+            return None, set()
+        mine = [k for k, (_, nodes) in enumerate(ends) if nodes & avail]
+        if not mine:
+            return None, set()
+        first = (ends[mine[0]][0] + site.epoch) // 30 * 30 + 30 - site.epoch
+        width, k = 30, 0
+        while k < len(ends):
+            group: list[int] = []
+            while k < len(ends):  # a group ends before the first that is beyond its window
+                if ends[k][1] & avail:
+                    group.append(k)
+                k += 1
+                if group and k < len(ends) and group[-1] == k - 1 and ends[k][0] > first + width:
+                    break
+            if not group:
+                break
+            for one in group:
+                free |= ends[one][1] & avail
+            width = self._wider(width)
+            while k < len(ends) and ends[k][0] > first + width:
+                width = self._wider(width)
+            if len(free) >= tasks:
+                last = ends[group[-1]][0]
+                return (last if last > now else max(now + 1, last + site.overdue)), chosen_of(site, free, tasks)
+        return None, set()
+
+    def _wider(self, width: int) -> int:
+        linear = self.play.site.bf_window_linear
+        return width + linear if linear else 2 * width
