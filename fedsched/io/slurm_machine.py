@@ -32,7 +32,7 @@ OF_PARTITIONS: dict[str, tuple[str, ...]] = {
     "PreemptMode": ("off",),
     "GraceTime": ("0",),
 }
-OF_NODES = ("CoreSpecCount", "CpuSpecList")
+OF_NODES = {"CoreSpecCount": ("", "0"), "CpuSpecList": ("", "(null)")}  # CPU 0 is one
 OF_ITS_SCHEDULER = ("priority", "scheduler", "preempt", "topology", "enforcepartlimits", "overtimelimit", "killwait")
 SHARED = ("select/cons_tres", "select/cons_res")
 EVERYBODY = ("all", "none", "(null)")
@@ -130,8 +130,8 @@ def _ranges(nodes: list[int]) -> Iterator[str]:
 def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[str]:
     """Give what the file says and the model does not have, a few words each."""
     lines = {id(line): line for line in conf.nodes.values()}.values()
-    for word in OF_NODES:
-        having = [host for host, line in conf.nodes.items() if line.words.get(word.lower(), "0") not in ("0", "")]
+    for word, nothing in OF_NODES.items():
+        having = [host for host, line in conf.nodes.items() if line.words.get(word.lower(), "").lower() not in nothing]
         if having:
             yield f"{word} of {counted(len(having), 'node')}"
     if devices := dict.fromkeys(name for line in lines for name in other_devices(line.words.get("gres", ""))):

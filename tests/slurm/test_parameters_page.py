@@ -1,0 +1,105 @@
+"""The page that tells what of a slurm.conf counts: each of its lines is tried, and no parameter is missing there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import fedsched as fs
+from fedsched.errors import FederationError
+from fedsched.io.slurm_machine import OF_NODES, OF_PARTITIONS
+from fedsched.slurm.associations import Association, Associations
+from fedsched.slurm.parameters import DECISIVE, NUMBERS, SWITCHES, tiers_of
+from fedsched.slurm.priority_parameters import FLAGS, KNOWN
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "slurm-parameters.md"
+NODES, PARTITION = "NodeName=n[1-4] CPUs=8", "PartitionName=p Nodes=ALL Default=YES"
+MULTIFACTOR = "PriorityType=priority/multifactor"
+ACCOUNTS = Associations((Association("root"), Association("root", user="root", parent=0)), {})
+CALLED = {"State": "not up", "Gres": "no GPUs"}  # what facts call these
+
+
+def lines_of(section: str) -> list[str]:
+    """Return what stands in the first column of a section's table."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)` \|", text, flags=re.MULTILINE)
+
+
+def policy_of(folder: Path, *lines: str) -> fs.policies.Slurm:
+    """Return the policy of a conf of these lines, and of what it cannot be without."""
+    needed = [line for line in (NODES, PARTITION) if not any(one.startswith(line.split("=")[0]) for one in lines)]
+    path = folder / "slurm.conf"
+    path.write_text("\n".join([*needed, *lines, ""]), encoding="utf-8")
+    return fs.policies.Slurm(path, assoc=ACCOUNTS)
+
+
+def around(line: str) -> tuple[str, ...]:
+    """Return what a line says nothing without."""
+    return (MULTIFACTOR,) if line.startswith("Priority") and "PriorityType" not in line else ()
+
+
+def decided_by(policy: fs.policies.Slurm) -> object:
+    """Return all that was read, but for what is only named."""
+    machine = fs.read_federation(policy.conf.path)
+    return (
+        replace(policy.parameters, not_modelled=()), replace(policy.priority, left_out=()), tiers_of(policy.conf),
+        machine.clusters, tuple(machine.partitions),
+    )  # fmt: skip
+
+
+def facts_of(policy: fs.policies.Slurm) -> str:
+    """Return what is said not to be modelled."""
+    machine = fs.read_federation(policy.conf.path)
+    return "\n".join([*policy.notes, *machine.partitions.left_out])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("line", lines_of("Modelled"))
+def test_what_is_modelled_is_read(line: str, tmp_path: Path) -> None:
+    """Something else is read with it than without it, and no note says that it is not modelled."""
+    before = decided_by(policy_of(tmp_path, *around(line)))
+    policy = policy_of(tmp_path, *around(line), line)
+    assert decided_by(policy) != before
+    assert policy.notes == ()
+
+
+@pytest.mark.parametrize("line", lines_of("Named as not modelled"))
+def test_what_is_not_modelled_is_named(line: str, tmp_path: Path) -> None:
+    """Nothing else is read with it, and a note or a fact names it."""
+    word = re.findall(r"(\w+)=", line.rpartition(" ")[2])[0]
+    before = policy_of(tmp_path, *around(line))
+    read, said = decided_by(before), facts_of(before)
+    policy = policy_of(tmp_path, *around(line), line)
+    assert decided_by(policy) == read
+    named = CALLED.get(word, line.partition("=")[2] if word == "SchedulerParameters" else word)
+    assert named not in said
+    assert named in facts_of(policy)
+
+
+@pytest.mark.parametrize("line", lines_of("Refused"))
+def test_what_is_refused_is_an_error(line: str, tmp_path: Path) -> None:
+    """It names the file."""
+    with pytest.raises(FederationError, match=r"slurm\.conf"):
+        fs.read_federation(policy_of(tmp_path, *around(line), line).conf.path)
+
+
+@pytest.mark.parametrize("line", lines_of("Says nothing here"))
+def test_what_says_nothing_changes_nothing(line: str, tmp_path: Path) -> None:
+    """Neither what is read nor what is named."""
+    before = policy_of(tmp_path, *around(line))
+    read, said = decided_by(before), facts_of(before)
+    policy = policy_of(tmp_path, *around(line), line)
+    assert (decided_by(policy), policy.notes) == (read, before.notes)
+    assert line not in facts_of(policy).removeprefix(said)
+
+
+def test_every_parameter_is_there() -> None:
+    """Whatever the readers know by name has a line on the page."""
+    sections = ("Modelled", "Named as not modelled", "Refused", "Says nothing here")
+    text = " ".join(line for section in sections for line in lines_of(section))
+    names = {*NUMBERS, *SWITCHES, *DECISIVE, *KNOWN, *FLAGS, *OF_PARTITIONS, *OF_NODES,
+             "KillWait", "OverTimeLimit", "FairShareDampeningFactor", "AccountingStorageEnforce"}  # fmt: skip
+    words = {word.lower() for word in re.findall(r"\w+", text)}
+    assert {name for name in names if name.lower() not in words} == set()
