@@ -32,7 +32,7 @@ OF_PARTITIONS: dict[str, tuple[str, ...]] = {
     "PreemptMode": ("off",),
     "GraceTime": ("0",),
 }
-OF_NODES = {"CoreSpecCount": ("", "0"), "CpuSpecList": ("", "(null)")}  # CPU 0 is one
+OF_NODES: dict[str, tuple[str, ...]] = {"CoreSpecCount": ("", "0"), "CpuSpecList": ("", "(null)")}  # CPU 0 is one
 OF_ITS_SCHEDULER = ("priority", "scheduler", "preempt", "topology", "enforcepartlimits", "overtimelimit", "killwait")
 SHARED = ("select/cons_tres", "select/cons_res")
 EVERYBODY = ("all", "none", "(null)")

@@ -231,7 +231,6 @@ class Scratch(NamedTuple):
     of_user_there: Ints  # user × partition
     reserved_in: Ints  # each partition
     queue: Ints
-    smallest: Ints
 
 
 @by_reference
@@ -311,6 +310,5 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
             of_user_there=ints(users * partitions),
             reserved_in=ints(partitions),
             queue=ints(many),
-            smallest=ints(many),
         ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fedsched.errors import TraceError
@@ -50,6 +50,9 @@ class FixedFactors:
     usage_factor: float
 
 
+NO_FACTORS = FixedFactors(-1, 0.0, 0.0, 0.0, 0.0, {}, billing=0.0, usage_factor=1.0)
+
+
 class Scales:
     """What weighs jobs of one configuration and its accounts, what is the same for all of them looked up once."""
 
@@ -70,6 +73,8 @@ class Scales:
                 f"a job asks for the partition {job.partition!r}, which the slurm.conf does not have; "
                 f"it has {first_of(parameters.partitions)}."
             )
+        if not parameters.multifactor:  # the order of ids asks for none of them
+            return NO_FACTORS if associations is None else replace(NO_FACTORS, association=self._place(job))
         place, assoc, qos, usage_factor, of_partition = -1, 0.0, 0.0, 1.0, 0.0
         if partition is not None:
             of_partition = _part(partition.job_factor, self._partition, parameters.normal("PART"))

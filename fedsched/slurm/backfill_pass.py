@@ -9,7 +9,7 @@ from fedsched.slurm.arrays import By, Counter, Setting
 from fedsched.slurm.limits import is_full, left_of_array
 from fedsched.slurm.node_sets import count, meet
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up
-from fedsched.slurm.records import NONE_LATER, begin_table, is_reserved, limit_to_records, reserve, rounded
+from fedsched.slurm.records import NONE_LATER, begin_table, has_room, is_reserved, limit_to_records, reserve, rounded
 from fedsched.slurm.running import start
 from fedsched.slurm.will_run import UNKNOWN, will_run
 from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reservations
@@ -17,26 +17,30 @@ from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reser
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Ints, Problem, State
 
-BACKFILL = int(By.BACKFILL)
+BACKFILL = constant(By.BACKFILL)
 STARTED, RESERVED, NOTHING = (constant(k) for k in range(3))
+NOBODY = constant(0)
 
 
 @part
 def backfill_pass(problem: Problem, state: State, now: int) -> None:
     """Make one pass over the queue, and note how many tests that took."""
     settings, counter, scratch = problem.settings, state.counter, state.scratch
-    before, tested, started = counter[Counter.TESTS], 0, 0
-    scratch.of_user[:] = 0
-    scratch.of_partition[:] = 0
-    scratch.of_association[:] = 0
-    scratch.of_user_there[:] = 0
+    before, tested, started = counter[Counter.TESTS], 0, NOBODY
+    _forget(scratch.of_user, settings[Setting.BF_MAX_JOB_USER])
+    _forget(scratch.of_partition, settings[Setting.BF_MAX_JOB_PART])
+    _forget(scratch.of_association, settings[Setting.BF_MAX_JOB_ASSOC])
+    _forget(scratch.of_user_there, settings[Setting.BF_MAX_JOB_USER_PART])
     scratch.reserved_in[:] = 0
     begin_table(problem, state, now)
     counter[Counter.PASSES] += 1
-    _note_smallest(problem, state)
+    last = counter[Counter.WAITING] - 1  # who might start: nodes only become fewer in a pass
     for place in range(counter[Counter.WAITING]):
-        if settings[Setting.TIMED] == 0 and scratch.smallest[place] > problem.machine.weight.size - count(state.busy):
-            break  # none of the others can start now, and reservations end with the pass
+        if settings[Setting.TIMED] == 0:
+            while last >= place and not has_room(problem, state, state.queue[last], now):
+                last -= 1
+            if last < place:
+                break  # none of the others can start now, and reservations end with the pass
         if tested >= settings[Setting.BF_MAX_JOB_TEST] or _is_out_of_time(problem, counter[Counter.TESTS] - before):
             break
         job = state.queue[place]
@@ -84,15 +88,6 @@ def _waiting_tasks(problem: Problem, state: State, job: int, most: int) -> int:
 
 
 @part
-def _note_smallest(problem: Problem, state: State) -> None:
-    """Note for each place of the queue how few nodes somebody from there on wants."""
-    least = problem.machine.weight.size + 1
-    for place in range(state.counter[Counter.WAITING] - 1, -1, -1):
-        least = min(least, problem.jobs.tasks[state.queue[place]])
-        state.scratch.smallest[place] = least
-
-
-@part
 def _is_out_of_time(problem: Problem, tests: int) -> bool:
     settings = problem.settings
     return settings[Setting.TIMED] == 1 and tests >= settings[Setting.BF_MAX_TIME] * settings[Setting.RATE]
@@ -111,6 +106,13 @@ def _is_within_limits(problem: Problem, state: State, job: int) -> bool:
     if not _counts(scratch.of_association, association, settings[Setting.BF_MAX_JOB_ASSOC]):
         return False
     return _counts(scratch.of_user, user, settings[Setting.BF_MAX_JOB_USER])
+
+
+@inlined
+def _forget(counts: Ints, most: int) -> None:
+    """Count from nothing on, where anything is counted."""
+    if most > 0:
+        counts[:] = 0
 
 
 @inlined

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import part
+from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import Setting
 from fedsched.slurm.node_sets import add, drop, next_in, next_out
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Ints, Problem, Words
+
+FIRST, NONE, EMPTY = constant(0), constant(-1), constant(0)  # of nodes, of blocks, and of lengths
 
 
 @part
@@ -25,8 +27,8 @@ def choose(problem: Problem, free: Words, tasks: int, blocks: Words, chosen: Wor
         chosen[k] = 0
     left = tasks
     while left > 0:
-        best, best_length = -1, 0
-        first = next_in(blocks, 0)
+        best, best_length = NONE, EMPTY
+        first = next_in(blocks, FIRST)
         while first < weight.size:
             after = _end_of_block(blocks, weight, weighed, first)
             length = after - first

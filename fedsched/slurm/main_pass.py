@@ -16,7 +16,7 @@ from fedsched.slurm.windows import close, ends_in_time
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
 
-MAIN = int(By.MAIN)
+MAIN = constant(By.MAIN)
 STARTED, FAILED, PASSED = (constant(k) for k in range(3))
 
 

@@ -129,10 +129,11 @@ def pack(
     scales = Scales(parameters, associations)
     facts = [scales.fixed_factors(job) for job in jobs]
     fixed = np.zeros((len(jobs), len(Factor)))
-    for row, job, one in zip(fixed, jobs, facts, strict=True):
-        row[Factor.ASSOC], row[Factor.SIZE], row[Factor.PARTITION] = one.assoc, one.size, one.partition
-        row[Factor.QOS], row[Factor.TRES] = one.qos, sum(one.tres.values())
-        row[Factor.SITE], row[Factor.NICE] = job.site, -job.nice
+    for factor, name in ((Factor.ASSOC, "assoc"), (Factor.SIZE, "size"), (Factor.PARTITION, "partition"),
+                         (Factor.QOS, "qos")):  # fmt: skip
+        fixed[:, factor] = [getattr(one, name) for one in facts]
+    fixed[:, Factor.TRES] = [sum(one.tres.values()) for one in facts]
+    fixed[:, Factor.SITE], fixed[:, Factor.NICE] = [job.site for job in jobs], [-job.nice for job in jobs]
     weight = np.zeros(len(Weight))
     weight[Weight.AGE], weight[Weight.MAX_AGE] = parameters.age, parameters.max_age
     weight[Weight.FAIRSHARE], weight[Weight.DECAY] = parameters.fairshare, parameters.decay

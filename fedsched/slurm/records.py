@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.compiled import part
 from fedsched.slurm.arrays import Counter, Setting
+from fedsched.slurm.node_sets import count
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State, Words
@@ -57,6 +58,24 @@ def limit_to_records(state: State, after: int, until: int) -> int:
         for k in range(usable.size):
             usable[k] &= table.left[record, k]
     return later
+
+
+@part
+def has_room(problem: Problem, state: State, job: int, now: int) -> bool:
+    """Return whether as many nodes as a job wants are free now, and left in all records within its limit."""
+    jobs, table, free = problem.jobs, state.table, state.scratch.free
+    mine, until = problem.machine.sets[jobs.nodes[job]], now + jobs.limit[job]
+    for k in range(free.size):
+        free[k] = mine[k] & ~state.busy[k]
+    for record in range(state.counter[Counter.RECORDS]):
+        if count(free) < jobs.tasks[job]:
+            return False
+        if table.begin[record] > until:
+            break
+        if table.end[record] > now:
+            for k in range(free.size):
+                free[k] &= table.left[record, k]
+    return count(free) >= jobs.tasks[job]
 
 
 @part

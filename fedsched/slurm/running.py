@@ -113,7 +113,7 @@ def _pop(state: State) -> None:
     many = state.counter[Counter.EVENTS] - 1
     _swap(running, NEXT, many)
     state.counter[Counter.EVENTS] = many
-    place = 0
+    place = NEXT
     while True:
         least = place
         for child in (2 * place + 1, 2 * place + 2):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import part
+from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.choice import choose
 from fedsched.slurm.node_sets import count, meet
@@ -12,7 +12,7 @@ from fedsched.slurm.node_sets import count, meet
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
 
-WINDOW = 30  # seconds: of select/cons_tres's first group of ends
+WINDOW = constant(30)  # seconds: of select/cons_tres's first group of ends
 CROWD = 200  # jobs after which a group is cut
 UNKNOWN = -1  # no second of a run is below 0
 
