@@ -134,7 +134,7 @@ def _number(conf: SlurmConf, words: Mapping[str, str], name: str) -> int:
 
 
 def _whole(conf: SlurmConf, name: str, text: str, least: int) -> int:
-    if not re.fullmatch(r"-?\d{1,9}", text, re.ASCII) or int(text) < least:
+    if not re.fullmatch(r"-?\d{1,10}", text, re.ASCII) or int(text) < least:
         raise FederationError(f"{_where(conf)}: {name}={shortened(text)} is no whole number from {least} on.")
     return int(text)
 

@@ -34,20 +34,21 @@ def clearing(recording: Recording) -> dict[int, int]:
     return dict.fromkeys(map(number, recording.jobs), COMPLETING) | dict(zip(map(number, ran), each, strict=True))
 
 
-def on_slurm(recording: Recording) -> fs.Schedule:
-    """Return what Slurm's own scheduler makes of a recorded day."""
+def on_slurm(recording: Recording, *, own_clocks: bool = False) -> fs.Schedule:
+    """Return what Slurm's own scheduler makes of a recorded day, by the recording's backfill passes or its own."""
+    clocks = None if own_clocks else clocks_of_passes(recording)
     nodes = [f"NodeName=n{k} CPUs=1" for k in range(1, recording.nodes + 1)]  # a line each, as it was recorded
     lines = [recording.settings, *nodes, "PartitionName=p Nodes=ALL Default=YES"]
     with TemporaryDirectory() as folder:
         conf = Path(folder) / "slurm.conf"
         conf.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        policy = fs.policies.Slurm(conf, completing=clearing(recording), clocks=clocks_of_passes(recording))
+        policy = fs.policies.Slurm(conf, completing=clearing(recording), clocks=clocks)
         return fs.simulate(workload_of(recording), federation_of(recording), policy)
 
 
-def own_starts(recording: Recording) -> list[Start]:
+def own_starts(recording: Recording, *, own_clocks: bool = False) -> list[Start]:
     """Return when each job started on Slurm and here."""
-    schedule = on_slurm(recording)
+    schedule = on_slurm(recording, own_clocks=own_clocks)
     nan = math.nan
     columns = zip(compared(recording), schedule.start.tolist(), schedule.finish.tolist(), strict=True)
     return [

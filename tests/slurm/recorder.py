@@ -41,9 +41,8 @@ def settings_of(scheduler: str) -> str:
     return SETTINGS.format(*SCHEDULERS[scheduler])
 
 
-def record(day: Day, folder: Path, *, scheduler: str, factor: float, command: str = "") -> Recording:
-    """Play a day on a Slurm of its own in a folder, with one of the schedulers."""
-    settings = settings_of(scheduler)
+def record(day: Day, folder: Path, *, settings: str, factor: float, command: str = "") -> Recording:
+    """Play a day on a Slurm of its own in a folder, with these lines of slurm.conf."""
     with SlurmCluster(folder, nodes=day.nodes, settings=settings, factor=factor) as slurm:
         begin = float(int(slurm.clock.now() + LEAD))
         numbers = _play(day, slurm, begin)

@@ -22,11 +22,11 @@ pytestmark = pytest.mark.usefixtures("slurm_is_here")
 def played(folder: Path) -> Recording:
     """Return the short day, played once more where the machine was too busy, or a command of Slurm's failed."""
     try:
-        return record(short(), folder / "first", scheduler="backfill", factor=FACTOR)
+        return record(short(), folder / "first", settings=settings_of("backfill"), factor=FACTOR)
     except (InvalidRun, SlurmError):
         pass
     try:
-        return record(short(), folder / "second", scheduler="backfill", factor=FACTOR)
+        return record(short(), folder / "second", settings=settings_of("backfill"), factor=FACTOR)
     except InvalidRun as error:
         pytest.skip(f"the machine is too busy for a clock that runs {FACTOR:g} times as fast: {error}")
 

@@ -1,0 +1,85 @@
+"""Single parameters: days on which one decides, as a real Slurm played them with it and without it, beside ours."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from slurm.own_days import own_starts
+from slurm.parameter_days import RECORDED, TRIED
+from slurm.recording import Recording
+from slurm.replay import clocks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+AT_ONCE = 6.0  # seconds: what one pass starts, or two that follow submissions one after the other
+INTERVALS = ("batch_sched_delay", "bf_interval")  # decide when passes are, and nothing tells where their clock began
+DECIDE = [name for name, one in TRIED.items() if one.plain and name not in INTERVALS]
+
+
+def turns_of(starts: dict[str, float]) -> list[set[str]]:
+    """Return who started with whom, in turn."""
+    found: list[set[str]] = []
+    before = -AT_ONCE
+    for key, start in sorted(starts.items(), key=lambda one: one[1]):
+        if start - before >= AT_ONCE:
+            found.append(set())
+        found[-1].add(key)
+        before = start
+    return found
+
+
+def of_slurm(recording: Recording) -> list[set[str]]:
+    """Return who started with whom on Slurm."""
+    return turns_of({job.called: job.start for job in recording.jobs if job.start is not None})
+
+
+def of_ours(recording: Recording) -> list[set[str]]:
+    """Return who started with whom here, by the settings of the recording."""
+    return turns_of({one.key: one.ours for one in own_starts(recording)})
+
+
+@pytest.mark.parametrize("name", [name for name in TRIED if name not in INTERVALS])
+def test_a_day_goes_as_recorded(name: str) -> None:
+    """The same jobs start together, in the same order, and no farther from when Slurm started them than its clocks."""
+    recording = Recording.read(RECORDED / name)
+    assert recording.settings == TRIED[name].settings
+    assert of_ours(recording) == of_slurm(recording)
+    assert max(abs(one.apart) for one in own_starts(recording)) <= clocks_of(recording)
+
+
+@pytest.mark.parametrize("name", DECIDE)
+def test_one_parameter_decides(name: str) -> None:
+    """Slurm itself goes another way without it; and so do we, on the very jobs of the recording."""
+    recording, plain = Recording.read(RECORDED / name), Recording.read(RECORDED / TRIED[name].plain)
+    assert of_slurm(plain) != of_slurm(recording)
+    assert of_ours(replace(recording, settings=TRIED[TRIED[name].plain].settings)) != of_slurm(recording)
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_passes_keep_their_interval(name: str) -> None:
+    """What passes start is that far apart, on Slurm as here; with a shorter interval some of it is nearer."""
+    with_it, plain, wanted = TRIED[name], TRIED[name].plain, TRIED[name].words[name]
+    recording = Recording.read(RECORDED / name)
+    assert recording.settings == with_it.settings
+    assert nearest(recording) >= wanted
+    assert nearest(Recording.read(RECORDED / plain)) < wanted
+    found = own_starts(recording, own_clocks=True)
+    assert nearest_of(one.ours for one in found) >= wanted
+    assert max(abs(one.apart) for one in found) <= wanted + 2.0 * recording.slowest_command
+    without = own_starts(replace(recording, settings=TRIED[plain].settings), own_clocks=True)
+    assert nearest_of(one.ours for one in without) < wanted
+
+
+def nearest(recording: Recording) -> float:
+    """Return how near to each other the starts of two passes are on Slurm."""
+    return nearest_of(job.start for job in recording.jobs if job.start is not None)
+
+
+def nearest_of(starts: Iterable[float]) -> float:
+    """Return how near to each other two starts are that are not of one pass."""
+    times = sorted(starts)
+    return min(b - a for a, b in itertools.pairwise(times) if b - a > 1.0)
