@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING, Any, Literal
 
-from fedsched.cli import options  # noqa: TC001 the command line reads the types
+from fedsched.cli import options, outlook
 from fedsched.cli.shared import (
     PLAN_FORMATS,
     check_output,
@@ -30,13 +30,16 @@ TAKES: dict[str, tuple[str, ...]] = {
     "dump": ("since", "anonymise", "without", "print_commands"),
     "replay": ("policy", "given", "out"),
     "report": ("policy", "out"),
+    "now": ("draws", "share", "seed", "score"),
+    "why": ("draws", "share", "seed"),
     "example": ("jobs", "nodes", "seed", "policy"),
 }
 NOTHING = "nothing"
 
 
 def command(
-    action: Literal["dump", "replay", "report", "example"],
+    action: Literal["dump", "replay", "report", "now", "why", "example"],
+    subject: Path | None = None,
     folder: Path | None = None,
     /,
     *,
@@ -49,6 +52,9 @@ def command(
     out: Path | None = None,
     jobs: int | None = None,
     nodes: int | None = None,
+    draws: int | None = None,
+    share: float | None = None,
+    score: int | None = None,
     seed: options.Seed = None,
     json: options.Json = False,
 ) -> int:
@@ -58,12 +64,17 @@ def command(
     it runs, and writes what they print into a new folder. `replay` simulates its jobs from what ran and waited as it
     begins. `report` gives each start that differs a cause, and writes a page. `example` makes a dump to try them on.
 
+    `now` says when each waiting job will start, as a range, and `why JOB` what keeps one from starting. Both look at
+    the Slurm here by commands that only read; or at a dump as of when it was taken, or at what `plan --keep` has kept.
+
     Parameters
     ----------
     action
         What is done.
+    subject
+        The folder of the dump; for why the job: 17, or 17_3 of an array.
     folder
-        The folder of the dump.
+        why: the folder of the dump, in place of the Slurm here.
     since
         dump: from when on jobs are read, as Slurm reads times. Default: now-28days.
     anonymise
@@ -82,6 +93,12 @@ def command(
         example: how many. Default: 2000.
     nodes
         example: how many. Default: 64.
+    draws
+        now, why: how many replays, each with other run times. Default: 100.
+    share
+        now, why: which part of the replays a range holds. Default: 0.8.
+    score
+        now: at so many moments of a dump forecast what was known then, and compare that with what happened.
 
     Examples
     --------
@@ -89,14 +106,21 @@ def command(
     fedsched twin example day --jobs 400 --nodes 32
     fedsched twin replay day --out simulated.csv
     fedsched twin report day --out twin.html
+    fedsched twin now day
+    fedsched twin why 12 sample
     """
     words = {
         "since": since, "anonymise": anonymise, "without": without or None, "print_commands": print_commands or None,
         "policy": policy, "given": given or None, "out": out, "jobs": jobs, "nodes": nodes, "seed": seed,
+        "draws": draws, "share": share, "score": score,
     }  # fmt: skip
     refuse(f"twin {action}", words, TAKES[action])
-    actions = {"dump": _dump, "replay": _replay, "report": _report, "example": _example}
-    return actions[action](folder, words, json)
+    if action == "why":
+        return outlook.why(None if subject is None else str(subject), folder, words, json)
+    if folder is not None:
+        raise ValueError(f"twin {action} takes one folder, not {folder} too.")
+    actions = {"dump": _dump, "replay": _replay, "report": _report, "now": outlook.now, "example": _example}
+    return actions[action](subject, words, json)
 
 
 def _dump(folder: Path | None, given: Mapping[str, Any], json: bool) -> int:

@@ -46,7 +46,7 @@ def with_accounts(limits: Limits, slurm: Slurm, asked: Sequence[Asked], ids: Int
     """Return the limits and those of accounts, as far as the conf has them enforced."""
     if slurm.assoc is None or not are_enforced(slurm):
         return limits
-    parts = _Parts(slurm.assoc, {name: line.words.get("qos", "") for name, line in slurm.conf.partitions.items()})
+    parts = Parts(slurm.assoc, {name: line.words.get("qos", "") for name, line in slurm.conf.partitions.items()})
     place: dict[str, int] = {}
     amounts: list[float] = []
     rows: list[tuple[int, int, float, int]] = []
@@ -98,7 +98,7 @@ def _ints(values: object) -> Ints:
     return np.ascontiguousarray(values, dtype=np.int64)
 
 
-class _Parts:
+class Parts:
     """What jobs take of limits, looked up once for those who ask alike."""
 
     def __init__(self, accounts: Associations, of_partitions: Mapping[str, str]) -> None:

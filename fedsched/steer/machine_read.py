@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
 from fedsched.errors import SteerError, shortened
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.hosts import records_of
-from fedsched.steer.jobs_read import number, table_of, words
-from fedsched.steer.queue import SlurmNode, SlurmPartition
+from fedsched.io.wall_clock import wall_time_of
+from fedsched.steer.jobs_read import NOTHING, number, table_of, words
+from fedsched.steer.queue import SlurmNode, SlurmPartition, SlurmReservation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,6 +119,7 @@ def partitions_of(text: str) -> tuple[SlurmPartition, ...]:
                 int(tier),
                 said.get("default", "NO").upper() == "YES",
                 said.get("state", "UP").upper() == "UP",
+                _told(said, "qos"),
             )
         )
     if not found:
@@ -139,6 +142,28 @@ def siblings_of(text: str) -> dict[str, bool]:
     return {name: synced.lower() == "yes" for name, synced in _SIBLING.findall(text)}
 
 
-def reservations_of(text: str) -> tuple[str, ...]:
-    """Return the names of the reservations."""
-    return tuple(said["reservationname"] for _, said in records_of(text) if "reservationname" in said)
+def reservations_of(text: str) -> tuple[SlurmReservation, ...]:
+    """Return the reservations that `scontrol -o show reservation` tells of."""
+    command = " ".join(RESERVATIONS)
+    return tuple(
+        SlurmReservation(
+            said["reservationname"],
+            _moment(said.get("starttime", "")),
+            _moment(said.get("endtime", "")),
+            frozenset(hosts_of(_told(said, "nodes"), f"{command}, line {line}")),
+            frozenset(filter(None, _told(said, "users").split(","))),
+            frozenset(filter(None, _told(said, "accounts").split(","))),
+        )
+        for line, said in records_of(text)
+        if "reservationname" in said
+    )
+
+
+def _told(said: dict[str, str], name: str) -> str:
+    text = said.get(name, "")
+    return "" if text.lower() in NOTHING else text
+
+
+def _moment(text: str) -> float:
+    moment = wall_time_of(text) if text.lower() not in NOTHING else None
+    return math.nan if moment is None else moment.seconds

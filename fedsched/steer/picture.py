@@ -12,6 +12,7 @@ import numpy as np
 
 from fedsched.engine.arrays import RunningJobs
 from fedsched.errors import SteerError
+from fedsched.model.admission import refusals
 from fedsched.model.federation import Cluster, Federation, NodeGroup
 from fedsched.model.partition import Partition
 from fedsched.model.workload import Workload
@@ -117,7 +118,13 @@ def picture_of(queue: Queue) -> Picture:
     if queue.reservations:
         notes.append(f"not modelled: {counted(len(queue.reservations), 'reservation')} of nodes")
     running, counts = _running(queue, unit, federation, places)
-    return _packed(queue, unit, federation, waiting, running, counts, notes)
+    found = _packed(queue, unit, federation, waiting, running, counts, notes)
+    refused = {found.jobs[row].number for row in refusals(found.workload, federation)}
+    if not refused:
+        return found
+    few = f"{counted(len(refused), 'job')} that too few nodes that are up have the features for are left aside"
+    left = [job for job in waiting if job.number not in refused]
+    return _packed(queue, unit, federation, left, running, counts, [*notes, few])
 
 
 @dataclass(frozen=True, slots=True)

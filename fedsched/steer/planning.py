@@ -14,7 +14,7 @@ from fedsched.optimize import optimize
 from fedsched.steer.picture import Picture, picture_of
 from fedsched.steer.plan import TELLING, Plan, Start
 from fedsched.steer.priorities import Priorities
-from fedsched.text import counted, first_of
+from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -277,11 +277,7 @@ class _Planner:
         self, order: Sequence[SlurmJob], starts: Mapping[int, float], niceties: Mapping[int, int], why: str = ""
     ) -> Plan:
         queue = self.picture.queue
-        notes = list(self.picture.notes)
-        if aside := queue.aside:
-            reasons = first_of(sorted({job.reason.lower() or "no reason" for job in aside}))
-            who = f"{counted(len(aside), 'job')} waiting for what comes nobody knows when"
-            notes.append(f"left aside: {who} ({reasons})")
+        notes = [*self.picture.notes, *queue.aside_in_words()]
         if fixed := len(self.jobs) - len(self.movable):
             notes.append(f"as they are: priorities of {counted(fixed, 'job')}")
         return Plan(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fedsched.errors import SteerError
+from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,6 +113,19 @@ class SlurmPartition:
     tier: int = 1
     default: bool = False
     is_up: bool = True
+    qos: str = ""  # whose limits all its jobs have
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmReservation:
+    """Nodes that are kept from others for a time; seconds since 1970, NaN where none is told."""
+
+    name: str
+    begin: float
+    end: float
+    nodes: frozenset[str]
+    users: frozenset[str] = frozenset()
+    accounts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +149,7 @@ class Queue:
     partitions: tuple[SlurmPartition, ...]
     settings: Mapping[str, str]
     federation: Mapping[str, bool]
-    reservations: tuple[str, ...] = ()
+    reservations: tuple[SlurmReservation, ...] = ()
 
     @property
     def running(self) -> tuple[SlurmJob, ...]:
@@ -153,6 +167,14 @@ class Queue:
         """Return the jobs that wait for something of which nobody knows when it comes."""
         known = {job.number for job in self.waiting}
         return tuple(job for job in self.jobs if job.waits and job.number not in known)
+
+    def aside_in_words(self) -> list[str]:
+        """Return how many jobs wait for what nobody knows, and for what; nothing where there are none."""
+        if not self.aside:
+            return []
+        reasons = first_of(sorted({job.reason.lower() or "no reason" for job in self.aside}))
+        who = f"{counted(len(self.aside), 'job')} waiting for what comes nobody knows when"
+        return [f"left aside: {who} ({reasons})"]
 
     def tier(self, job: SlurmJob) -> int:
         """Return the tier of a job's partition."""

@@ -24,6 +24,7 @@ NEEDED = ("JobIDRaw", "Submit", "Eligible", "Start", "End", "ElapsedRaw", "Timel
 JOBS, CONFIG, PARTITIONS, NODES = "jobs.sacct", "config.txt", "partitions.txt", "nodes.txt"
 RESERVATIONS, PAST_RESERVATIONS, EVENTS = "reservations.txt", "past-reservations.txt", "events.txt"
 ACCOUNTS, QOS, SHARES, QUEUE, STATES = "accounts.txt", "qos.txt", "shares.txt", "queue.txt", "states.txt"
+QUEUED = "%i|%P|%u|%T|%r|%Q|%V|%e|%S|%l|%D|%a|%q|%E|%f|%v|%N|%y|%C"
 RESERVED = "Cluster,Name,TRES,Start,End,NodeNames,Flags"
 
 
@@ -65,7 +66,7 @@ def commands_of(
         Command(PARTITIONS, ("scontrol", "-o", "show", "partition")),
         Command(NODES, ("scontrol", "-o", "show", "node")),
         Command(RESERVATIONS, ("scontrol", "-o", "show", "reservation")),
-        Command(QUEUE, ("squeue", "--all", "--array", "--format=%i|%P|%u|%T|%r|%Q|%V|%e|%S|%l|%D")),
+        Command(QUEUE, ("squeue", "--all", "--array", "--noconvert", f"--format={QUEUED}")),
         Command(STATES, ("sinfo", "--all", "-N", "--format=%N|%P|%T|%E|%H")),
         Command(ACCOUNTS, ("sacctmgr", "-P", "show", "assoc", "tree")),
         Command(QOS, ("sacctmgr", "-P", "show", "qos")),

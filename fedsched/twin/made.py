@@ -18,7 +18,7 @@ from fedsched.generate.lublin import lublin
 from fedsched.model.calendar import Downtime
 from fedsched.model.workload import Workload
 from fedsched.simulate import simulate
-from fedsched.twin import commands
+from fedsched.twin import commands, made_queue
 from fedsched.twin.folder import Dump
 from fedsched.twin.machine import machine_of
 from fedsched.twin.problem import SLURM, lacks, policy_in
@@ -132,6 +132,7 @@ def made_dump(
     federation = open_to_all(machine_of(Dump(target)).federation)
     schedule = _settled(target, facts, federation, policy)
     _write_jobs(target, facts, schedule, begin, end)
+    _write_queue(target, facts, schedule, end, in_order=policy != SLURM or priority == "basic")
     return target
 
 
@@ -292,9 +293,7 @@ def _write_jobs(folder: Path, facts: _Facts, schedule: Schedule, since: float, u
     ended = np.where(over, finish, np.where(gone, facts.gone, np.nan))
     there = (facts.submit <= until) & ~(ended < since)
     limit = (facts.limit / 60).astype(np.int64)
-    number = _ids(facts).copy()
-    for row in np.flatnonzero(facts.again >= 0).tolist():
-        number[row] = number[facts.again[row]]
+    number = _numbers(facts)
     lost = np.zeros(len(start), dtype=np.bool_)
     lost[facts.again[facts.again >= 0]] = True
     state = np.where(gone, "CANCELLED by 1000", np.where(~begun, "PENDING", np.where(~over, "RUNNING", "COMPLETED")))
@@ -310,20 +309,78 @@ def _write_jobs(folder: Path, facts: _Facts, schedule: Schedule, since: float, u
     by = getattr(schedule, "started_by", [""] * len(start))
     lines = ["|".join(COLUMNS)]
     for row in np.flatnonzero(there).tolist():
-        called = str(number[row])
-        if (first := int(facts.array[row])) >= 0:
-            called = f"{number[first]}_{row - first}"
-        elif facts.part[row] >= 0:
-            called = f"{number[row - int(facts.part[row])]}+{facts.part[row]}"
+        called = _called(facts, number, row)
         other, user, nodes = int(facts.depends[row]), int(facts.user[row]), int(facts.work.tasks[row])
         cells = (
             number[row], called, CLUSTER, "main", f"u{user}", f"a{user % 5}",
             "urgent" if facts.urgent[row] else "normal", "job", texts["submit"][row], texts["eligible"][row],
             texts["start"][row], texts["end"][row], int(elapsed[row]), limit[row], state[row],
             CORES * nodes if begun[row] else 0, CORES * nodes, nodes,
-            "Dependency" if other >= 0 else "JobHeldUser" if facts.held[row] else "None",
+            _reason(facts, row, waits=not begun[row] and facts.eligible[row] <= until),
             FLAGS.get(by[row], "SchedSubmit") if begun[row] else "",
             f"sbatch --dependency=afterany:{number[other]} job" if other >= 0 else "sbatch job",
         )  # fmt: skip
         lines.append("|".join(map(str, cells)))
     (folder / commands.JOBS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _numbers(facts: _Facts) -> NDArray[np.int64]:
+    """Return the number of the job that each run is of."""
+    number = _ids(facts).copy()
+    for row in np.flatnonzero(facts.again >= 0).tolist():
+        number[row] = number[facts.again[row]]
+    return number
+
+
+def _called(facts: _Facts, number: NDArray[np.int64], row: int) -> str:
+    """Return what Slurm calls a run's job: 17, 17_3 of an array, 17+1 of a heterogeneous one."""
+    if (first := int(facts.array[row])) >= 0:
+        return f"{number[first]}_{row - first}"
+    if facts.part[row] >= 0:
+        return f"{number[row - int(facts.part[row])]}+{facts.part[row]}"
+    return str(number[row])
+
+
+def _write_queue(folder: Path, facts: _Facts, schedule: Schedule, until: float, *, in_order: bool) -> None:
+    number = _numbers(facts)
+    begun, over = schedule.start <= until, schedule.finish <= until
+    gone = (facts.gone >= 0) & (facts.gone <= until)
+    runs = np.flatnonzero(begun & ~over)
+    waits = np.flatnonzero(~begun & ~gone & (facts.submit <= until))
+    later = facts.eligible[waits] > until
+    depends = later & (facts.depends[waits] >= 0)
+    held = later & ~depends & (facts.held[waits] > until)
+    priority = made_queue.priorities(
+        facts.submit[waits], facts.eligible[waits], facts.urgent[waits], until, in_order=in_order
+    )
+    reasons = made_queue.reasons(priority, held, depends)
+    priority[held] = 0
+    hosts = made_queue.node_lists(facts.work.tasks[runs].tolist())
+    submit, start = _clock(facts.submit + EPOCH), _clock(schedule.start + EPOCH)
+    end = _clock(schedule.start + facts.limit + EPOCH)
+    lines = [made_queue.HEAD]
+
+    def line(row: int, *, state: str, reason: str, priority: int, hosts: str) -> str:
+        user, nodes, other = int(facts.user[row]), int(facts.work.tasks[row]), int(facts.depends[row])
+        runs = state == "RUNNING"
+        condition = f"afterany:{number[other]}(unfulfilled)" if reason == "Dependency" else "(null)"
+        cells = (
+            _called(facts, number, row), "main", f"u{user}", state, reason, priority, submit[row],
+            end[row] if runs else "N/A", start[row] if runs else "N/A", int(facts.limit[row]) // 60, nodes,
+            f"a{user % 5}", "urgent" if facts.urgent[row] else "normal", condition, "(null)", "(null)", hosts, 0,
+            CORES * nodes,
+        )  # fmt: skip
+        return "|".join(map(str, cells))
+
+    for row, names in zip(runs.tolist(), hosts, strict=True):
+        lines.append(line(row, state="RUNNING", reason="None", priority=1, hosts=names))
+    for k, row in enumerate(waits.tolist()):
+        lines.append(line(row, state="PENDING", reason=reasons[k], priority=int(priority[k]), hosts=""))
+    (folder / commands.QUEUE).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _reason(facts: _Facts, row: int, *, waits: bool) -> str:
+    """Return why a run waited, or waits: once it is eligible, for nodes or for those before it."""
+    if waits:
+        return "Priority"
+    return "Dependency" if facts.depends[row] >= 0 else "JobHeldUser" if facts.held[row] else "None"

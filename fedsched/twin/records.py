@@ -60,6 +60,7 @@ class Records:
     preempted: Mask
     reason: NDArray[Any]
     flags: NDArray[Any]
+    hosts: NDArray[Any]  # the nodes' names, as Slurm lists them; "" where it does not say
     labels: dict[str, NDArray[Any]]
     user: NDArray[np.int64]
     after: NDArray[Any] | None  # conditions in the words of a workload
@@ -158,6 +159,7 @@ def _taken(
         preempted=state == "PREEMPTED",
         reason=texts["reason"][order],
         flags=texts["flags"][order],
+        hosts=texts["nodelist"][order],
         labels=labels,
         user=distinct(labels["user"])[1],
         after=None if after is None else after[order],

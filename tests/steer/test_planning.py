@@ -78,6 +78,15 @@ def test_only_chosen_jobs_are_steered() -> None:
         assert set(some.niceties) <= wanted
 
 
+def test_a_job_whose_features_too_few_nodes_have_is_left_aside() -> None:
+    """One that asks for more fast nodes than are up stops no plan for the others."""
+    fake = crowd(2)
+    fake.jobs[30] = Job(30, nodes=2, features="fast")
+    found = planned(fake)
+    assert sorted(one.job.number for one in found.starts) == list(range(10, 19))
+    assert "1 job that too few nodes that are up have the features for are left aside" in found.notes
+
+
 def test_low_priorities_are_not_steered() -> None:
     """Where Nice would take priorities down to 1, at which all are equal, there is no plan, and it is said why."""
     fake = crowd(1)

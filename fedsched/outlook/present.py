@@ -1,0 +1,153 @@
+"""What is known of a cluster at an instant: its queue, what users' jobs have used, and what holds jobs beside nodes."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import FedschedError
+from fedsched.io.wall_clock import WallTime
+from fedsched.outlook.dumped import ended_by, queue_of
+from fedsched.outlook.habits import ENDED, Ended, Habits
+from fedsched.slurm.associations import Associations
+from fedsched.steer import CommandError, read_queue
+from fedsched.steer.recorded import Recorded
+from fedsched.text import counted
+from fedsched.twin import Dump, read_site
+from fedsched.twin.commands import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedsched.steer import Queue, Runner
+
+SINCE = "now-28days"
+HISTORY = ("sacct", "-a", "-X", "-n", "-P", "-S", SINCE, "-E", "now",
+           "--format=User,TimelimitRaw,ElapsedRaw,State,End")  # fmt: skip
+ACCOUNTS = ("sacctmgr", "-P", "show", "assoc", "tree")
+QOS = ("sacctmgr", "-P", "show", "qos")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Present:
+    """A cluster at an instant.
+
+    Parameters
+    ----------
+    queue
+        Its jobs and nodes.
+    habits
+        Which part of their limits users' jobs run.
+    accounts
+        Who may have how much, where that is enforced and known; else None.
+    of_partitions
+        The QOS of each partition that has one.
+    by_the_wall
+        Whether times are those of the cluster's wall clock, as a dump has them, and not seconds since 1970.
+    notes
+        What is assumed or not known.
+    """
+
+    queue: Queue
+    habits: Habits
+    accounts: Associations | None
+    of_partitions: Mapping[str, str]
+    by_the_wall: bool
+    notes: tuple[str, ...]
+
+    def clock(self, seconds: float) -> str:
+        """Return a moment as the cluster's wall clock shows it, or this machine's; "-" where there is none."""
+        if not np.isfinite(seconds):
+            return "-"
+        if self.by_the_wall:
+            return str(WallTime(float(np.floor(seconds))))[5:]
+        return time.strftime("%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def present(source: str | PathLike[str] | Runner) -> Present:
+    """Return what is known of a cluster now.
+
+    Parameters
+    ----------
+    source
+        The folder of a dump: now is when it was taken. A folder that `fedsched plan --keep` has written, or "sample",
+        a queue that ships. Or whoever runs Slurm's commands, as `fedsched.steer.Shell()`; they only read.
+    """
+    if not isinstance(source, str | PathLike):
+        return _of_commands(source)
+    folder = Path(source)
+    return _of_dump(folder) if (folder / MANIFEST).is_file() else _of_commands(Recorded(folder))
+
+
+def _of_dump(folder: Path) -> Present:
+    site = read_site(Dump(folder))
+    queue, notes = queue_of(site)
+    habits = Habits.of(ended_by(site, site.dump.taken))
+    of_partitions = {name: line.words.get("qos", "") for name, line in site.machine.conf.partitions.items()}
+    enforced = _are_enforced(queue)
+    return Present(
+        queue, habits, site.accounts if enforced else None, of_partitions, True, (*notes, *_of_habits(habits))
+    )
+
+
+def _are_enforced(queue: Queue) -> bool:
+    return bool({"limits", "safe", "1", "all"} & set(queue.setting("AccountingStorageEnforce").lower().split(",")))
+
+
+def _of_commands(runner: Runner) -> Present:
+    queue = read_queue(runner)
+    notes = []
+    try:
+        habits = Habits.of(_ended(runner.run(HISTORY)))
+    except CommandError as error:
+        habits = Habits.none()
+        notes.append(f"no ended jobs are known: {error.said}")
+    accounts = None
+    if _are_enforced(queue):
+        try:
+            accounts = _accounts(runner, queue.cluster)
+        except FedschedError as error:
+            notes.append(f"limits of accounts are not known: {error}")
+    of_partitions = {one.name: one.qos for one in queue.partitions}
+    return Present(queue, habits, accounts, of_partitions, False, (*notes, *_of_habits(habits)))
+
+
+def _of_habits(habits: Habits) -> list[str]:
+    if not habits.known:
+        return ["assumed: all jobs run to their limits, for no ended job is known; so ranges are points"]
+    return [f"run times are drawn from what {counted(habits.known, 'ended job')} used of their limits, by user"]
+
+
+def _ended(text: str) -> Ended:
+    """Return the ended jobs that sacct tells of, in the order of their ends."""
+    rows = []
+    for line in text.splitlines():
+        cells = line.split("|")
+        if len(cells) != 5 or cells[3].split()[:1] == [] or cells[3].split()[0].rstrip("+") not in ENDED:
+            continue
+        if not (cells[1].isdecimal() and cells[2].isdecimal()):  # no limit, or none that is a number
+            continue
+        rows.append((cells[4], cells[0], 60.0 * int(cells[1]), float(cells[2])))
+    rows.sort(key=lambda row: row[0])
+    return Ended(
+        np.array([row[1] for row in rows], dtype=object),
+        np.array([row[2] for row in rows], dtype=np.float64),
+        np.array([row[3] for row in rows], dtype=np.float64),
+    )
+
+
+def _accounts(runner: Runner, cluster: str) -> Associations:
+    """Return the accounts and QOS that sacctmgr tells of."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for name, command in (("accounts", ACCOUNTS), ("qos", QOS)):
+            path = Path(folder) / name
+            path.write_text(runner.run(command), encoding="utf-8")
+            paths.append(path)
+        return Associations.read(*paths, cluster=cluster)
