@@ -1203,7 +1203,7 @@ class Simulation:
                 return
             chosen = decide(self.now, waiting, fits)
             if not 0 <= chosen < len(waiting) or not fits[chosen]:
-                if self.running or self.arrivals or self.changes:
+                if self.goes_on():
                     return
                 chosen = 0  # no later instant would come (reading 33)
             counts = self.place_at(waiting[chosen], self.now)

@@ -121,11 +121,11 @@ class Scenario:
         """Return the scenario without what environments do not know."""
         closures = tuple(one for one in self.machine.closures if one.end < math.inf)
         known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
-        return known.as_chosen().without_reservations().without_conditions().without_limits()
+        return known.as_chosen().without_reservations()
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
-        return self.for_environments().without_closures().without_pools()
+        return self.for_environments().without_conditions().without_limits().without_closures().without_pools()
 
     def with_breaks(self) -> Scenario:
         """Return the scenario with what the exact solver knows of closures and conditions, and nothing else new."""

@@ -125,13 +125,9 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
         fs.read(tmp_path / "log.csv", cancelled="keep")
 
 
-def test_environments_refuse_them_by_name() -> None:
-    """They say what to leave out; rolling plans, searches and list heuristics go on."""
-    from fedsched.gym import SchedulingEnv
-
+def test_plans_go_on_where_jobs_leave() -> None:
+    """Rolling plans, searches and list heuristics plan as if all stayed."""
     log, machine = jobs([0.0, 1.0, 2.0], [2, 2, 1], [-1, 50.0, -1]), fs.Federation.homogeneous(2)
-    with pytest.raises(ValueError, match=r"1 job may be cancelled \(cancel_at\).*cancel_at=None"):
-        SchedulingEnv(log, machine)
     assert fs.optimize(log, machine, evaluations=20, submits="keep").front.missing[0] == 1
     for policy in (fs.Rolling(evaluations=50), "min-min", "mct"):
         schedule = fs.simulate(log, machine, policy)

@@ -176,14 +176,11 @@ def test_a_schedule_comes_back_from_its_table(tmp_path: Path) -> None:
     again.verify()
 
 
-def test_environments_refuse_them_by_name() -> None:
-    """They say what to leave out; the exact solver too."""
-    from fedsched.gym import SchedulingEnv
-
+def test_the_exact_solver_refuses_them_by_name() -> None:
+    """It says what to leave out."""
     log, machine = jobs([100.0, 50.0], [-1, 1], [-1, 20.0]), fs.Federation.homogeneous(2)
-    for refused in (lambda: SchedulingEnv(log, machine), lambda: exact(log, machine, seconds=1.0)):
-        with pytest.raises(ValueError, match=r"\(feedback\), which depends on the schedule.*feedback=None"):
-            refused()
+    with pytest.raises(ValueError, match=r"\(feedback\), which depends on the schedule.*feedback=None"):
+        exact(log, machine, seconds=1.0)
 
 
 def test_bounds_know_the_chain() -> None:

@@ -94,15 +94,10 @@ def test_comparisons_tell_limits_apart() -> None:
 
 
 def test_what_does_not_know_limits_says_so() -> None:
-    """The exact solver and the environments name them, and the cure."""
-    from fedsched.gym import SchedulingEnv
-
+    """The exact solver names them, and the cure."""
     log = fs.Workload(submit=[0.0, 0.0], tasks=[1, 1], runtime=[1.0, 1.0], user=[1, 1])
     arrays = replace(log, labels={"array": np.array(["a%1", "a%1"])})
     plain = replace(MACHINE, limits=())
-    for workload, machine in ((log, MACHINE), (arrays, plain)):
-        with pytest.raises(ValueError, match=r"environment: .*limits"):
-            SchedulingEnv(workload, machine)
     pytest.importorskip("ortools")
     for workload, machine in ((log, MACHINE), (arrays, plain)):
         with pytest.raises(InfeasibleError, match=r"exact: .*limits"):

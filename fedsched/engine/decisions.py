@@ -12,7 +12,6 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined
 from fedsched.engine import queue as queues
-from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import SameTime, Status
 from fedsched.engine.dispatch import fits_now, start_apart
 from fedsched.engine.events import next_time, take_events
@@ -33,7 +32,7 @@ NOBODY = constant(-1)  # in a place where no job waits; as an answer: none
 def next_pass(problem: Problem, plan: Plan, state: State) -> int:
     """Go to the next instant (event, in the sequential reading), whose pass is due then; return a Status."""
     counter = state.counter
-    if counter[Counter.FINISHED] == problem.submit.size:
+    if counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:
         return Status.DONE
     time = next_time(problem, state)
     if time == np.inf:
@@ -94,15 +93,10 @@ def decide(problem: Problem, plan: Plan, state: State, waiting: Ints, fits: NDAr
 
     `waiting` and `fits` are what `look` has noted; nothing has changed since.
     """
-    counter = state.counter
     j = NOBODY
     if 0 <= answer < waiting.size and fits[answer] == 1:
         j = waiting[answer]
-    elif (
-        counter[Counter.RUNNING] == 0
-        and counter[Counter.ARRIVED] == problem.arrival.size
-        and next_change(problem.extras, state.extras) == np.inf
-    ):
+    elif state.counter[Counter.RUNNING] == 0 and next_time(problem, state) == np.inf:
         j = waiting[0]  # which fits, for all is free
     if j < 0:
         end_pass(problem, state)

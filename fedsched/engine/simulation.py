@@ -33,6 +33,8 @@ from fedsched.values import origin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
@@ -255,8 +257,7 @@ class Simulation:
         notes: tuple[str, ...] = ()
         lost = self._lost()
         start = np.array(state.start)
-        if state.extras is not None:
-            start[state.extras.cancelled.what == GONE] = np.nan
+        start[who_is_gone(state)] = np.nan
         if lost is not None:
             start[lost.killed] = np.nan
         if self.finished < self._jobs:
@@ -281,14 +282,7 @@ class Simulation:
         """Return the jobs in their shapes, with the submits that came out where they depend on the ends of others."""
         if self.workload.feedback is None or self.state.extras is None:
             return self._in_shapes()
-        over = np.where(self.state.finish <= self.time, self.state.finish, np.nan)
-        if lost is not None:
-            over[lost.killed] = lost.end[~lost.requeued]
-        gone = np.zeros(over.size, dtype=np.bool_)
-        if self.workload.cancel_at is not None and self.state.extras.cancelled.what.size:
-            gone = self.state.extras.cancelled.what == GONE
-            over[gone] = self.workload.cancel_at.times[gone]
-        submit = submits_after(self.workload, over, gone)
+        submit = submits_that_came_out(self.workload, self.state, lost)
         return replace(self._in_shapes(), submit=submit, after=settled(self.workload))
 
     def _in_shapes(self) -> Workload:
@@ -306,6 +300,24 @@ class Simulation:
         return LostRuns(
             lost.job[:runs], lost.start[:runs], lost.end[:runs], lost.counts[:runs], lost.requeued[:runs] == 1
         )
+
+
+def submits_that_came_out(workload: Workload, state: State, lost: LostRuns | None = None) -> Floats:
+    """Return when jobs were submitted, as of the state's time, where that depends on the ends of others [45]."""
+    over = np.where(state.finish <= state.clock[Clock.NOW], state.finish, np.nan)
+    if lost is not None:
+        over[lost.killed] = lost.end[~lost.requeued]
+    gone = who_is_gone(state)
+    if workload.cancel_at is not None:
+        over[gone] = workload.cancel_at.times[gone]
+    return submits_after(workload, over, gone)
+
+
+def who_is_gone(state: State) -> NDArray[np.bool_]:
+    """Return who has been cancelled."""
+    if state.extras is None or not state.extras.cancelled.what.size:
+        return np.zeros(state.start.size, dtype=np.bool_)
+    return state.extras.cancelled.what == GONE
 
 
 def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Integrals:

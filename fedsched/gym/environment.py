@@ -33,7 +33,8 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         The jobs, and what they run on.
     jobs
         How many jobs that follow each other in the log make up an episode; where they begin is drawn, unless
-        `reset(options={"first": row})` says so. All of the workload unless given.
+        `reset(options={"first": row})` says so. All of the workload unless given, as it has to be where jobs wait for
+        others or for a time of their own, may be cancelled, follow others, or are under limits.
     objective, weights
         A metric, or several with weights, of which an episode's rewards add up to the negative (utilisation: to
         itself): each is the change that finished jobs have made in it since the last one, a job's share in a mean being
@@ -106,10 +107,11 @@ class SchedulingEnv(gymnasium.Env["Observation", "np.int64"]):
         first = first_row(self.episodes, options, self.np_random)
         self.episodes.begin(0, first)
         self.episodes.go_on()
+        refuse_undecided(self.episodes, 0)
         return observation_of(self.episodes.seen, 0), {"first": first}
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Return what is seen at the next decision, the reward, whether every job has finished, False, and the info."""
+        """Return what is seen at the next decision, the reward, whether all have ended that will, False, and info."""
         episodes = self.episodes
         if episodes.told.over[0]:
             raise ValueError("step: no episode is under way; call reset() first.")
@@ -132,6 +134,15 @@ def refuse_rendering(render_mode: str | None) -> None:
     """Raise where something is to be rendered."""
     if render_mode is not None:
         raise ValueError(f"environment: render_mode={render_mode!r}: leave it out, and draw schedule().plot().")
+
+
+def refuse_undecided(episodes: Episodes, which: int | NDArray[np.intp]) -> None:
+    """Raise where one of these episodes, which have just begun, is over already."""
+    if episodes.told.over[which].any():
+        raise ValueError(
+            "reset: the episode is over before anybody could be asked, for every job that is left is cancelled first "
+            "or can never start; leave such jobs out, or their cancel_at."
+        )
 
 
 def first_row(episodes: Episodes, options: Mapping[str, Any] | None, random: np.random.Generator) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isinf
 from typing import TYPE_CHECKING
 
@@ -10,20 +11,27 @@ import numpy as np
 from fedsched.engine.caps import checked_caps
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.meters import integrals
-from fedsched.engine.numbers import Counter
+from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack import frozen
 from fedsched.engine.rules import Needs
-from fedsched.engine.simulation import refuse_strangers, running_without_end, set_running, without_end
+from fedsched.engine.shapes import seen
+from fedsched.engine.simulation import (
+    refuse_strangers,
+    running_without_end,
+    set_running,
+    submits_that_came_out,
+    who_is_gone,
+    without_end,
+)
 from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
-from fedsched.gym.runs import Runs, Seen, Told, side_by_side, view_of
+from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
 from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import refuse_late_choice, shaped
-from fedsched.model.cancellations import refuse_cancellations
-from fedsched.model.feedback import refuse_feedback
+from fedsched.model.dependencies import settled
 from fedsched.model.integrals import Integrals
 from fedsched.model.limits import someones
 from fedsched.model.metrics import Column
@@ -84,13 +92,8 @@ class Episodes:
             raise ValueError(f"{noun}: {field} is that of the whole workload; leave out {field}=…, or jobs={jobs}.")
         if not isinstance(order, str) or order not in ORDERS:
             raise unknown_name("queue order", order, ORDERS)
-        if workload.after is not None or workload.begin is not None:
-            raise ValueError(
-                f"{noun}: jobs wait for others or for a time of their own, which an environment does not know; leave "
-                "that out: dataclasses.replace(workload, after=None, begin=None)."
-            )
-        refuse_cancellations(noun, workload)
-        refuse_feedback(noun, workload)
+        if not self._whole:
+            _refuse_in_stretches(noun, workload, federation, self.jobs)
         for downtime in federation.calendar:
             if downtime.on_running != "wait" or isinf(downtime.end):
                 odd = "never ends" if isinf(downtime.end) else f"takes nodes from jobs ({downtime.on_running})"
@@ -99,11 +102,6 @@ class Episodes:
                     "and on_running='wait', or leave it out: dataclasses.replace(federation, calendar=...)."
                 )
         refuse_members(noun, workload, federation)
-        if limit := someones(workload, federation):
-            raise ValueError(
-                f"{noun}: there are limits ({limit}), which an environment does not know; leave them out: "
-                "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
-            )
         objectives = _objectives(objective, weights)
         # Room for planned ends: they are seen.
         rules = Rules(order=order, dispatch="easy", placement=placement)
@@ -128,7 +126,7 @@ class Episodes:
     def _new_runs(self, log: Problem, plan: Plan, objectives: Objectives, runs: int, places: int, others: int) -> Runs:
         groups, jobs = log.groups.nodes.size, self.jobs
         pools = 0 if log.extras is None else log.extras.pools.amount.size
-        stretch = self._stretch(log, 0)
+        stretch, submit = self._stretch(log, 0), np.zeros(1)
         state = new_state(stretch, needs=Needs.ENDS, separate_backfill=False)
         return Runs(
             log=log,
@@ -142,8 +140,7 @@ class Episodes:
             answer=np.full(runs, Answer.REST, dtype=np.int64),
             waiting=np.full((runs, places), -1, dtype=np.int64),
             ended=np.zeros((runs, len(Column))),
-            row=np.zeros(len(Column)),
-            no_users=np.zeros((0, 2)),
+            room=Room(np.zeros(len(Column)), np.zeros((0, 2)), submit, seen(submit)),
             columns=objectives.columns,
             weights=objectives.signs * np.array(objectives.weights),
             seen=Seen(
@@ -157,9 +154,11 @@ class Episodes:
         )
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        # The log's arrays are read-only to the kernels, which would be compiled anew for the copies' that are not.
+        # The log's arrays are read-only to the kernels, which would be compiled anew for the copies' that are not; so
+        # is the view of the submit in `room`.
         self.__dict__.update(state)
         frozen(self.runs.log)
+        self.runs = self.runs._replace(room=self.runs.room._replace(submit_seen=seen(self.runs.room.submit)))
 
     @property
     def starts(self) -> int:
@@ -237,19 +236,45 @@ class Episodes:
         back = np.argsort(rows)  # the workload's own order
         finished = int(state.counter[Counter.FINISHED])
         over = state.finish <= state.clock[0]
-        done = finished == self.jobs
+        jobs = len(self.runs.log.arrival) + len(self.runs.log.running) if self._whole else self.jobs
+        done = finished == jobs
+        workload = self.workload if self._whole else self.workload.take(rows[back])
+        if workload.feedback is not None:
+            submit = submits_that_came_out(self.workload.take(rows), state)[back]
+            workload = replace(workload, submit=submit, after=settled(workload))
         return Schedule(
-            workload=self.workload if self._whole else self.workload.take(rows[back]),
+            workload=workload,
             federation=self.federation,
-            start=state.start[back],
+            start=np.where(who_is_gone(state), np.nan, state.start)[back],
             finish=np.where(over, state.finish, np.nan)[back],
             counts=state.counts[back],
             t0=float(self.runs.t0[b]),
             reading=self.reading,
             policy=f"decisions, {self.order} on {self.placement}",
             integrals=self.integrals(b),
-            notes=() if done else (f"in the midst of an episode: {finished} of {self.jobs} jobs finished",),
+            notes=() if done else (f"in the midst of an episode: {finished} of {jobs} jobs finished",),
+            until=np.inf if done else float(state.clock[Clock.NOW]),
         )
+
+
+def _refuse_in_stretches(noun: str, workload: Workload, federation: Federation, jobs: int) -> None:
+    """Refuse what jobs of a stretch of the log may have to do with jobs that are not in it."""
+    waits = workload.after is not None or workload.begin is not None
+    for there, what, cure in (
+        (waits, "wait for others or for a time of their own", "dataclasses.replace(workload, after=None, begin=None)"),
+        (workload.cancel_at is not None, "may be cancelled", "dataclasses.replace(workload, cancel_at=None)"),
+        (workload.feedback is not None, "follow others (feedback)", "dataclasses.replace(workload, feedback=None)"),
+        (
+            someones(workload, federation),
+            "are under limits",
+            "dataclasses.replace(federation, limits=()), and jobs without their label 'array'",
+        ),
+    ):
+        if there:
+            raise ValueError(
+                f"{noun}: jobs={jobs} of a log whose jobs {what}; make one episode of the whole workload, without "
+                f"jobs=, or leave that out: {cure}."
+            )
 
 
 def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None) -> Objectives:

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.compiled import inlined
 from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.precedence import joined_until, submitted_at
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, ExtraState, Ints, Problem, State
@@ -42,9 +43,9 @@ class RunningFeature(IntEnum):
 class ProgressFeature(IntEnum):
     """What is seen of the whole run, as shares of its jobs."""
 
-    ARRIVED = 0
+    ARRIVED = 0  # and eligible
     STARTED = 1
-    FINISHED = 2
+    FINISHED = 2  # or gone
 
 
 @inlined
@@ -62,8 +63,9 @@ def _see_pools(extras: Extras | None, state: ExtraState | None, groups: int, fre
 
 
 @inlined
-def see_waiting(problem: Problem, now: float, of_job: Singles, waiting: Ints, fits: Bytes, seen: Singles) -> None:
+def see_waiting(problem: Problem, state: State, of_job: Singles, waiting: Ints, fits: Bytes, seen: Singles) -> None:
     """Fill what is seen of the jobs in these places; behind an empty place all are empty already."""
+    now = state.clock[Clock.NOW]
     for i in range(waiting.size):
         j = waiting[i]
         if j < 0:
@@ -75,7 +77,7 @@ def see_waiting(problem: Problem, now: float, of_job: Singles, waiting: Ints, fi
         for c in range(seen.shape[1]):
             seen[i, c] = of_job[j, c]
         seen[i, WaitingFeature.FITS] = fits[i]
-        seen[i, WaitingFeature.WAIT] = share_of_time(now - problem.submit[j])
+        seen[i, WaitingFeature.WAIT] = share_of_time(now - submitted_at(state.extras, problem.submit, j))
 
 
 @inlined
@@ -103,9 +105,11 @@ def see_whole(problem: Problem, state: State, free: Singles, progress: Singles) 
     for g in range(state.free.size):
         free[g] = state.free[g] / problem.groups.nodes[g]
     _see_pools(problem.extras, state.extras, state.free.size, free)
-    progress[ProgressFeature.ARRIVED] = (counter[Counter.ARRIVED] + problem.running.size) / jobs
+    joined = joined_until(state.extras, counter[Counter.ARRIVED])
+    progress[ProgressFeature.ARRIVED] = (joined + problem.running.size) / jobs
     progress[ProgressFeature.STARTED] = counter[Counter.STARTED] / jobs
-    progress[ProgressFeature.FINISHED] = counter[Counter.FINISHED] / jobs
+    never = jobs - problem.arrival.size - problem.running.size  # who can never start from the beginning on
+    progress[ProgressFeature.FINISHED] = (never + counter[Counter.FINISHED]) / jobs
 
 
 def of_jobs(problem: Problem) -> Singles:

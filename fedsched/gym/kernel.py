@@ -9,7 +9,7 @@ from fedsched.compiled import inlined, kernel
 from fedsched.engine.codes import Status
 from fedsched.engine.decisions import decide, end_pass, leave_places, look
 from fedsched.engine.loop import begin
-from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.numbers import Counter
 from fedsched.engine.queue import FIRST
 from fedsched.gym.features import see_running, see_waiting, see_whole
 from fedsched.gym.runs import plan_of, problem_of, state_of
@@ -36,7 +36,7 @@ def _to_decision(runs: Runs, problem: Problem, plan: Plan, state: State, b: int)
             if look(problem, plan, state, runs.waiting[b], runs.seen.action_mask[b]):
                 return Status.ASKED
             end_pass(problem, state)
-        status = next_pass_counted(problem, plan, state, runs.no_users, runs.row, runs.ended[b])
+        status = next_pass_counted(problem, plan, state, runs.room, runs.ended[b])
         if status != Status.ASKED:
             return status
 
@@ -44,11 +44,11 @@ def _to_decision(runs: Runs, problem: Problem, plan: Plan, state: State, b: int)
 @inlined
 def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
     seen, none = runs.seen, runs.waiting.shape[1]
-    if state.counter[Counter.FINISHED] == problem.submit.size:  # nobody waits, and nobody has looked
+    if state.counter[Counter.FINISHED] == problem.arrival.size + problem.running.size:  # nobody waits or has looked
         leave_places(runs.waiting[b], seen.action_mask[b], FIRST)
     seen.action_mask[b, none] = 1
     of_job = runs.of_job[runs.first[b] : runs.first[b] + problem.submit.size]
-    see_waiting(problem, state.clock[Clock.NOW], of_job, runs.waiting[b], seen.action_mask[b], seen.waiting[b])
+    see_waiting(problem, state, of_job, runs.waiting[b], seen.action_mask[b], seen.waiting[b])
     see_running(state, of_job, seen.running[b])
     see_whole(problem, state, seen.free[b], seen.progress[b])
 

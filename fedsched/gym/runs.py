@@ -36,6 +36,7 @@ from fedsched.engine.arrays import (
 from fedsched.engine.breakpoints import Blocks
 from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.moldable import Molded
+from fedsched.engine.precedence import submitted_at
 from fedsched.engine.reserved import Apart
 from fedsched.engine.sleepers import Sleepers
 from fedsched.model.metrics import Measured
@@ -62,6 +63,16 @@ class Seen(NamedTuple):
 
 
 @by_reference
+class Room(NamedTuple):
+    """Scratch for the metric row of one job."""
+
+    row: Floats
+    no_users: Floats
+    submit: Floats  # [0]: when it was submitted
+    submit_seen: Floats  # the same, which cannot be written
+
+
+@by_reference
 class Told(NamedTuple):
     """What the last answer brought, a number a run."""
 
@@ -85,8 +96,7 @@ class Runs(NamedTuple):
     answer: Ints  # per run: the place chosen, or an Answer
     waiting: Ints  # run x place: who waits there
     ended: Floats  # run x Column: sums over the jobs that have finished
-    row: Floats  # scratch: a metric row
-    no_users: Floats
+    room: Room
     columns: Ints  # of the objectives
     weights: Floats  # of each, negative for what is maximised
     seen: Seen
@@ -137,11 +147,10 @@ def problem_of(log: Problem, first: int, jobs: int, t0: float) -> Problem:
 
 
 @inlined
-def measured_of(problem: Problem, j: int) -> Measured:
-    """Return what the metric kernel reads of one job."""
+def _measured_with(problem: Problem, submit: Floats, j: int) -> Measured:
     groups = problem.groups
     return Measured(
-        problem.submit[j : j + 1],
+        submit,
         problem.tasks[j : j + 1],
         problem.user[j : j + 1],
         groups.nodes,
@@ -149,6 +158,15 @@ def measured_of(problem: Problem, j: int) -> Measured:
         groups.busy_watts,
         groups.idle_watts,
     )
+
+
+@inlined
+def measured_of(extras: ExtraState | None, problem: Problem, room: Room, j: int) -> Measured:
+    """Return what the metric kernel reads of one job, its submit as it came out where it follows another."""
+    if extras is None:
+        return _measured_with(problem, problem.submit[j : j + 1], j)
+    room.submit[0] = submitted_at(extras, problem.submit, j)
+    return _measured_with(problem, room.submit_seen, j)
 
 
 @inlined

@@ -7,30 +7,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, part
+from fedsched.engine.cancellations import is_gone
 from fedsched.engine.codes import SameTime
 from fedsched.engine.decisions import next_pass
 from fedsched.engine.events import next_time
 from fedsched.engine.lost import wasted
 from fedsched.engine.meters import integrals
 from fedsched.engine.numbers import Counter
-from fedsched.engine.precedence import eligible_times
+from fedsched.engine.precedence import DOOMED, eligible_times
 from fedsched.gym.runs import measured_of
 from fedsched.model.integrals import Eligible, Integrals
 from fedsched.model.metrics import Column, fill_row
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Plan, Problem, State
+    from fedsched.engine.arrays import Extras, ExtraState, Floats, Ints, Plan, Problem, State
+    from fedsched.gym.runs import Room
 
 
 @part
-def count_job(problem: Problem, state: State, j: int, no_users: Floats, row: Floats, ended: Floats) -> None:
+def count_job(problem: Problem, state: State, j: int, room: Room, ended: Floats) -> None:
     """Add what a job that has finished has cost: its own metric row, of columns that add up the sum.
 
     Makespan and greatest wait are the greatest so far. Of utilisation the busy node-seconds are summed, and of idle
     energy what the job has saved of it, since both are seen against the makespan.
     """
+    row = room.row
     fill_row(
-        measured_of(problem, j),
+        measured_of(state.extras, problem, room, j),
         problem.t0,
         state.start[j : j + 1],
         state.finish[j : j + 1],
@@ -38,7 +41,7 @@ def count_job(problem: Problem, state: State, j: int, no_users: Floats, row: Flo
         Eligible(eligible_times(state.extras, state.load[:0]).since[j : j + 1]),
         wasted(state.extras, state.load[:0]),
         Integrals(0.0, 0.0, 0.0, 0.0),
-        no_users,
+        room.no_users,
         row,
     )
     makespan = row[Column.MAKESPAN]
@@ -56,21 +59,21 @@ def count_job(problem: Problem, state: State, j: int, no_users: Floats, row: Flo
 
 
 @inlined
-def next_pass_counted(problem: Problem, plan: Plan, state: State, no_users: Floats, row: Floats, ended: Floats) -> int:
+def next_pass_counted(problem: Problem, plan: Plan, state: State, room: Room, ended: Floats) -> int:
     """Go to the next pass, and add what the jobs have cost that end on the way; return a Status."""
     counter, heap = state.counter, state.heap
-    finished, size = counter[Counter.FINISHED], counter[Counter.RUNNING]
+    size = counter[Counter.RUNNING]
     if problem.same_time == SameTime.SEQUENTIAL:  # one event at a time: a submission, or the finish that comes first
         first = heap.job[0]
         status = next_pass(problem, plan, state)
-        if counter[Counter.FINISHED] > finished:
-            count_job(problem, state, first, no_users, row, ended)
+        if counter[Counter.RUNNING] < size:
+            count_job(problem, state, first, room, ended)
         return status
     # Whoever ends at the next instant makes up the top of the heap: down to the left, then up and to the right.
     time, place = next_time(problem, state), 0
     while time < np.inf:
         if place < size and heap.time[place] <= time:
-            count_job(problem, state, heap.job[place], no_users, row, ended)
+            count_job(problem, state, heap.job[place], room, ended)
             place = 2 * place + 1
             continue
         while place > 0 and place % 2 == 0:
@@ -82,14 +85,48 @@ def next_pass_counted(problem: Problem, plan: Plan, state: State, no_users: Floa
 
 
 @inlined
+def _who_stay(problem: Problem, state: State) -> int:
+    # How many jobs are not gone: whoever counts as finished and has not run was cancelled, or can never start.
+    counter = state.counter
+    gone = counter[Counter.FINISHED] - (counter[Counter.STARTED] - counter[Counter.RUNNING])
+    return problem.arrival.size + problem.running.size - gone
+
+
+@inlined
+def _tasks_of_who_stay(extras: Extras | None, state: ExtraState | None, tasks: Ints, start: Floats) -> int:
+    # How many tasks the jobs have that are not gone.
+    if extras is None or state is None:
+        return tasks.sum()
+    return _sum_of_who_stay(extras, state, tasks, start)
+
+
+@part
+def _sum_of_who_stay(extras: Extras, state: ExtraState, tasks: Ints, start: Floats) -> int:
+    total = 0
+    for j in range(tasks.size):
+        if not is_gone(state, j) and not _never_starts(extras, state, start, j):
+            total += tasks[j]
+    return total
+
+
+@inlined
+def _never_starts(extras: Extras, state: ExtraState, start: Floats, j: int) -> bool:
+    # Whoever is to be cancelled is gone only then.
+    if state.waiting.open.size == 0 or state.waiting.open[j] <= DOOMED // 2 or not np.isnan(start[j]):
+        return False
+    return extras.cancellations.place.size == 0 or extras.cancellations.place[j] < 0
+
+
+@inlined
 def value_of(problem: Problem, state: State, column: int, ended: Floats) -> float:
     """Return a metric over the jobs that have finished, as the share that they have in the whole; 0 before the first.
 
-    Means are taken over all jobs and weighted means over all tasks, so that the last value is the metric.
+    Means are taken over all jobs and weighted means over all tasks, so that the last value is the metric: over all that
+    are not gone by then, who were cancelled or can never start.
     """
-    if state.counter[Counter.FINISHED] == 0:
-        return 0.0
     value, makespan = ended[column], ended[Column.MAKESPAN]
+    if makespan == 0.0:
+        return 0.0
     idle = problem.idle_total * makespan - ended[Column.IDLE_ENERGY]
     if column == Column.ENERGY:
         return ended[Column.BUSY_ENERGY] + idle
@@ -102,7 +139,7 @@ def value_of(problem: Problem, state: State, column: int, ended: Floats) -> floa
     if column == Column.LOSS_OF_CAPACITY:
         return integrals(problem, state).loss_of_capacity
     if column == Column.WEIGHTED_RESPONSE or column == Column.WEIGHTED_SLOWDOWN:
-        return value / problem.tasks.sum()
+        return value / _tasks_of_who_stay(problem.extras, state.extras, problem.tasks, state.start)
     if (
         column == Column.MEAN_WAIT
         or column == Column.MEAN_WAIT_ELIGIBLE
@@ -110,5 +147,5 @@ def value_of(problem: Problem, state: State, column: int, ended: Floats) -> floa
         or column == Column.MEAN_SLOWDOWN
         or column == Column.BOUNDED_SLOWDOWN
     ):
-        return value / problem.submit.size
+        return value / _who_stay(problem, state)
     return value

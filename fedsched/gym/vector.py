@@ -9,7 +9,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from fedsched.gym.environment import first_row, refuse_rendering
+from fedsched.gym.environment import first_row, refuse_rendering, refuse_undecided
 from fedsched.gym.episodes import Episodes
 from fedsched.gym.spaces import action_space, observation_of, observation_space
 from fedsched.model.reading import USUAL, Reading
@@ -141,6 +141,7 @@ class SchedulingVectorEnv(VectorEnv["Observation", "NDArray[np.int64]", "NDArray
         self.episodes.rest()
         info = self._begin(which, known)
         self.episodes.go_on()
+        refuse_undecided(self.episodes, which)
         self._begun = True
         return self._seen(), info
 

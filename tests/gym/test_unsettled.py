@@ -1,0 +1,152 @@
+"""Environments over jobs that wait for others, leave, follow others, or are under limits [32 to 35, 43 to 45]."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.gym import ProgressFeature, SchedulingEnv, SchedulingVectorEnv, WaitingFeature
+
+TWO = fs.Federation.homogeneous(2)
+
+
+def decided(env: SchedulingEnv, *answers: int) -> fs.Schedule:
+    """Return what comes of these answers, then of the first place for ever; rewards add up to the objective."""
+    env.reset()
+    over, rewards, given = False, 0.0, iter(answers)
+    while not over:
+        _, reward, over, _, info = env.step(next(given, 0))
+        rewards += reward
+    assert info["objective"] == pytest.approx(-rewards)
+    return env.schedule()
+
+
+def test_who_is_not_eligible_is_not_seen() -> None:
+    """A job that waits for another comes when that has ended; one that never can is none of the episode."""
+    log = fs.Workload(
+        submit=[0.0, 0.0, 0.0], tasks=[1, 1, 1], runtime=[10.0, 5.0, 5.0], after={2: "afterok:1+3s", 3: "afternotok:1"}
+    )
+    env = SchedulingEnv(log, TWO, objective="mean_response")
+    seen, _ = env.reset()
+    assert env.waiting().tolist() == [1]
+    seen, _, over, _, _ = env.step(0)
+    assert env.waiting().tolist() == [2]
+    assert seen["progress"][ProgressFeature.ARRIVED] == pytest.approx(2 / 3)
+    assert not over
+    seen, _, over, _, _ = env.step(0)
+    assert over
+    assert seen["progress"].tolist() == pytest.approx([2 / 3, 2 / 3, 1.0])
+    schedule = decided(env)
+    assert schedule.start[:2].tolist() == [0.0, 13.0]
+    assert np.isnan(schedule.start[2])
+    assert env.episodes.objective(0) == pytest.approx((10.0 + 18.0) / 2)
+    schedule.verify(claimed=schedule.metrics())
+
+
+def test_who_is_cancelled_leaves_and_the_episode_ends() -> None:
+    """None as an answer lets the time go on to a cancellation; the mean is over those who stayed."""
+    log = fs.Workload(submit=[0.0, 0.0], tasks=[2, 2], runtime=[10.0, 5.0], cancel_at=[-1, 4.0])
+    env = SchedulingEnv(log, TWO, objective="mean_response", waiting_places=3)
+    schedule = decided(env, 3)  # nobody: the second one leaves, and only then the first one has to start
+    assert schedule.start[0] == 4.0
+    assert schedule.cancelled.tolist() == [False, True]
+    assert env.episodes.objective(0) == 14.0
+    schedule.verify(claimed=schedule.metrics())
+
+
+def test_where_nobody_is_left_to_choose_reset_says_so() -> None:
+    """An episode that is over before any decision is refused; of one that lost some jobs the others are decided."""
+    runs = fs.Workload(submit=[0.0, 1.0], tasks=[2, 2], runtime=[10.0, 5.0], cancel_at=[0.0, 1.0])
+    for env in (SchedulingEnv(runs, TWO), SchedulingVectorEnv(runs, TWO, num_envs=2)):
+        with pytest.raises(ValueError, match=r"over before anybody could be asked.*leave such jobs out"):
+            env.reset()
+    log = replace(runs, cancel_at=[0.0, 9.0])
+    assert decided(SchedulingEnv(log, TWO)).start[1] == 1.0
+
+
+@pytest.mark.parametrize(("leaves", "jobs", "tasks"), [(-1.0, 4, 4), (15.0, 5, 6)])
+def test_means_are_over_those_who_are_not_gone_by_then(leaves: float, jobs: int, tasks: int) -> None:
+    """When somebody leaves, means grow; who waits for it is gone with it, or when its own time to leave has come."""
+    log = fs.Workload(
+        submit=[0.0, 0.0, 0.0, 0.0, 10.0, 13.0], tasks=[1, 1, 2, 2, 1, 1], runtime=[10.0, 20.0, 5.0, 5.0, 1.0, 4.0],
+        cancel_at=[-1, -1, 12.0, leaves, -1, -1], after={4: "afterok:3"},
+    )  # fmt: skip
+    for objective, all_of_them, left in (("mean_response", 6, jobs), ("weighted_response", 8, tasks)):
+        env = SchedulingEnv(log, TWO, objective=objective)
+        seen, _ = env.reset()
+        rewards, over = [], False
+        while not over:
+            seen, reward, over, _, _ = env.step(int(seen["action_mask"].argmax()))
+            rewards.append(reward)
+        until = np.array([0.0, 10.0 / all_of_them, 11.0 / left, 35.0 / 4.0])  # by steps: 1, 2, 5 and 6 start
+        assert rewards == pytest.approx((-np.diff(until, prepend=0.0)).tolist())
+        assert env.schedule().complete
+
+
+def test_who_follows_another_is_submitted_after_it() -> None:
+    """The wait that is seen, and all metrics, go by the submit that came out; so it is in a copy of the environment."""
+    log = fs.Workload(
+        submit=[0.0, 1.0, 2.0], tasks=[2, 2, 2], runtime=[10.0, 5.0, 8.0],
+        feedback={"preceding": [-1, 1, -1], "think_time": [-1, 4.0, -1]},
+    )  # fmt: skip
+    env = SchedulingEnv(log, TWO, objective="flow")
+    env.reset()
+    env.step(0)
+    copied = copy.deepcopy(env)
+    for one in (env, copied):
+        assert one.waiting().tolist() == [3]
+        seen, _, _, _, _ = one.step(0)
+        assert one.waiting().tolist() == [2]
+        assert seen["waiting"][0, WaitingFeature.WAIT] == pytest.approx(np.log1p(4.0) / np.log1p(365 * 24 * 3600.0))
+        *_, over, _, info = one.step(0)
+        assert over
+        assert info["objective"] == 10.0 + 16.0 + 9.0
+        assert one.schedule().workload.submit.tolist() == [0.0, 14.0, 2.0]
+        one.schedule().verify(claimed=one.schedule().metrics())
+
+
+def test_who_is_over_a_limit_cannot_be_chosen() -> None:
+    """The tasks of an array are shown while fewer than its limit run."""
+    log = fs.Workload(submit=[0.0] * 3, tasks=[1] * 3, runtime=[10.0] * 3, labels={"array": ["a%1", "a%1", ""]})
+    env = SchedulingEnv(log, TWO)
+    env.reset()
+    assert env.waiting().tolist() == [1, 2, 3]
+    env.step(0)
+    assert env.waiting().tolist() == [3]
+    assert decided(env).start.tolist() == [0.0, 10.0, 0.0]
+
+
+def test_several_side_by_side_are_as_one() -> None:
+    """A vector environment does with each run what a single one does."""
+    log = replace(
+        fs.Workload.example().head(40), user=np.arange(40) % 3, cancel_at=np.where(np.arange(40) % 7 == 6, 1e5, -1.0)
+    )
+    machine = replace(fs.Federation.homogeneous(128), limits=(fs.Limit("user", jobs=2),))
+    several = SchedulingVectorEnv(log, machine, num_envs=3, autoreset_mode="Disabled")
+    several.reset()
+    over = np.zeros(3, dtype=bool)
+    while not over.any():
+        _, _, over, _, _ = several.step([0, 0, 0])
+    one = decided(SchedulingEnv(log, machine))
+    assert over.all()
+    for b in range(3):
+        np.testing.assert_array_equal(several.schedule(b).start, one.start)
+
+
+def test_stretches_of_such_logs_are_refused() -> None:
+    """Whatever ties the jobs of a stretch to others is named, with the cure."""
+    log = fs.Workload.example().head(10)
+    follows = {"preceding": [-1] * 9 + [int(log.id[0])], "think_time": [-1.0] * 9 + [5.0]}
+    limited = replace(TWO, clusters=fs.Federation.homogeneous(128).clusters, limits=(fs.Limit("user", jobs=2),))
+    for workload, machine, what, cure in (
+        (replace(log, begin=log.submit + 5.0), limited, "wait for others or for a time of their own", "begin=None"),
+        (replace(log, cancel_at=log.submit + 1e6), limited, "may be cancelled", "cancel_at=None"),
+        (replace(log, feedback=follows), limited, "follow others", "feedback=None"),
+        (replace(log, user=1), limited, "are under limits", r"limits=\(\)"),
+    ):
+        with pytest.raises(ValueError, match=rf"jobs=5 of a log whose jobs {what}.*without jobs=.*{cure}"):
+            SchedulingEnv(workload, machine, jobs=5)
