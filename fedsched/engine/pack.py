@@ -341,8 +341,9 @@ def measured_of(problem: Problem) -> Measured:
 
 def parts_of(problem: Problem) -> tuple[object, ...]:
     """Return all that a problem is made of, arrays and numbers, whatever they lie in."""
-    extras = () if problem.extras is None else (array for part in problem.extras for array in part)
-    return (*problem, *problem.groups, *extras)
+    extras = () if problem.extras is None else problem.extras
+    within = (array for part in extras for array in (part if isinstance(part, tuple) else (part,)))
+    return (*problem, *problem.groups, *within)
 
 
 def frozen(problem: Problem) -> Problem:
