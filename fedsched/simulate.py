@@ -11,6 +11,7 @@ from fedsched.engine.caps import checked_caps
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import Simulation, start_of
+from fedsched.engine.switching import refuse_power
 from fedsched.errors import TraceError
 from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import refuse_late_choice, shaped
@@ -130,6 +131,7 @@ def _on_slurm(
             raise ValueError(
                 f"{name}= does not go with {policy}, which chooses nodes and begins by itself; leave it out."
             )
+    refuse_power("policy slurm", cluster)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")

@@ -39,6 +39,9 @@ class Group:
     features: frozenset[str] = frozenset()
     resources: tuple[tuple[str, int], ...] = ()
     weight: int = 1
+    off: float = 0.0  # watts
+    boot: tuple[float, float] = (0.0, 0.0)  # seconds, watts
+    shutdown: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class Machine:
     tiers: tuple[int, ...] = ()  # of the partitions; none: all are in tier 1
     closures: tuple[Closure, ...] = ()  # (reading 38)
     limits: tuple[Limit, ...] = ()
+    timeout: tuple[float, int] | None = None  # idle nodes go off after so long, but for so many of each group (66)
 
     def foreseen(self, time: float) -> Machine:
         """Return the machine as plans know it that are made then (reading 48); every closure keeps its place."""
@@ -165,6 +169,7 @@ class Running:
     finish: float
     planned_end: float
     rated: bool = True  # False from its start to the end of the pass that started it (reading 4)
+    promised: float = math.nan  # since when it has its nodes (reading 66)
 
 
 NEVER = Running(-1, math.nan, [], math.nan, math.nan, math.nan, math.nan, math.nan, math.nan)  # who did not run
@@ -179,6 +184,15 @@ class Lost:
     end: float
     counts: Counts
     requeued: bool
+
+
+@dataclass(frozen=True)
+class Night:
+    """A stretch in which a node of a group is off: from when it goes off until it begins to boot (reading 66)."""
+
+    group: int
+    begin: float
+    end: float
 
 
 @dataclass(frozen=True)
@@ -226,6 +240,8 @@ class Result:
     cancelled: list[int] = field(default_factory=list)
     kill_at_estimate: bool = False
     ties: list[list[Condition]] = field(default_factory=list)  # what each job waits for, but for whom it follows
+    promised: list[float] = field(default_factory=list)  # since when each had its nodes
+    nights: list[Night] = field(default_factory=list)
 
     @property
     def ran(self) -> bool:
@@ -239,7 +255,7 @@ class Result:
         return replace(self, **columns)
 
 
-PER_JOB = ("jobs", "start", "finish", "counts", "eligible")
+PER_JOB = ("jobs", "start", "finish", "counts", "eligible", "promised")
 
 
 # ---------------------------------------------------------------------------------------------- slowdowns
@@ -722,6 +738,10 @@ class Simulation:
         self.watch = watch
         self.decide, self.places = decide, places
         self.turn: int | None = None  # the reservation whose queue is gone over, or everybody's
+        self.idle = [[t0 for _ in range(group.count)] for group in machine.groups]  # since when each idle node is so
+        self.off: list[list[float]] = [[] for _ in machine.groups]  # since when each that is off goes off
+        self.settled = [t0 for _ in machine.groups]
+        self.nights: list[Night] = []
 
     def run(self) -> Result:
         while self.goes_on():
@@ -750,6 +770,8 @@ class Simulation:
             self.cancelled,
             self.kill,
             [conditions([replace(job, follows=None) for job in self.jobs], j) for j in range(len(self.jobs))],
+            [record.start if math.isnan(record.promised) else record.promised for record in records],
+            self.nights_until(max([record.finish for record in self.done], default=self.t0)),
         )
 
     def eligible_since(self, j: int) -> float:
@@ -813,7 +835,49 @@ class Simulation:
         self.dispatch_pass()
         self.update_rates()
 
+    # ------------------------------------------------------------------------------- nodes that go off (reading 66)
+
+    def doze(self, g: int, now: float) -> None:
+        """Let the nodes of a group go off, the longest idle first, whose time came before now."""
+        if self.machine.timeout is not None:
+            seconds, keep = self.machine.timeout
+            while len(self.idle[g]) > keep:
+                due = max(min(self.idle[g]) + seconds, self.settled[g])
+                if due >= now:
+                    break
+                self.idle[g].remove(min(self.idle[g]))
+                self.off[g].append(due)
+        self.settled[g] = now
+
+    def ready(self, counts: Counts) -> float:
+        """Take nodes from the idle ones, and return when the last of them is on."""
+        ready = self.now
+        for g, x in enumerate(counts):
+            group = self.machine.groups[g]
+            if x > 0:
+                self.doze(g, self.now)
+            for _ in range(x):
+                if self.idle[g]:
+                    self.idle[g].remove(max(self.idle[g]))
+                    continue
+                begin = min(self.off[g])
+                self.off[g].remove(begin)
+                boot = max(self.now, begin + group.shutdown[0])
+                self.nights.append(Night(g, begin, boot))
+                ready = max(ready, boot + group.boot[0])
+        return ready
+
+    def nights_until(self, last: float) -> list[Night]:
+        """Return all stretches off until the last end."""
+        for g in range(len(self.machine.groups)):
+            self.doze(g, last)
+        return self.nights + [Night(g, begin, math.inf) for g, off in enumerate(self.off) for begin in off]
+
     def end(self, record: Running) -> None:
+        for g, x in enumerate(record.counts):
+            if self.machine.timeout is not None and x > 0:
+                self.doze(g, self.now)
+                self.idle[g] += [self.now] * x
         self.running.remove(record)
         self.done.append(record)
         self.over[record.job] = (record.finish, end_of(self.jobs[record.job], self.kill))
@@ -1166,19 +1230,21 @@ class Simulation:
         """Start a job now; its rate follows after the pass (reading 4)."""
         job = self.jobs[j]
         self.queue.remove(j)
-        self.begun.setdefault(j, self.now)
+        start = self.now if self.machine.timeout is None else self.ready(counts)
+        self.begun.setdefault(j, start)
         self.running.append(
             Running(
                 job=j,
-                start=self.now,
+                start=start,
                 counts=counts,
                 tc=math.nan,
                 work_left=min(job.runtime, job.estimate) if self.kill else job.runtime,
                 estimate_left=job.estimate,
-                since=self.now,
+                since=start,
                 finish=math.inf,
-                planned_end=ends_at(self.now + planned_duration(job, counts, self.machine), self.now),
+                planned_end=ends_at(start + planned_duration(job, counts, self.machine), start),
                 rated=False,
+                promised=self.now,
             )
         )
 
@@ -1454,6 +1520,9 @@ def waits_of(result: Result) -> list[tuple[int, float, float]]:
 def loss_of_capacity(result: Result) -> float:
     """Return the share of the machine that idles while an eligible job waits that is no larger than the idle nodes."""
     runs, waits = runs_of(result), waits_of(result)
+    if result.machine.timeout is not None:  # who has his nodes waits no more (reading 66)
+        runs = [replace(run, start=result.promised[run.job]) for run in runs]
+        waits = [(j, since, min(until, result.promised[j])) for j, since, until in waits]
     last = max(run.end for run in runs)
     times = {time for run in runs for time in (run.start, run.end)} | {time for _, *ends in waits for time in ends}
     times |= {time for closure in result.machine.closures for time in (closure.begin, closure.end)}

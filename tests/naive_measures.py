@@ -218,6 +218,13 @@ def watts_at(result: Result, moment: float) -> list[float]:
     for g, group in enumerate(groups):
         busy = sum(run.counts[g] for run in naive.runs_of(result) if run.start <= moment < run.end)
         watts[group.cluster] += busy * group.busy + (group.count - busy) * group.idle
+    for night in result.nights:
+        group = groups[night.group]
+        down, up = night.begin + group.shutdown[0], night.end + group.boot[0]
+        states = ((night.begin, down, group.shutdown[1]), (down, night.end, group.off), (night.end, up, group.boot[1]))
+        for begin, end, state in states:
+            if begin <= moment < end:
+                watts[group.cluster] += state - group.idle
     return watts
 
 
@@ -226,7 +233,7 @@ def cost(result: Result, signals: list[Steps]) -> float:
     runs = naive.runs_of(result)
     last = max(run.end for run in runs)
     times = {time for run in runs for time in (run.start, run.end)} | {result.t0, last}
-    times |= {time for signal in signals for time in signal.edges(result.t0, last)}
+    times |= {time for signal in signals for time in signal.edges(result.t0, last)} | changes_of(result)
     total = 0.0
     for begin, end in pairwise(sorted(time for time in times if result.t0 <= time <= last)):
         middle = (begin + end) / 2
@@ -235,9 +242,24 @@ def cost(result: Result, signals: list[Steps]) -> float:
     return total
 
 
+def changes_of(result: Result) -> set[float]:
+    """Return when nodes that go off change their states."""
+    found = set()
+    for night in result.nights:
+        group = result.machine.groups[night.group]
+        found |= {night.begin, night.begin + group.shutdown[0], night.end, night.end + group.boot[0]}
+    return found
+
+
+def energy(result: Result) -> float:
+    """Return the joules that all nodes draw."""
+    always = Steps([-math.inf], [1.0], math.inf, "last", 1.0)
+    return cost(result, [always for _ in result.machine.uplinks])
+
+
 def peak_watts(result: Result) -> float:
     """Return the most that all clusters draw together."""
     runs = naive.runs_of(result)
-    times = {result.t0} | {run.start for run in runs if run.start >= result.t0}
+    times = {result.t0} | {run.start for run in runs if run.start >= result.t0} | changes_of(result)
     last = max(run.end for run in runs)
-    return max(sum(watts_at(result, time)) for time in times if time < last)
+    return max(sum(watts_at(result, time)) for time in times if result.t0 <= time < last)

@@ -648,6 +648,27 @@ def random_scenario(
     return scenario
 
 
+def saving_power(seed: int) -> Scenario:
+    """Return the scenario of a seed whose idle nodes go off, without what that does not go with (reading 66)."""
+    dispatch = random.Random(seed).choice(("strict", "greedy", "easy", "local"))
+    scenario = random_scenario(seed, restless=True, dispatch=dispatch, same_time="batch", alternatives="fixed")
+    rng = random.Random(-66 - seed)
+    grain = rng.choice(GRAINS)
+    groups = [
+        replace(
+            group,
+            off=group.idle * rng.choice((0.0, 0.1, 1.0)),
+            boot=(rng.choice((0, 1, 2.5)) * grain, rng.choice((0.0, 60.0, 200.0))),
+            shutdown=(rng.choice((0, 0.5, 3)) * grain, rng.choice((0.0, 30.0))),
+        )
+        for group in scenario.machine.groups
+    ]
+    timeout = rng.choice((0, 0.5, 2)) * grain, rng.choice((0, 0, 1, 2))
+    machine = replace(scenario.machine, groups=groups, closures=(), timeout=timeout)
+    jobs = [replace(job, reservation=None, bandwidth=0.0) for job in scenario.jobs]
+    return replace(scenario, machine=machine, jobs=jobs)
+
+
 def conditions_of(job: naive.Job, jobs: Sequence[naive.Job]) -> str:
     """Return what a job waits for, as the package takes it."""
     named = [(kind, kind if on < 0 else f"{kind}:{jobs[on].id}", lag) for kind, on, lag in job.after]
@@ -662,6 +683,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
     from fedsched.model.limits import Limit
     from fedsched.model.partition import Partition
+    from fedsched.model.switching import Timeout
     from fedsched.model.workload import Workload
 
     names = tuple(f"C{k + 1}" for k in range(len(machine.uplinks)))
@@ -677,6 +699,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
                 features=tuple(sorted(group.features)),
                 resources=group.resources,
                 weight=group.weight,
+                **({} if machine.timeout is None else states_of(group)),
             )
             for group in groups
         )
@@ -737,8 +760,15 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         if of != "array":
             bound.append(Limit(of, **{"nodes" if nodes else "jobs": one.amount}, names=(name,)))
     shared = {"pools": pools, "partitions": partitions, "calendar": tuple(calendar), "limits": tuple(bound)}
-    federation = Federation(tuple(clusters), name="naive", **shared)
+    saving = None if machine.timeout is None else Timeout(*machine.timeout)
+    federation = Federation(tuple(clusters), name="naive", **shared, power=saving)
     return workload, federation, caps
+
+
+def states_of(group: naive.Group) -> dict[str, float]:
+    """Return what the package is told of nodes that go off."""
+    named = {"off_watts": group.off, "boot_seconds": group.boot[0], "boot_watts": group.boot[1]}
+    return named | {"shutdown_seconds": group.shutdown[0], "shutdown_watts": group.shutdown[1]}
 
 
 def array_of(j: int, machine: naive.Machine) -> str:

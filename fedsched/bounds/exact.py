@@ -18,6 +18,7 @@ from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import hidden_by_clock, relax
 from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
+from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
 from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import shaped
@@ -285,6 +286,7 @@ def _task(
     limits = caps_table(workload, federation, caps)
     refuse_surprises(federation, problem.t0)
     refuse_members("exact", workload, federation)
+    refuse_power("exact", federation)
     if limit := someones(workload, federation):
         raise InfeasibleError(
             f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "

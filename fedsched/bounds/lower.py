@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.bounds.asleep import as_little_as_idle
 from fedsched.bounds.charges import CHARGES
 from fedsched.bounds.dual import cheapest_modes
 from fedsched.bounds.heads import those_who_start
@@ -94,6 +95,7 @@ def lower_bounds(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
+    federation = as_little_as_idle(federation)
     workload = as_asked(workload, federation)
     if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps)

@@ -129,8 +129,10 @@ class Instance(Read):
         machine = self.federation
         features = [group.features for group in machine.groups] if machine.has_features else ()
         known = [(group.resources, group.weight) for group in machine.groups]
+        states = [group.switching for group in machine.groups] if machine.power is not None else []
         known = known if any(resources or weight != 1 for resources, weight in known) else []
-        for part in (machine.partitions, machine.calendar, features, machine.limits, machine.signals, known):
+        beside = (machine.partitions, machine.calendar, features, machine.limits, machine.signals, known)
+        for part in (*beside, states, machine.power):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from fedsched.engine.breakpoints import Blocks
     from fedsched.engine.cancellations import Cancellations, Cancelled
     from fedsched.engine.moldable import Moldable, Molded
+    from fedsched.engine.power import Powered
     from fedsched.engine.reserved import Apart, Reserved
     from fedsched.engine.sleepers import Sleepers
+    from fedsched.model.node_stack import Saving
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -112,6 +114,7 @@ class Extras(NamedTuple):
     cancellations: Cancellations
     moldable: Moldable
     tier: Ints  # job: those of a higher one come first in queue orders; of no size where all are in the same
+    saving: Saving
 
 
 @by_reference
@@ -332,6 +335,7 @@ class ExtraState(NamedTuple):
     apart: Apart
     cancelled: Cancelled
     molded: Molded
+    powered: Powered
 
 
 @by_reference

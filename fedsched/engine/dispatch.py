@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
-from fedsched.engine import limits, pools, precedence
+from fedsched.engine import limits, pools, power, precedence
 from fedsched.engine.calendar import place_from_now
 from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.clock import end_after
@@ -30,19 +30,20 @@ def start_job(problem: Problem, plan: Plan, state: State, j: int) -> None:
     cost = problem.sigma[j] * processing + (1.0 - problem.sigma[j])
     for g in range(chosen.size):
         state.counts[j, g] = chosen[g]
-    state.start[j] = now
-    state.finish[j] = end_after(now + problem.runtime[j] * cost, now)
-    state.planned_end[j] = end_after(now + problem.estimate[j] * cost, now)
+    start = power.ready_at(problem.extras, state.extras, j, chosen, now)
+    state.start[j] = start
+    state.finish[j] = end_after(start + problem.runtime[j] * cost, start)
+    state.planned_end[j] = end_after(start + problem.estimate[j] * cost, start)
     rates = state.rates
     rates.tc[j] = cost
     rates.processing[j] = processing
-    rates.since[j] = now
+    rates.since[j] = start
     rates.work_left[j] = problem.runtime[j]
     rates.estimate_left[j] = problem.estimate[j]
     dequeue(plan, state, j)
     state.counter[Counter.QUEUED] -= 1
     enter(problem, state, j)
-    precedence.has_started(problem.extras, state.extras, problem.arrival_rank, j, now)
+    precedence.has_started(problem.extras, state.extras, problem.arrival_rank, j, start)
     if plan.placement == Placement.LINK_AWARE and state.counter[Counter.LOADS_STALE] == 1:
         # decisions see the demand of jobs started in this pass; rates wait for its end
         spanning = state.counter[Counter.SPANNING]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import calendar, cancellations, limits, lost, moldable, pools, precedence, reserved
+from fedsched.engine import calendar, cancellations, limits, lost, moldable, pools, power, precedence, reserved
 from fedsched.engine import queue as queues
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import SameTime, Status
@@ -38,6 +38,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
         state.free[g] = problem.groups.nodes[g]
     counter[Counter.FREE] = problem.nodes
     pools.open_all(problem.extras, state.extras)
+    power.open_all(problem.extras, state.extras, problem.groups.nodes, problem.t0)
     calendar.open_all(problem.extras, state.extras, problem.t0)
     lost.forget(state.extras)
     reserved.open_all(problem.extras, state.extras)

@@ -14,6 +14,7 @@ from fedsched.engine.kinds import limits_of
 from fedsched.engine.moldable import Moldable
 from fedsched.engine.numbers import Awaits
 from fedsched.engine.reserved import Reserved
+from fedsched.engine.switching import refuse_unswitched
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.model.admission import tiers_of_jobs
 from fedsched.model.calendar import closures_of, kills
@@ -23,6 +24,8 @@ from fedsched.model.limits import counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
+from fedsched.model.switched import saving_of
+from fedsched.model.switching import is_switching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,18 +153,28 @@ def pack(
         idle_total=float((idle * nodes).sum()),
         same_time=int(SameTime[str(reading.same_time).upper()]),
         saturation=int(Saturation[reading.saturation.upper()]),
-        extras=_extras(workload, federation, edges, reading, t0, arrival),
+        extras=_extras(workload, federation, edges, reading, t0, arrival, running),
     )
 
 
 def _extras(
-    workload: Workload, federation: Federation, edges: Edges | None, reading: Reading, t0: float, arrival: Ints
+    workload: Workload,
+    federation: Federation,
+    edges: Edges | None,
+    reading: Reading,
+    t0: float,
+    arrival: Ints,
+    running: Sequence[int],
 ) -> Extras | None:
     # What these jobs and this federation have beyond the plain model; None keeps the plain kernels.
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
     counters, tier = counters_of(workload, federation), tiers_of_jobs(workload, federation)
     bound = need.any() or counters.amount.size or tier.size
     asked = workload.begin is not None or workload.cancel_at is not None
+    switching = is_switching(federation.power)
+    if switching:
+        refuse_unswitched(workload, federation, reading, running=bool(running))
+    bound = bound or switching
     if not bound and not waits and not asked and not federation.calendar and not reading.chooses_late(workload):
         return None
     return Extras(
@@ -173,6 +186,7 @@ def _extras(
         _cancellations(workload, arrival),
         _moldable(workload, federation, reading),
         _ints(tier),
+        saving_of(federation),
     )
 
 
@@ -321,7 +335,8 @@ def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
     tier = problem.extras.tier
     tier = _ints(tier[jobs] if tier.size else tier)
     return Extras(
-        needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_chooses(), tier
+        needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_chooses(), tier,
+        problem.extras.saving,
     )
 
 

@@ -10,6 +10,7 @@ from fedsched.engine.arrays import Plan
 from fedsched.engine.caps import caps_table, checked_caps
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
 from fedsched.engine.orders import queue_order
+from fedsched.engine.switching import refuse_rule
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints, Problem
@@ -45,6 +46,7 @@ def plan_of_rules(
     workload: Workload, federation: Federation, rules: Rules, problem: Problem, *, caps: Ints | None = None
 ) -> Plan:
     """Return the plan that these rules make of the jobs; caps bind beside the rules' own."""
+    refuse_rule(federation, rules.dispatch)
     order, order_key = queue_order(problem, rules.order)
     backfill, backfill_key = order, order_key
     if rules.backfill_order is not None:

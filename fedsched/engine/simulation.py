@@ -26,6 +26,7 @@ from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
 from fedsched.model.integrals import Integrals
 from fedsched.model.lost import LostRuns
+from fedsched.model.promises import Promises
 from fedsched.model.schedule import Schedule
 from fedsched.text import counted
 from fedsched.values import origin
@@ -275,8 +276,15 @@ class Simulation:
             integrals=self.integrals,
             lost=lost,
             until=np.inf if self.done else self.time,
+            promises=self._promises(),
             notes=notes,
         )
+
+    def _promises(self) -> Promises | None:
+        """Return since when jobs have their nodes, where these may have to boot."""
+        if self.state.extras is None or not self.state.extras.powered.promised.size:
+            return None
+        return Promises(self.state.extras.powered.promised, self.state.heap.sequence)
 
     def _as_submitted(self, lost: LostRuns | None) -> Workload:
         """Return the jobs in their shapes, with the submits that came out where they depend on the ends of others."""

@@ -32,10 +32,12 @@ from fedsched.engine.classes import LONG_QUEUE
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Saturation, Victims
 from fedsched.engine.moldable import Molded, moldable_of
 from fedsched.engine.numbers import ClassNumber, Clock, ClosedNumber, Counter, LostNumber, WaitingNumber
+from fedsched.engine.power import Powered
 from fedsched.engine.queue import ABSENT, NEVER
 from fedsched.engine.reserved import EVERYBODYS, Apart
 from fedsched.engine.rules import Needs
 from fedsched.engine.sleepers import Sleepers
+from fedsched.model.node_stack import new_stacks
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Calendar, Extras, Floats, Ints, Limits, Problem
@@ -148,6 +150,12 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
     )
 
 
+def _all_on(problem: Problem, extras: Extras) -> Powered:
+    groups = extras.saving.timeout.size
+    most = int(problem.groups.nodes.max()) if groups else 0
+    return Powered(new_stacks(groups, most, 0), np.full(problem.submit.size if groups else 0, np.nan))
+
+
 def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queue, backfill: Queue) -> ExtraState:
     pools, jobs = extras.pools.amount.size, extras.precedence.conditions.size
     lookouts, groups = extras.calendar.left.shape
@@ -191,6 +199,7 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queu
             busy=np.zeros(2),
         ),
         molded=_as_they_come(extras.moldable, problem.groups.uplink.size),
+        powered=_all_on(problem, extras),
     )
 
 

@@ -25,6 +25,7 @@ from fedsched.engine.simulation import (
     without_end,
 )
 from fedsched.engine.states import new_state
+from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
@@ -94,6 +95,7 @@ class Episodes:
             raise unknown_name("queue order", order, ORDERS)
         if not self._whole:
             _refuse_in_stretches(noun, workload, federation, self.jobs)
+        refuse_power(noun, federation)
         for downtime in federation.calendar:
             if downtime.on_running != "wait" or isinf(downtime.end):
                 odd = "never ends" if isinf(downtime.end) else f"takes nodes from jobs ({downtime.on_running})"

@@ -36,10 +36,12 @@ from fedsched.engine.arrays import (
 from fedsched.engine.breakpoints import Blocks
 from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.moldable import Molded
+from fedsched.engine.power import Powered
 from fedsched.engine.precedence import submitted_at
 from fedsched.engine.reserved import Apart
 from fedsched.engine.sleepers import Sleepers
 from fedsched.model.metrics import Measured
+from fedsched.model.node_stack import NodeStacks
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -117,6 +119,7 @@ def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
         extras.cancellations,
         extras.moldable,
         extras.tier[first:last],
+        extras.saving,
     )
 
 
@@ -192,6 +195,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
     left, waiting, closed, lost, draw = extras.pools, extras.waiting, extras.closed, extras.lost, extras.draw
     limited, apart, gone, molded = extras.limited, extras.apart, extras.cancelled, extras.molded
     asleep = limited.sleepers
+    stacks = extras.powered.stacks
     return ExtraState(
         PoolsLeft(left.free[b], left.extra[b], left.held[b], left.planned[b]),
         Waiting(
@@ -267,6 +271,18 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             molded.number[b],
             molded.load[b],
             molded.true_load[b],
+        ),
+        Powered(
+            NodeStacks(
+                stacks.place[b],
+                stacks.on_since[b],
+                stacks.on_count[b],
+                stacks.off_since[b],
+                stacks.off_count[b],
+                stacks.changed[b],
+                stacks.span[b],
+            ),
+            extras.powered.promised[b],
         ),
     )
 

@@ -17,12 +17,14 @@ from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
 from fedsched.model.log import LOG_COLUMNS, LogColumns
 from fedsched.model.lost import LostRuns
+from fedsched.model.promises import Promises
 from fedsched.model.reading import UNRECORDED
 from fedsched.model.schedule import Schedule
 from fedsched.model.workload import Workload
 from fedsched.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
 
 CUT, REQUEUED, KILLED = "cut", "requeued", "killed"  # of runs that lost their nodes: the column, and what it says
+PROMISED = ("promised", "turn")  # since when jobs had their nodes, where these may have had to boot
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
 
@@ -56,7 +59,10 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     workload = schedule.workload
     table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
     table |= {"start": schedule.start, "finish": schedule.finish, "wait": schedule.wait}
-    return table | {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
+    table |= {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
+    if schedule.promises is not None:
+        table |= dict(zip(PROMISED, schedule.promises, strict=True))
+    return table
 
 
 def write_csv(schedule: Schedule, path: str | PathLike[str]) -> None:
@@ -128,6 +134,7 @@ def read_csv(
     finish = np.full(len(workload), np.nan)
     counts = np.zeros((len(workload), len(federation.groups)), dtype=np.int64)
     at, cut = [header.index(name) for name in wanted], header.index(CUT) if CUT in header else None
+    promises = _promises(header, body, place, path)
     lost: list[tuple[int, float, float, list[int], bool]] = []
     for line, row in enumerate(body, start=2):
         try:
@@ -163,7 +170,26 @@ def read_csv(
         ),
         policy=f"read from {path}",
         lost=found,
+        promises=promises,
     )
+
+
+def _promises(
+    header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
+) -> Promises | None:
+    """Return since when jobs had their nodes, where a schedule's file says so."""
+    if not set(PROMISED) <= set(header):
+        return None
+    found = Promises(np.full(len(place), np.nan), np.zeros(len(place), dtype=np.int64))
+    at = [header.index(name) for name in ("id", *PROMISED)]
+    for line, row in enumerate(body, start=2):
+        try:
+            job = place[int(float(row[at[0]]))]
+            found.time[job], found.turn[job] = float(row[at[1]] or "nan"), int(row[at[2]])
+        except (KeyError, ValueError, IndexError, OverflowError) as error:
+            said = shortened(str(error))
+            raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({said}).") from None
+    return found
 
 
 def _as_submitted(

@@ -22,6 +22,7 @@ from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.model.limits import Limit
 from fedsched.model.partition import Partition
 from fedsched.model.signal import Signal
+from fedsched.model.switching import STATES, power_saving_named
 from fedsched.values import fits, told
 
 if TYPE_CHECKING:
@@ -84,6 +85,10 @@ def read_example_federation(name: str = "example") -> Federation:
 
 def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Federation:
     """Return the federation in a parsed file; `source` is named in errors, `name` is the name if the file has none."""
+    data, power = dict(data), data.get("power")
+    if power is not None and not isinstance(power, str):
+        raise FederationError(f"{source}: power={shortened(repr(power))} must be a text in quotes: \"timeout:600\".")
+    data.pop("power", None)
     _check_table(data, Federation, source)
     clusters = []
     for k, cluster in enumerate(data["cluster"], 1):
@@ -105,7 +110,11 @@ def federation_of_data(data: Mapping[str, Any], *, source: str, name: str) -> Fe
         "limit": _limits(data.get("limit", ()), source),
         "signal": _signals(data.get("signal", ()), source),
     }
-    return _made(Federation, {"name": name, **data, **made}, source)
+    try:
+        saving = None if power is None else power_saving_named(power)
+    except FederationError as error:
+        raise FederationError(f"{source}: {error}") from None
+    return _made(Federation, {"name": name, **data, **made, "power": saving}, source)
 
 
 def _group(table: Any, where: str) -> NodeGroup:
@@ -233,6 +242,8 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
     lines = [f"name = {quoted(federation.name)}"]
     if federation.description:
         lines.append(f"description = {_paragraph(federation.description)}")
+    if federation.power is not None:
+        lines.append(f"power = {quoted(str(federation.power))}")
     for cluster in federation.clusters:
         lines += ["", named("cluster"), f"name = {quoted(cluster.name)}", f"uplink = {float(cluster.uplink)!r}"]
         lines += _assumed_line(cluster)
@@ -245,6 +256,9 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             if group.resources:
                 lines += [f"resources = {{ {', '.join(f'{quoted(name)} = {n}' for name, n in group.resources)} }}"]
             lines += [f"weight = {int(group.weight)}"] if group.weight != 1 else []
+            usual = {field.name: field.default for field in fields(NodeGroup)}
+            states = {key: value for key in STATES if (value := getattr(group, key)) != usual[key]}
+            lines += [f"{key} = {float(value)!r}" for key, value in states.items()]
             lines += _assumed_line(group)
     for pool in federation.pools:
         lines += ["", named("pool"), f"name = {quoted(pool.name)}", f"amount = {int(pool.amount)}"]

@@ -49,7 +49,7 @@ def watts_sentence(federation: Federation) -> str:
 
 
 def assumptions(federation: Federation, workload: Workload | None = None) -> tuple[str, ...]:
-    """Return what is assumed of the machine, its calendar, its signals and what the jobs send, a few words each.
+    """Return what is assumed of machine, calendar, signals, power saving and what jobs send, a few words each.
 
     Parameters
     ----------
@@ -61,7 +61,9 @@ def assumptions(federation: Federation, workload: Workload | None = None) -> tup
     shapes = () if workload is None else _of_shapes(workload)
     times = () if workload is None else federation.default_requests(workload)
     of_signals = tuple(dict.fromkeys(fact for signal in federation.signals for fact in signal.said))
-    return _of_the_machine(federation, workload) + shapes + times + assumed_of(federation.calendar) + of_signals
+    of_power = () if federation.power is None else federation.power.said
+    of_the_machine = _of_the_machine(federation, workload)
+    return of_the_machine + shapes + times + assumed_of(federation.calendar) + of_signals + of_power
 
 
 def _of_shapes(workload: Workload) -> tuple[str, ...]:

@@ -46,7 +46,8 @@ def broken_cancellations(schedule: Schedule, gone: NDArray[np.bool_]) -> Iterato
         return
     lost, times = schedule.lost, schedule.workload.cancel_at.cancel_at
     at, spared = times[lost.job], _spared(schedule)
-    for row in np.flatnonzero((times >= 0.0) & (schedule.start >= times) & ~spared):
+    since = schedule.start if schedule.promises is None else schedule.promises.time  # who has his nodes is not waiting
+    for row in np.flatnonzero((times >= 0.0) & (since >= times) & ~np.isnan(schedule.start) & ~spared):
         yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was cancelled at {times[row]:g}."
     for run in np.flatnonzero((at >= 0.0) & (lost.start >= at) & ~spared[lost.job]):
         job = whose(schedule, lost.job[run])

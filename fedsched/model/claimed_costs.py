@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from fedsched.model.claimed_switching import Stretch
     from fedsched.model.schedule import Schedule
     from fedsched.model.signal import Signal
 
@@ -21,10 +24,13 @@ _GRAMS = {"g": 1.0, "kg": 1e3, "t": 1e6}
 _HOURS = {"kWh": 1e3 * 3600, "MWh": 1e6 * 3600}
 
 
-def cost_measures(runs: Schedule) -> dict[str, float]:
-    """Return peak watts, cost and carbon of a schedule of runs; nothing where its federation has no signals."""
+def cost_measures(runs: Schedule, spared: Sequence[Stretch]) -> dict[str, float]:
+    """Return peak watts, cost and carbon of a schedule of runs; nothing where nobody asks for them.
+
+    `spared` is what nodes drew more, or less, that were off.
+    """
     federation = runs.federation
-    if not federation.signals:
+    if not federation.signals and federation.power is None:
         return {}
     clusters = [cluster.name for cluster in federation.clusters]
     begin, end = runs.t0, float(runs.finish.max())
@@ -32,7 +38,7 @@ def cost_measures(runs: Schedule) -> dict[str, float]:
     known = set()
     total: dict[float, float] = {}
     for k, name in enumerate(clusters):
-        times, watts = _watts(runs, k, begin, end)
+        times, watts = _watts(runs, [one for one in spared if one.cluster == k], k, begin, end)
         for time, change in zip(times.tolist(), np.diff(watts, prepend=0.0).tolist(), strict=True):
             total[time] = total.get(time, 0.0) + change
         for metric in sums:
@@ -56,13 +62,18 @@ def _metric(signal: Signal) -> str:
     return "carbon" if signal.unit.split("/")[0] in _GRAMS else "cost"
 
 
-def _watts(runs: Schedule, k: int, begin: float, end: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _watts(
+    runs: Schedule, spared: Sequence[Stretch], k: int, begin: float, end: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # When the power of a cluster changes, and to what; at the end to nothing.
     groups = runs.federation.groups
     mine = [g for g, cluster in enumerate(runs.federation.group_cluster) if cluster == k]
     idle = sum(groups[g].idle_watts * groups[g].count for g in mine)
     more = runs.counts[:, mine] @ np.array([groups[g].busy_watts - groups[g].idle_watts for g in mine])
     start, finish = np.maximum(runs.start, begin), np.maximum(runs.finish, np.maximum(runs.start, begin))
+    start = np.concatenate([start, [one.begin for one in spared]])
+    finish = np.concatenate([finish, [one.end for one in spared]])
+    more = np.concatenate([more, [one.watts for one in spared]])
     times = np.union1d([begin, end], np.concatenate([start, finish]))
     change = np.bincount(np.searchsorted(times, start), more, times.size)
     change -= np.bincount(np.searchsorted(times, finish), more, times.size)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedsched.model.claimed_switching import Nights
     from fedsched.model.limited import Shares
     from fedsched.model.lost_nodes import Runs
     from fedsched.model.metrics import Metrics
@@ -36,13 +37,14 @@ def broken_claims(
     reserved: NDArray[np.int64],
     eligible: Floats,
     of_all: dict[str, float],
+    nights: Nights,
     claimed: Metrics | None,
     tolerance: float,
 ) -> Iterator[str]:
     """Return the columns whose claimed values are not what start times, nodes and loads make them, a line each.
 
     `reserved` is the reservation of each run, or -1; `eligible` since when each job that ran to its end might start;
-    `of_all` has what is made of all jobs, those too that did not run.
+    `of_all` has what is made of all jobs, those too that did not run; `nights` which nodes were off.
     """
     if len(runs.ended) == 0:
         return
@@ -51,12 +53,14 @@ def broken_claims(
     held = runs.all.counts.sum(axis=1) * (runs.all.finish - np.maximum(runs.all.start, runs.all.t0))
     expected = {
         "saturated_seconds": _saturated_seconds(runs.all, demand),
-        "loss_of_capacity": _loss_of_capacity(runs, shares, reserved),
+        "loss_of_capacity": _loss_of_capacity(runs, shares, reserved, nights.promised),
         "wasted_node_seconds": float(held[cut].sum()),
         "requeues": float(runs.requeues),
     }
     if claimed is not None:
         expected |= _columns(runs.ended, runs.all, eligible) | of_all
+        less = sum(one.watts * (one.end - one.begin) for one in nights.stretches)
+        expected |= {name: expected[name] + less for name in ("energy", "idle_energy")}
         for name, value in claimed.as_dict().items():
             claims.setdefault(name, []).append(value)
     for name, values in claims.items():
@@ -153,9 +157,10 @@ def _smallest(heaps: Iterable[list[tuple[int, int]]], gone: list[bool]) -> Itera
         yield from heap[:1]
 
 
-def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64]) -> float:
+def _loss_of_capacity(runs: Runs, shares: Shares, reserved: NDArray[np.int64], start: Floats) -> float:
+    # Who has his nodes waits no more, though these may have to boot.
     schedule, workload, nodes = runs.all, runs.all.workload, runs.all.federation.nodes
-    start, finish, in_vain = schedule.start, schedule.finish, runs.in_vain
+    finish, in_vain = schedule.finish, runs.in_vain
     tasks = workload.tasks.tolist() + runs.in_vain.tasks.tolist()
     last = float(finish.max())
     free, held = [nodes], [[count] for count in tasks]  # where nothing closes all groups are one

@@ -18,6 +18,7 @@ from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.reservations import check_reservations
 from fedsched.model.resources import checked_resources
 from fedsched.model.signal import Signal, check_signals
+from fedsched.model.switching import PowerSaving, check_states, check_switching
 from fedsched.model.validation import check_labels
 from fedsched.text import counted, one_line
 from fedsched.values import is_number
@@ -45,7 +46,9 @@ class NodeGroup:
 
     Jobs may ask for nodes with some of the `features`, by their label of that name, and for nodes that have enough of
     the `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}. Of equally fast
-    groups of a cluster, jobs take those of the least `weight` first.
+    groups of a cluster, jobs take those of the least `weight` first. Where a federation's `power` switches idle nodes
+    off they draw `off_watts` then, and `shutdown_watts` (when not given: idle ones) and `boot_watts` (busy ones) for so
+    many seconds as they go off and come back.
     """
 
     count: int
@@ -56,6 +59,11 @@ class NodeGroup:
     features: tuple[str, ...] = field(default=(), repr=False)  # as a federation's partitions
     resources: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     weight: int = field(default=1, repr=False)
+    off_watts: float | None = field(default=None, repr=False)
+    boot_seconds: float = field(default=0.0, repr=False)
+    boot_watts: float | None = field(default=None, repr=False)
+    shutdown_seconds: float = field(default=0.0, repr=False)
+    shutdown_watts: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str):
@@ -81,6 +89,12 @@ class NodeGroup:
             raise FederationError(
                 f"NodeGroup: idle_watts={self.idle_watts!r} must lie between 0 and busy_watts={self.busy_watts!r}."
             )
+        check_states(self)
+
+    @property
+    def switching(self) -> tuple[float | None, float, float | None, float, float | None]:
+        """Return what nodes draw off, and how long they boot and shut down at how many watts."""
+        return self.off_watts, self.boot_seconds, self.boot_watts, self.shutdown_seconds, self.shutdown_watts
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +141,11 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Federation:
-    """Clusters joined by one non-blocking central switch, and what their jobs share beside the nodes."""
+    """Clusters joined by one non-blocking central switch, and what their jobs share beside the nodes.
+
+    `power` says whether idle nodes are switched off: None (default, all are always on), `fedsched.policies.Timeout` or
+    `fedsched.policies.Planned`.
+    """
 
     clusters: tuple[Cluster, ...]
     name: str = "federation"
@@ -138,6 +156,7 @@ class Federation:
     calendar: tuple[Downtime, ...] = field(default=(), repr=False)
     limits: tuple[Limit, ...] = field(default=(), repr=False)
     signals: tuple[Signal, ...] = field(default=(), repr=False)
+    power: PowerSaving | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for several in ("clusters", "pools", "partitions", "calendar", "limits", "signals"):
@@ -160,6 +179,7 @@ class Federation:
         check_signals(self.name, self.signals, [cluster.name for cluster in self.clusters])
         if self.partitions:
             check_partitions(self.name, self.partitions)
+        check_switching(self.name, self.power, self.groups)
         if self.partitions or self.calendar:
             object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
             closures_of(self)  # refuses downtimes of no nodes of these
@@ -336,6 +356,7 @@ class Federation:
         downtimes = f", {counted(len(self.calendar), 'downtime')}" if self.calendar else ""
         downtimes += f", {counted(len(self.limits), 'limit')}" if self.limits else ""
         downtimes += f", {counted(len(self.signals), 'signal')}" if self.signals else ""
+        downtimes += f", power {self.power}" if self.power is not None else ""
         return (
             f"{one_line(self.name)}: {counted(len(self.clusters), 'cluster')}, {counted(self.nodes, 'node')} ({parts})"
             f"{pools}{f', partitions {names}' if names else ''}"

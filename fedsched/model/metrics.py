@@ -57,6 +57,8 @@ class Column(IntEnum):
     COST = auto()
     CARBON = auto()
     PEAK_WATTS = auto()
+    SWITCHES = auto()
+    BOOT_WAIT = auto()
     USER_SPREAD = auto()
 
 
@@ -96,7 +98,9 @@ class Metrics:
     max_stretch: float = _metric("", "greatest of these")
     cost: float = _metric("", "energy × price over time, in the price's money (of a schedule)")
     carbon: float = _metric("kg", "energy × carbon intensity over time (of a schedule)")
-    peak_watts: float = _metric("W", "greatest power at a time, where there are signals (of a schedule)")
+    peak_watts: float = _metric("W", "greatest power at a time, where signals or switching ask (of a schedule)")
+    switches: float = _metric("nodes", "how often a node was switched off (of a schedule)")
+    boot_wait: float = _metric("s", "mean of start − since when a job had its nodes, which booted (of a schedule)")
     user_spread: float = _metric("", "standard deviation over users of their mean bounded slowdown (on request)")
 
     def __eq__(self, other: object) -> bool:
@@ -127,7 +131,7 @@ class Metrics:
 
 PRICED = ("cost", "carbon", "peak_watts")  # those that a federation's signals make
 # No row that a kernel fills has these, only a schedule's metrics do.
-OF_A_SCHEDULE = ("drain_loss", "workflow_makespan", "mean_stretch", "max_stretch", *PRICED)
+OF_A_SCHEDULE = ("drain_loss", "workflow_makespan", "mean_stretch", "max_stretch", *PRICED, "switches", "boot_wait")
 LOSSES = ("wasted_node_seconds", "requeues", "drain_loss")
 METRICS: tuple[Metric, ...] = tuple(Metric(column.name, **column.metadata) for column in fields(Metrics))
 NAMES: tuple[str, ...] = tuple(metric.name for metric in METRICS)

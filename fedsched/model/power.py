@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model.lost import held
 from fedsched.model.signal import CARBON, PRICE, Curve, signals_of
+from fedsched.model.switched import spans_of, watts_off
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.lost import Held
     from fedsched.model.metrics import Metrics
+    from fedsched.model.promises import Promises
     from fedsched.model.schedule import Schedule
+    from fedsched.model.switched import Spans
 
     Floats = NDArray[np.float64]
 
@@ -70,8 +73,50 @@ class Tariff:
         return cost
 
 
-def draws_of(runs: Held, federation: Federation, t0: float) -> Draws:
-    """Return what idle nodes draw from t0 to the last end, and what runs draw more than these."""
+class Used(NamedTuple):
+    """What a schedule draws, how much less that is than with all nodes on, and how often a node went off."""
+
+    draws: Draws
+    spared: float  # joules
+    switches: int
+
+
+def used_by(runs: Held, federation: Federation, t0: float, promises: Promises | None = None) -> Used:
+    """Return what runs draw, and what idle nodes beside them do, from t0 to the last end."""
+    draws = _always_on(runs, federation, t0)
+    if federation.power is None:
+        return Used(draws, 0.0, 0)
+    spans = spans_of(federation, runs, promises, t0)
+    less = _switched(spans, federation, float(draws.end.max()))
+    spared = -float(less.watts @ (less.end - less.begin))
+    together = Draws(*(np.concatenate(columns) for columns in zip(draws, less, strict=True)))
+    return Used(together, spared, int(spans.nodes.sum()))
+
+
+def drawn_off(schedule: Schedule) -> Draws:
+    """Return what nodes of a schedule that go off draw, in each state, beside what they would as idle ones."""
+    federation, runs = schedule.federation, held(schedule)
+    spans = spans_of(federation, runs, schedule.promises, schedule.t0)
+    return _switched(spans, federation, float(runs.end.max(initial=schedule.t0)))
+
+
+def _switched(spans: Spans, federation: Federation, last: float) -> Draws:
+    # What nodes that go off draw beside what they would as idle ones.
+    groups = federation.groups
+    of_state = np.array([watts_off(group) for group in groups]) - np.array([[group.idle_watts] for group in groups])
+    seconds = np.array([(group.shutdown_seconds, group.boot_seconds) for group in groups])[spans.group]
+    down, up = spans.off_at + seconds[:, 0], spans.boot_at + seconds[:, 1]
+    stretches = ((2, spans.off_at, down), (0, down, spans.boot_at), (1, spans.boot_at, up))
+    cluster = np.array(federation.group_cluster, dtype=np.int64)[spans.group]
+    return Draws(
+        np.concatenate([np.minimum(begin, last) for _, begin, _ in stretches]),
+        np.concatenate([np.minimum(end, last) for *_, end in stretches]),
+        np.concatenate([of_state[spans.group, state] * spans.nodes for state, *_ in stretches]),
+        np.tile(cluster, len(stretches)),
+    )
+
+
+def _always_on(runs: Held, federation: Federation, t0: float) -> Draws:
     groups, of_group = federation.groups, np.array(federation.group_cluster, dtype=np.int64)
     last = float(runs.end.max(initial=t0))
     more = runs.counts * np.array([group.busy_watts - group.idle_watts for group in groups])
@@ -88,8 +133,8 @@ def draws_of(runs: Held, federation: Federation, t0: float) -> Draws:
 
 def power_of(schedule: Schedule) -> Power:
     """Return the watts that a schedule's clusters draw from t0 to the last end."""
-    draws = draws_of(held(schedule), schedule.federation, schedule.t0)
-    return _over_time(draws, len(schedule.federation.clusters))
+    used = used_by(held(schedule), schedule.federation, schedule.t0, schedule.promises)
+    return _over_time(used.draws, len(schedule.federation.clusters))
 
 
 def _over_time(draws: Draws, clusters: int) -> Power:
@@ -111,15 +156,26 @@ class Pricing:
         tariffs = {metric: Tariff(federation, kind) for metric, kind in (("cost", PRICE), ("carbon", CARBON))}
         self.tariffs = {metric: tariff for metric, tariff in tariffs.items() if tariff.signals}
 
-    def measures(self, runs: Held, t0: float, energy: float) -> dict[str, float]:
-        """Return what such runs cost from t0 on, which take so much energy with the idle nodes beside them."""
-        draws = draws_of(runs, self.federation, t0)
-        found = {metric: tariff.of(draws, energy) for metric, tariff in self.tariffs.items()}
-        return found | {"peak_watts": _over_time(draws, len(self.federation.clusters)).peak}
+    def measures(
+        self, runs: Held, t0: float, energy: float, idle_energy: float, promises: Promises | None = None
+    ) -> dict[str, float]:
+        """Return what such runs cost from t0 on, where all nodes that are always on take so much energy."""
+        federation, used = self.federation, used_by(runs, self.federation, t0, promises)
+        found: dict[str, float] = {}
+        if federation.power is not None:
+            energy -= used.spared
+            waits = np.zeros(1) if promises is None else runs.start - promises.time[runs.job]
+            found = {"energy": energy, "idle_energy": idle_energy - used.spared}
+            found |= {"switches": float(used.switches), "boot_wait": float(waits.mean())}
+        found |= {metric: tariff.of(used.draws, energy) for metric, tariff in self.tariffs.items()}
+        return found | {"peak_watts": _over_time(used.draws, len(federation.clusters)).peak}
 
 
 def power_measures(schedule: Schedule, row: Metrics) -> dict[str, float]:
-    """Return what a schedule costs, by metric; nothing where its federation has no signals, or no job has ended."""
-    if not schedule.federation.signals or row.makespan != row.makespan:
+    """Return what a schedule costs, by metric; nothing where its federation has no signals and all nodes are on."""
+    federation = schedule.federation
+    if (not federation.signals and federation.power is None) or row.makespan != row.makespan:
         return {}
-    return Pricing(schedule.federation).measures(held(schedule), schedule.t0, row.energy)
+    return Pricing(federation).measures(
+        held(schedule), schedule.t0, row.energy, row.idle_energy, promises=schedule.promises
+    )

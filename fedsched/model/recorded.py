@@ -86,6 +86,12 @@ def simulated_beside(schedule: Schedule) -> dict[str, float]:
     return {name: metrics.as_dict()[name] for name in found.figures()}
 
 
+def told_beside(schedule: Schedule) -> dict[str, object] | None:
+    """Return as plain values what the log says of its jobs' waits, and what the schedule says of the same jobs."""
+    found = recorded(schedule.workload)
+    return None if found is None else {**asdict(found), "simulated": simulated_beside(schedule)}
+
+
 def of_some(schedule: Schedule) -> str:
     """Return what the same jobs come to as simulated, where the log records the starts of some only; else ""."""
     found = recorded(schedule.workload)

@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.errors import ScheduleError
 from fedsched.model.integrals import NOT_KNOWN, Integrals
 from fedsched.model.lost import LostRuns, no_runs
+from fedsched.model.promises import Promises, same_promises
 from fedsched.model.reading import UNRECORDED, Read, Reading
 from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
@@ -37,6 +38,7 @@ class Schedule(Read):
     has the runs that came to nothing, for a downtime took their nodes: a job that was killed has no other. The reading
     says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone,
     as may what the run added up over time. It tells what happened `until` then: to the end, where that is infinite.
+    `promises` says since when jobs had their nodes, where these may have had to boot.
     """
 
     workload: Workload
@@ -51,6 +53,7 @@ class Schedule(Read):
     notes: tuple[str, ...]
     lost: LostRuns
     until: float
+    promises: Promises | None
 
     def __init__(
         self,
@@ -69,6 +72,7 @@ class Schedule(Read):
         notes: tuple[str, ...] = (),
         lost: LostRuns | None = None,
         until: float = np.inf,
+        promises: Promises | None = None,
         same_time: str | None = None,
         knowledge: str | None = None,
         saturation: str | None = None,
@@ -82,16 +86,15 @@ class Schedule(Read):
         alone = {"loss_of_capacity": loss_of_capacity, "saturated_seconds": saturated_seconds}
         integrals = integrals._replace(**{name: value for name, value in alone.items() if value is not None})
         lost = no_runs(len(federation.groups)) if lost is None else lost.frozen()
-        given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost, until)
+        promises = None if promises is None else promises.frozen()
+        given = (
+            workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost, until, promises
+        )  # fmt: skip
         for name, value in zip(Schedule.__slots__, given, strict=True):
             object.__setattr__(self, name, value)
         jobs, groups = len(workload), len(federation.groups)
-        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
-            "start": ((jobs,), np.float64),
-            "finish": ((jobs,), np.float64),
-            "counts": ((jobs, groups), np.int64),
-        }
-        for name, (shape, dtype) in shapes.items():
+        for name, shape in (("start", (jobs,)), ("finish", (jobs,)), ("counts", (jobs, groups))):
+            dtype = np.int64 if name == "counts" else np.float64
             array = np.array(getattr(self, name), dtype=dtype, order="C")
             if array.shape != shape:
                 raise ScheduleError(f"Schedule: {name} has shape {array.shape}, but jobs and groups make it {shape}.")
@@ -115,6 +118,7 @@ class Schedule(Read):
                 for name in ("start", "finish", "counts")
             )
             and all(map(np.array_equal, self.lost, other.lost))
+            and same_promises(self.promises, other.promises)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -277,6 +281,7 @@ class Schedule(Read):
             notes=(*self.notes, f"{len(rows)} of {counted(len(self), 'job')}"),
             lost=self.lost.of_rows(rows),
             until=self.until,
+            promises=None if self.promises is None else self.promises.of_rows(rows),
         )
 
     def fairness(self) -> dict[int, float]:
@@ -345,6 +350,8 @@ class Schedule(Read):
 
     def to_json(self) -> dict[str, object]:
         """Return policy, notes and metrics as plain values."""
+        from fedsched.model.recorded import told_beside
+
         return {
             "policy": self.policy,
             "federation": self.federation.name,
@@ -360,17 +367,10 @@ class Schedule(Read):
             "unfinished_workflows": [one.first for one in self.workflows() if one.unfinished],
             "not_modelled": list(self.unmodelled),
             "assumed": list(self.assumed),
-            "recorded": self._recorded(),
+            "recorded": told_beside(self),
             "start_hash": self.start_hash() if self.complete else None,
             "metrics": {name: None if value != value else value for name, value in self.metrics().as_dict().items()},
         }
-
-    def _recorded(self) -> dict[str, object] | None:
-        # What the log says of its jobs' waits, and what the schedule says of the same jobs.
-        from fedsched.model.recorded import recorded, simulated_beside
-
-        found = recorded(self.workload)
-        return None if found is None else {**asdict(found), "simulated": simulated_beside(self)}
 
     @classmethod
     def read(cls, path: str | PathLike[str], workload: Workload, federation: Federation, **options: Any) -> Schedule:

@@ -16,6 +16,7 @@ from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
 from fedsched.model.chosen_shapes import broken_shapes
 from fedsched.model.claimed_costs import cost_measures
 from fedsched.model.claimed_drains import drain_loss
+from fedsched.model.claimed_switching import broken_boots, nights_of, switching_measures
 from fedsched.model.claimed_workflows import workflow_measures
 from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures, broken_reservations
@@ -68,13 +69,18 @@ def violations(
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
     found += _rates(runs, tolerance)
+    nights = nights_of(runs, schedule)
+    found += broken_boots(runs, schedule, nights)
     eligible = _eligible(schedule)[~away]
     of_all = {}
     if claimed is not None and runs.job.size:
         inside = reservation_of_jobs(schedule.workload, schedule.federation) >= 0
         of_all = {"drain_loss": drain_loss(schedule, runs, Shares(counters), inside)}
-        of_all |= workflow_measures(schedule) | cost_measures(runs.all)
-    found += broken_claims(runs, Shares(counters), _demand(runs.all), reserved, eligible, of_all, claimed, tolerance)
+        of_all |= workflow_measures(schedule) | cost_measures(runs.all, nights.stretches)
+        of_all |= switching_measures(runs, schedule, nights)
+    found += broken_claims(
+        runs, Shares(counters), _demand(runs.all), reserved, eligible, of_all, nights, claimed, tolerance
+    )
     return found
 
 

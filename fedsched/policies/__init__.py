@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from fedsched.model.switching import Planned as Planned
+from fedsched.model.switching import Timeout as Timeout
 from fedsched.policies.named import DISPATCH as DISPATCH
 from fedsched.policies.named import ORDERS as ORDERS
 from fedsched.policies.named import PLACEMENTS as PLACEMENTS

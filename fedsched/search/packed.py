@@ -234,7 +234,8 @@ class PackedProblem:
         if self.pricing is None:
             return
         runs = Held(np.arange(state.start.size), state.start, state.finish, state.counts)
-        for name, value in self.pricing.measures(runs, self.problem.t0, row[Column.ENERGY]).items():
+        energies = float(row[Column.ENERGY]), float(row[Column.IDLE_ENERGY])
+        for name, value in self.pricing.measures(runs, self.problem.t0, *energies).items():
             row[Column[name.upper()]] = value
 
     def _stuck(self, plan: int, state: State) -> InfeasibleError:

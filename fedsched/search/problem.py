@@ -16,6 +16,7 @@ from fedsched.engine.moldable import widest_of
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
+from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import shaped, with_shapes
@@ -89,6 +90,7 @@ class SearchProblem(PackedProblem, Read):
         if len(workload) == 0:
             raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
         threads = whole("optimize", "threads", threads, least=1)
+        refuse_power("optimize", federation)
         t0 = start_of("optimize", t0, running, workload, federation)
         if running is not None and submits == "now":
             raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")

@@ -49,6 +49,7 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
         "pools": (bool(needs_on(workload, federation).any()), "leave the federation's pools out"),
         "limits": (bool(counters_of(workload, federation).amount.size), "leave the federation's limits out"),
         "prices and intensities": (bool(federation.signals), "leave the federation's signals out"),
+        "power saving": (federation.power is not None, "leave the federation's power= out"),
         "partitions with tiers": (bool(tiers_of_jobs(workload, federation).size), "give all the same tier"),
         "partitions that count nodes": (bool(partitions), "leave out min_nodes and max_nodes"),
         "conditions between jobs": (workload.after is not None, "give jobs without after="),

@@ -23,7 +23,9 @@ from fedsched.engine.arrays import (
 )
 from fedsched.engine.cancellations import Cancellations, Cancelled
 from fedsched.engine.moldable import Moldable, Molded
+from fedsched.engine.power import Powered
 from fedsched.engine.reserved import Apart, Reserved
+from fedsched.model.node_stack import Saving, new_stacks
 
 pools = plain("fedsched.engine.pools")
 BREAKPOINTS = 4
@@ -33,10 +35,12 @@ def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
     before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, Reserved, Cancellations, Moldable)
     of_one_tier = np.zeros(0, dtype=np.int64)
-    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *before, *map(nothing_of, after), of_one_tier)
+    parts = (*before, *map(nothing_of, after), of_one_tier, nothing_of(Saving))
+    extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *parts)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
     others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled, Molded))
-    state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others)
+    powered = Powered(new_stacks(0, 0, 0), np.zeros(0))
+    state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others, powered)
     pools.open_all(extras, state)
     return extras, state
 

@@ -15,7 +15,7 @@ from fedsched.sharing.result import SharedSchedule
 
 def machine(*groups: tuple[int, dict[str, int]], **others: Any) -> fs.Federation:
     """Return one cluster of groups of so many nodes that have so much."""
-    inside = tuple(fs.NodeGroup(count, resources=has) for count, has in groups)
+    inside = tuple(fs.NodeGroup(count, resources=has, off_watts=0.0) for count, has in groups)
     return fs.Federation((fs.Cluster("m", inside),), **others)
 
 
@@ -150,6 +150,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "limits": ({"user": 1}, {"limits": (fs.Limit("user", jobs=1),)}, "no limits yet"),
     "downtimes": ({}, {"calendar": (fs.Downtime("m", 1.0, 2.0, nodes="all"),)}, "no downtimes yet"),
     "signals": ({}, {"signals": (fs.Signal((0.0,), (50.0,), "EUR/MWh"),)}, "no prices and intensities yet"),
+    "power": ({}, {"power": fs.policies.Planned()}, "no power saving yet"),
     "after": ({"after": {2: "after:1"}}, {}, "no conditions between jobs yet"),
     "begin": ({"begin": 3.0}, {}, "no earliest starts yet"),
     "cancel_at": ({"cancel_at": 30.0}, {}, "no cancelled jobs yet"),

@@ -1,0 +1,177 @@
+"""What is claimed of nodes that go off: each node followed by itself, and what becomes of the energy [66].
+
+It shares no code with what claims it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.model.lost_nodes import whose
+from fedsched.model.switching import Timeout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.federation import NodeGroup
+    from fedsched.model.lost_nodes import Runs
+    from fedsched.model.schedule import Schedule
+
+
+class Stretch(NamedTuple):
+    """A time in which a node of a cluster draws so many watts more than an idle one; less where that is below 0."""
+
+    cluster: int
+    begin: float
+    end: float
+    watts: float
+
+
+class Nights(NamedTuple):
+    """How nodes were off: what they drew then, how often one went off, and when each run's nodes were ready."""
+
+    stretches: list[Stretch]
+    switches: int
+    ready: list[float]
+    short: list[int]  # runs that found too few nodes
+    promised: NDArray[np.float64]  # since when each run had its nodes
+
+
+def nights_of(runs: Runs, schedule: Schedule) -> Nights:
+    """Return who was off when, node by node; nobody where all are always on."""
+    federation, of_all = schedule.federation, runs.all
+    since = of_all.start if schedule.promises is None else schedule.promises.time[runs.job]
+    promised = since
+    since = np.maximum(since, schedule.t0).tolist()
+    found = Nights([], 0, list(since), [], promised)
+    if federation.power is None or not since:
+        return found
+    turn = list(range(len(since))) if schedule.promises is None else schedule.promises.turn[runs.job].tolist()
+    last = float(of_all.finish.max())
+    switches = 0
+    for g, group in enumerate(federation.groups):
+        mine = np.flatnonzero(of_all.counts[:, g]).tolist()
+        events = [(float(of_all.finish[i]), 0, 0, i) for i in mine]
+        events += [(since[i], 1, -1 if of_all.start[i] < schedule.t0 else turn[i], i) for i in mine]
+        follow = _Followed(group, federation.power, schedule.t0, last)
+        for time, begins, _, i in sorted(events):
+            nodes = int(of_all.counts[i, g])
+            if begins and not follow.can_take(nodes):
+                found.short.append(i)
+                return found
+            if begins:
+                found.ready[i] = max(found.ready[i], follow.take(nodes, time))
+            else:
+                follow.free(nodes, time)
+        follow.end()
+        switches += len(follow.nights)
+        cluster = federation.group_cluster[g]
+        found.stretches.extend(_drawn(group, cluster, follow.nights, last))
+    return found._replace(switches=switches)
+
+
+class _Followed:
+    # The idle nodes of a group: when each became so; and those that are off, when each began to be.
+
+    def __init__(self, group: NodeGroup, power: object, t0: float, last: float) -> None:
+        self.group, self.power, self.last, self.changed = group, power, last, t0
+        self.idle, self.off = [t0] * group.count, list[float]()
+        self.nights: list[tuple[float, float]] = []  # of a node: it goes off, it begins to boot
+
+    def can_take(self, nodes: int) -> bool:
+        return nodes <= len(self.idle) + len(self.off)
+
+    def free(self, nodes: int, now: float) -> None:
+        self._doze(now)
+        self.idle += [now] * nodes
+
+    def _doze(self, now: float) -> None:
+        power = self.power
+        if isinstance(power, Timeout):
+            while len(self.idle) > power.keep and max(self.idle[0] + power.seconds, self.changed) < now:
+                self.off.append(max(self.idle.pop(0) + power.seconds, self.changed))
+        self.changed = now
+
+    def take(self, nodes: int, now: float) -> float:
+        self._doze(now)
+        ready = now
+        for _ in range(nodes):
+            if self.idle:
+                self._used(self.idle.pop(), now)
+                continue
+            went = self.off.pop(0)
+            boot = max(now, went + self.group.shutdown_seconds)
+            self.nights.append((went, boot))
+            ready = max(ready, boot + self.group.boot_seconds)
+        return ready
+
+    def _used(self, since: float, now: float) -> None:
+        group = self.group
+        if isinstance(self.power, Timeout):
+            return
+        asleep = now - since - group.shutdown_seconds - group.boot_seconds
+        closing, boot = _closing(group) * group.shutdown_seconds, _booting(group) * group.boot_seconds
+        if asleep >= 0 and closing + boot + _off(group) * asleep < group.idle_watts * (now - since):
+            self.nights.append((since, now - group.boot_seconds))
+
+    def end(self) -> None:
+        self._doze(self.last)
+        self.nights += [(went, math.inf) for went in self.off]
+        if isinstance(self.power, Timeout):
+            return
+        for since in self.idle:
+            gap, closing = self.last - since, min(self.last - since, self.group.shutdown_seconds)
+            if _closing(self.group) * closing + _off(self.group) * (gap - closing) < self.group.idle_watts * gap:
+                self.nights.append((since, math.inf))
+
+
+def _off(group: NodeGroup) -> float:
+    return group.idle_watts if group.off_watts is None else group.off_watts
+
+
+def _booting(group: NodeGroup) -> float:
+    return group.busy_watts if group.boot_watts is None else group.boot_watts
+
+
+def _closing(group: NodeGroup) -> float:
+    return group.idle_watts if group.shutdown_watts is None else group.shutdown_watts
+
+
+def _drawn(group: NodeGroup, cluster: int, nights: list[tuple[float, float]], last: float) -> Iterator[Stretch]:
+    for went, boot in nights:
+        down = went + group.shutdown_seconds
+        up = boot + group.boot_seconds
+        states = ((went, down, _closing(group)), (down, boot, _off(group)), (boot, up, _booting(group)))
+        for begin, end, watts in states:
+            if begin < min(end, last):
+                yield Stretch(cluster, begin, min(end, last), watts - group.idle_watts)
+
+
+def broken_boots(runs: Runs, schedule: Schedule, nights: Nights) -> Iterator[str]:
+    """Return which jobs start before their nodes are on, or later than they are, a line each."""
+    if schedule.federation.power is None:
+        return
+    for i in nights.short:
+        yield f"{whose(schedule, runs.job[i])}: it is promised more nodes than are left, with those that are off."
+    if nights.short:
+        return
+    start, promises = runs.all.start, schedule.promises
+    for i in np.flatnonzero(np.maximum(start, schedule.t0) != np.array(nights.ready)).tolist():
+        who, ready = whose(schedule, runs.job[i]), nights.ready[i]
+        yield f"{who}: it starts at {start[i]:.17g}, but its nodes are on at {ready:.17g}."
+    if promises is not None:
+        for row in np.flatnonzero(promises.time < schedule.workload.submit).tolist():
+            yield f"{whose(schedule, row)}: it is promised nodes at {promises.time[row]:g}, before its submit."
+
+
+def switching_measures(runs: Runs, schedule: Schedule, nights: Nights) -> dict[str, float]:
+    """Return how often nodes went off, and how long jobs waited for that; nothing where all are always on."""
+    if schedule.federation.power is None:
+        return {}
+    since = runs.all.start if schedule.promises is None else schedule.promises.time[runs.job]
+    return {"switches": float(nights.switches), "boot_wait": float((runs.all.start - since).mean())}

@@ -1,0 +1,35 @@
+"""Since when jobs had their nodes, some of which had to boot, and in which turn they got them [66]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Promises(NamedTuple):
+    """By row of the workload: when a job was promised its nodes (NaN: never), and before whom of the same instant."""
+
+    time: NDArray[np.float64]
+    turn: NDArray[np.int64]
+
+    def frozen(self) -> Promises:
+        """Return the same as arrays that cannot be written."""
+        time, turn = np.array(self.time, dtype=np.float64), np.array(self.turn, dtype=np.int64)
+        for column in (time, turn):
+            column.setflags(write=False)
+        return Promises(time, turn)
+
+    def of_rows(self, rows: NDArray[np.int64]) -> Promises:
+        """Return those of some jobs."""
+        return Promises(self.time[rows], self.turn[rows])
+
+
+def same_promises(mine: Promises | None, theirs: Promises | None) -> bool:
+    """Return whether two schedules' jobs had their nodes at the same times, or both say nothing of that."""
+    if mine is None or theirs is None:
+        return mine is theirs
+    return all(np.array_equal(one, other, equal_nan=True) for one, other in zip(mine, theirs, strict=True))

@@ -1,0 +1,165 @@
+"""When nodes of a schedule were off: its power saving replayed over its promises and ends [66]."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.compiled import kernel
+from fedsched.errors import ScheduleError
+from fedsched.model.node_stack import (
+    NodeStacks,
+    Place,
+    Saving,
+    SpanRow,
+    fill,
+    new_stacks,
+    put_back,
+    record,
+    settle,
+    take,
+)  # fmt: skip
+from fedsched.model.switching import Timeout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.federation import Federation, NodeGroup
+    from fedsched.model.lost import Held
+    from fedsched.model.promises import Promises
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+
+class Spans(NamedTuple):
+    """Stretches in which nodes of a group were not on: from when they go off until they are back, if they are."""
+
+    group: Ints
+    off_at: Floats
+    boot_at: Floats  # infinite: never
+    nodes: Ints
+
+
+@kernel
+def replay(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float, stacks: NodeStacks) -> None:
+    """Record who was off when, of nodes that are all idle at t0; `change` is what a moment frees, or takes: below 0."""
+    for g in range(nodes.size):
+        fill(stacks, g, nodes[g], t0)
+    for i in range(when.size):
+        for g in range(nodes.size):
+            if change[i, g] > 0:
+                put_back(saving, stacks, g, change[i, g], when[i])
+            elif change[i, g] < 0:
+                take(saving, stacks, g, -change[i, g], when[i])
+    for g in range(nodes.size):
+        settle(saving, stacks, g, end)
+        for i in range(stacks.place[g, Place.OFF_FIRST], stacks.place[g, Place.OFF_END]):
+            record(stacks, g, stacks.off_since[g, i], np.inf, stacks.off_count[g, i])
+
+
+def saving_of(federation: Federation) -> Saving:
+    """Return the power saving of a federation by group, as kernels know it; without one of no size."""
+    power = federation.power
+    groups = federation.groups if isinstance(power, Timeout) else ()
+    saving = Saving(
+        np.full(len(groups), power.seconds if isinstance(power, Timeout) else 0.0),
+        np.full(len(groups), power.keep if isinstance(power, Timeout) else 0, dtype=np.int64),
+        np.array([group.boot_seconds for group in groups], dtype=np.float64),
+        np.array([group.shutdown_seconds for group in groups], dtype=np.float64),
+    )
+    for array in saving:
+        array.setflags(write=False)
+    return saving
+
+
+def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: float) -> Spans:
+    """Return who was off when until the last end, of runs that may have been promised their nodes before they began."""
+    power, end = federation.power, float(runs.end.max(initial=t0))
+    if power is None:
+        return _spans([])
+    taken = promises if isinstance(power, Timeout) else None
+    since, turn = (runs.start, np.arange(runs.job.size)) if taken is None else taken.of_rows(runs.job)
+    when, change = _changes(runs, np.maximum(since, t0), np.where(since < t0, -1, turn))
+    nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
+    used = -change.cumsum(axis=0)
+    if used.min(initial=0) < 0 or (used.max(axis=0, initial=0) > nodes).any() or np.isnan(when).any():
+        raise ScheduleError(
+            "Schedule: jobs hold more nodes of a group than it has, or end before they have theirs, so nobody can say "
+            "which are off; verify() says whose."
+        )
+    if isinstance(power, Timeout):
+        return _by_timeout(saving_of(federation), nodes, when, change, t0, end)
+    return _spans(
+        [(g, *gap) for g, group in enumerate(federation.groups) for gap in _gaps(group, when, change[:, g], t0, end)]
+    )
+
+
+def _changes(runs: Held, since: Floats, turn: Ints) -> tuple[Floats, Ints]:
+    # When nodes come free, above 0, and are taken; at one instant the ends are first.
+    when, takes = np.concatenate([runs.end, since]), np.repeat([0, 1], since.size)
+    order = np.lexsort((np.concatenate([turn, turn]), takes, when))
+    change = np.concatenate([runs.counts, -runs.counts])[order]
+    return np.ascontiguousarray(when[order], dtype=np.float64), np.ascontiguousarray(change, dtype=np.int64)
+
+
+def _spans(found: list[tuple[int, float, float, int]]) -> Spans:
+    group, off_at, boot_at, nodes = zip(*found, strict=True) if found else ((), (), (), ())
+    return Spans(
+        np.array(group, dtype=np.int64), np.array(off_at, dtype=np.float64), np.array(boot_at, dtype=np.float64),
+        np.array(nodes, dtype=np.int64),
+    )  # fmt: skip
+
+
+def _by_timeout(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float) -> Spans:
+    # A stretch ends where a job takes its nodes, which parts one stretch of many nodes into several.
+    rows = int((change != 0).sum())
+    stacks = new_stacks(nodes.size, int(nodes.max()), 4 * rows + 4 * nodes.size + 4)
+    replay(saving, nodes, when, change, float(t0), end, stacks)
+    span = stacks.span[:, : int(stacks.place[0, Place.SPANS])]
+    return Spans(
+        span[SpanRow.GROUP].astype(np.int64), span[SpanRow.OFF_AT], span[SpanRow.BOOT_AT],
+        span[SpanRow.NODES].astype(np.int64),
+    )  # fmt: skip
+
+
+def _gaps(group: NodeGroup, when: Floats, change: Ints, t0: float, last: float) -> Iterator[tuple[float, float, int]]:
+    # The gaps of a group worth going off in, where the node that was freed last is used first.
+    idle: list[tuple[float, int]] = [(t0, group.count)]
+    rows = np.flatnonzero(change)
+    for time, nodes in zip(when[rows].tolist(), change[rows].tolist(), strict=True):
+        if nodes > 0:
+            idle.append((time, nodes))
+            continue
+        left = -nodes
+        while left > 0:
+            since, count = idle.pop()
+            some = min(left, count)
+            if count > some:
+                idle.append((since, count - some))
+            if pays(group, time - since, again=True):
+                yield since, time - group.boot_seconds, some
+            left -= some
+    yield from ((since, math.inf, count) for since, count in idle if pays(group, last - since, again=False))
+
+
+def pays(group: NodeGroup, gap: float, *, again: bool) -> bool:
+    """Return whether going off for a gap, after which the node is used again or not, takes less energy than idling."""
+    off, boot, shutdown = watts_off(group)
+    if again:
+        asleep = gap - group.shutdown_seconds - group.boot_seconds
+        spent = shutdown * group.shutdown_seconds + off * asleep + boot * group.boot_seconds
+        return asleep >= 0 and spent < group.idle_watts * gap
+    closing = min(gap, group.shutdown_seconds)
+    return shutdown * closing + off * (gap - closing) < group.idle_watts * gap
+
+
+def watts_off(group: NodeGroup) -> tuple[float, float, float]:
+    """Return what a node draws that is off, boots or shuts down."""
+    off = group.idle_watts if group.off_watts is None else group.off_watts
+    boot = group.busy_watts if group.boot_watts is None else group.boot_watts
+    return off, boot, group.idle_watts if group.shutdown_watts is None else group.shutdown_watts

@@ -1,0 +1,120 @@
+"""Whether idle nodes are switched off, and when: what a machine's power saving does [66]."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from fedsched.errors import FederationError, shortened
+from fedsched.values import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedsched.model.federation import NodeGroup
+
+STATES = ("off_watts", "boot_seconds", "boot_watts", "shutdown_seconds", "shutdown_watts")  # what a group says of them
+_TIMEOUT = re.compile(r"timeout:(\d+(?:\.\d*)?)([smh]?)(?::(\d{1,9}))?", re.ASCII)
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """A node goes off when it has been idle for so many seconds, as by Slurm's SuspendTime.
+
+    Parameters
+    ----------
+    seconds
+        Of idleness; a job that gets the node before has it at once, one that comes later waits for its boot.
+    keep
+        How many idle nodes of each group stay on, however long they idle.
+    """
+
+    seconds: float
+    keep: int = 0
+
+    def __post_init__(self) -> None:
+        if not is_number(self.seconds) or self.seconds < 0:
+            raise FederationError(f"Timeout: seconds={shortened(repr(self.seconds))} must be finite and at least 0.")
+        if not is_number(self.keep) or int(self.keep) != self.keep or not 0 <= self.keep < 2**31:
+            raise FederationError(f"Timeout: keep={shortened(repr(self.keep))} must be a whole number of at least 0.")
+        object.__setattr__(self, "seconds", float(self.seconds))
+        object.__setattr__(self, "keep", int(self.keep))
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what must be said of it where results are shown: nothing."""
+        return ()
+
+    def __str__(self) -> str:
+        return f"timeout:{self.seconds:.10g}" + (f":{self.keep}" if self.keep else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A node goes off where the gap to its next use is long enough to save energy, and is back on in time.
+
+    Nobody waits for it: it is what power saving could reach at most for these starts, if it knew them beforehand.
+    """
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what must be said of it where results are shown."""
+        return ("power saving that knows the whole schedule beforehand (power=planned)",)
+
+    def __str__(self) -> str:
+        return "planned"
+
+
+PowerSaving: TypeAlias = Timeout | Planned
+
+
+def power_saving_named(text: str) -> PowerSaving | None:
+    """Return what a text says: "always" (nothing is switched off), "timeout:10m", "timeout:600:4" or "planned"."""
+    if text == "always":
+        return None
+    if text == "planned":
+        return Planned()
+    if found := _TIMEOUT.fullmatch(text):
+        return Timeout(float(found[1]) * _SECONDS[found[2]], int(found[3] or 0))
+    raise FederationError(
+        f"power={shortened(repr(text))} must be always, planned, timeout:SECONDS or timeout:SECONDS:KEEP (timeout:10m)."
+    )
+
+
+def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> None:
+    """Raise where nodes are to be switched off of which nobody says what they draw then."""
+    if saving is None:
+        return
+    if not isinstance(saving, Timeout | Planned):
+        said = shortened(repr(saving))
+        raise FederationError(f"Federation {name!r}: power={said} must be a Timeout, Planned or None.")
+    if any(group.off_watts is None for group in groups):
+        raise FederationError(
+            f"Federation {name!r}: power={saving} switches nodes off, and a group does not say what these draw then; "
+            "give off_watts= of each NodeGroup."
+        )
+
+
+def check_states(group: NodeGroup) -> None:
+    """Raise where what a group's nodes draw and take when they are off, boot or shut down cannot be."""
+    for field in ("off_watts", "boot_watts", "shutdown_watts"):
+        value = getattr(group, field)
+        if value is not None and not (is_number(value) and value >= 0):
+            raise FederationError(f"NodeGroup: {field}={shortened(repr(value))} must be finite and at least 0.")
+    for field in ("boot_seconds", "shutdown_seconds"):
+        value = getattr(group, field)
+        if not (is_number(value) and value >= 0):
+            raise FederationError(f"NodeGroup: {field}={shortened(repr(value))} must be finite and at least 0.")
+    if group.off_watts is None and (group.boot_watts, group.shutdown_watts) != (None, None):
+        raise FederationError("NodeGroup: boot_watts and shutdown_watts are of nodes that go off; give off_watts= too.")
+    if group.off_watts is not None and group.off_watts > group.idle_watts:
+        raise FederationError(
+            f"NodeGroup: off_watts={group.off_watts!r} must be at most idle_watts={group.idle_watts!r}."
+        )
+
+
+def is_switching(saving: PowerSaving | None) -> bool:
+    """Return whether jobs may have to wait for boots."""
+    return isinstance(saving, Timeout)
