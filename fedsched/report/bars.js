@@ -111,7 +111,7 @@ function clustersOf(plan, bars, lost, jobs, { until, clusters }) {
   const even = (values) => evenSteps(values, until);
   const found = plan.shade
     ? data.clusters.map((_, k) => ({ power: even(plan[`power${k}`]), load: even(plan[`load${k}`]), most: even(plan[`most${k}`]) }))
-    : exactSteps(withLost(bars, lost), jobs, until);
+    : exactSteps(withLost(bars, lost), jobs, plan, until);
   return found.map((steps, k) => ({
     name: data.clusters[k].name,
     nodes: data.clusters[k].groups.reduce((sum, group) => sum + group.count, 0),
@@ -141,9 +141,13 @@ function withLost(bars, lost) {
   return { ...all, count: all.job.length };
 }
 
-function exactSteps(bars, jobs, until) {
+function exactSteps(bars, jobs, plan, until) {
   const found = data.clusters.map(() => ({ times: [], changes: [], loadTimes: [], loads: [], idle: 0 }));
   for (const group of groups) found[group.cluster].idle += group.idle * group.count;
+  (plan.offWatts || []).forEach((more, i) => {
+    found[plan.offCluster[i]].times.push(plan.offStart[i] * data.tick, plan.offFinish[i] * data.tick);
+    found[plan.offCluster[i]].changes.push(more, -more);
+  });
   let here = new Map();
   for (let b = 0; b < bars.count; b += 1) {
     const group = groups[bars.group[b]];

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.closed_spans import numbered
+from fedsched.model.power import drawn_off
 from fedsched.model.reservations import kept_nodes
 from fedsched.plot import shading
 from fedsched.report.packing import packed, ticks
@@ -87,6 +88,7 @@ def plan_of(
         columns |= {"shade": shade.pop("shade"), **strips}
         about |= {"thinned": shade | {"jobs": int(done.sum())}}
     columns |= _closed(schedule, spans, closed, tick) | _lost(schedule, lost, kept, tick)
+    columns |= {} if kept is not None else _off(schedule, tick)
     last = schedule.t0 + schedule.makespan
     reserved = [one for one in kept_nodes(schedule.federation) if one.reservation.begin < last]
     columns |= _reserved(schedule, reserved, tick)
@@ -109,6 +111,19 @@ def _closed(schedule: Schedule, spans: Spans, runs: NodeRuns, tick: float) -> di
         "closedFinish": ticks(np.minimum(end[within], last), tick),
         "closedFirst": runs.first[within],
         "closedNodes": (runs.last - runs.first + 1)[within],
+    }
+
+
+def _off(schedule: Schedule, tick: float) -> dict[str, NDArray[Any]]:
+    """Return what nodes that go off draw beside idle ones: of stretches of time, on which cluster."""
+    off = drawn_off(schedule)
+    if not off.watts.size:
+        return {}
+    return {
+        "offStart": ticks(off.begin - schedule.t0, tick),
+        "offFinish": ticks(off.end - schedule.t0, tick),
+        "offWatts": off.watts,
+        "offCluster": off.cluster,
     }
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.lost import held
+from fedsched.model.power import drawn_off
 from fedsched.plot.gantt import link_load, steps_of
 from fedsched.plot.shading import in_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.model.power import Draws
     from fedsched.model.schedule import Schedule
 
 ROUNDING = 1e-9  # a load above its uplink by less is not
@@ -22,13 +24,14 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
     """Return the period, the most watts, and of each cluster node-seconds, joules, most watts, its uplink's load."""
     groups = schedule.federation.groups
     until = schedule.makespan
-    runs = held(schedule)
+    runs, off = held(schedule), drawn_off(schedule)
     seconds = (runs.end - np.maximum(runs.start, schedule.t0)) @ runs.counts
     clusters = []
     for k, cluster in enumerate(schedule.federation.clusters):
         here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
         busy = sum(seconds[g] * groups[g].busy_watts for g in here)
         idle = sum((until * groups[g].count - seconds[g]) * groups[g].idle_watts for g in here)
+        idle += float((off.watts * (off.end - off.begin))[off.cluster == k].sum())
         most, above = 0.0, 0.0
         if np.isfinite(cluster.uplink):
             times, load = link_load(schedule, k, 1.0)
@@ -39,13 +42,13 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
                 "busySeconds": float(sum(seconds[g] for g in here)),
                 "busyEnergy": float(busy),
                 "idleEnergy": float(idle),
-                "peak": _most(power_of(schedule, here)[1]) + idle_watts(schedule, here),
+                "peak": _most(power_of(schedule, here, off)[1]) + idle_watts(schedule, here),
                 "peakLoad": most,
                 "secondsAbove": above,
             }
         )
     everywhere = list(range(len(groups)))
-    peak = _most(power_of(schedule, everywhere)[1]) + idle_watts(schedule, everywhere)
+    peak = _most(power_of(schedule, everywhere, off)[1]) + idle_watts(schedule, everywhere)
     return {"until": until, "peak": peak, "clusters": clusters}
 
 
@@ -54,20 +57,23 @@ def idle_watts(schedule: Schedule, groups: list[int]) -> float:
     return float(sum(schedule.federation.groups[g].idle_watts * schedule.federation.groups[g].count for g in groups))
 
 
-def power_of(schedule: Schedule, groups: list[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return instants since t0, and from each on the watts of these groups above their idle ones."""
+def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return instants since t0, and from each on the watts of these groups, whole clusters, above their idle ones."""
     known, runs = schedule.federation.groups, held(schedule)
     extra = np.array([known[g].busy_watts - known[g].idle_watts for g in groups])
-    return steps_of(runs, runs.counts[:, groups] @ extra, schedule.t0, 1.0)
+    mine = np.isin(off.cluster, [schedule.federation.group_cluster[g] for g in groups])
+    start, end = np.concatenate([runs.start, off.begin[mine]]), np.concatenate([runs.end, off.end[mine]])
+    watts = np.concatenate([runs.counts[:, groups] @ extra, off.watts[mine]])
+    return steps_of(runs._replace(start=start, end=end), watts, schedule.t0, 1.0)
 
 
 def strips_of(schedule: Schedule, columns: int) -> dict[str, NDArray[np.float32]]:
     """Return each cluster's mean watts, and mean and most load of its uplink, in equal parts of the period."""
     found = {}
-    edges = np.linspace(0.0, schedule.makespan, columns + 1)
+    edges, off = np.linspace(0.0, schedule.makespan, columns + 1), drawn_off(schedule)
     for k, cluster in enumerate(schedule.federation.clusters):
         here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
-        watts, _ = in_parts(*power_of(schedule, here), edges)
+        watts, _ = in_parts(*power_of(schedule, here, off), edges)
         found[f"power{k}"] = (watts + idle_watts(schedule, here)).astype(np.float32)
         if np.isfinite(cluster.uplink) and (schedule.workload.task_bandwidth > 0).any():
             mean, most = in_parts(*link_load(schedule, k, 1.0), edges)
