@@ -125,6 +125,7 @@ class Machine(OneMachine):
     beyond: options.Beyond = None
     signal_origin: options.SignalOrigin = None
     signal_zone: options.SignalZone = None
+    power: options.Power = None
 
 
 @Parameter(name="*")
@@ -149,6 +150,7 @@ class Machines(OneMachine):
     beyond: options.Beyond = None
     signal_origin: options.SignalOrigin = None
     signal_zone: options.SignalZone = None
+    power: options.Power = None
 
     def each(self) -> list[Machine]:
         """Return the machines one by one: one of them where no federation is named."""

@@ -93,6 +93,7 @@ def _is_file_of_federation(source: Path) -> bool:
 def _federation(federation: Federation, *, as_json: bool) -> None:
     from fedsched.model import unmodelled
     from fedsched.model.assumed import are_assumed, assumptions, sentence
+    from fedsched.model.switching import STATES
 
     groups = [(cluster, group) for cluster in federation.clusters for group in cluster.groups]
     figures = [
@@ -120,6 +121,10 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         said["limits"] = [asdict(limit) for limit in federation.limits]
         said["signals"] = [asdict(signal) | {"kind": signal.kind} for signal in federation.signals]
         said["calendar"] = [asdict(downtime) for downtime in federation.calendar]
+        if federation.power is not None:
+            said["power"] = str(federation.power)
+            for row, (_, group) in zip(rows, groups, strict=True):
+                row |= {name: getattr(group, name) for name in STATES}
         print_json(said | {"unmodelled": unmodelled.of_files(federation), "assumed": list(facts)})
         return
     say(federation)
@@ -145,6 +150,10 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
     if federation.calendar:
         lines = [_times(one) for one in federation.calendar]
         print_table("downtimes", ("cluster", "nodes", "begin s", "end s", "kind", "known from s"), lines, align="l")
+    if federation.power is not None:
+        lines = [[cluster.name, group.name, *_states(group)] for cluster, group in groups]
+        states = ("off W", "boot s", "boot W", "shutdown s", "shutdown W")
+        print_table("nodes that go off", ("cluster", "group", *states), lines, align="ll")
     if federation.signals:
         lines = [_reach(one) for one in federation.signals]
         names = ("kind", "cluster", "unit", "least", "most", "steps", "begin s", "end s")
@@ -155,6 +164,14 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         say(unmodelled.sentence(tuple(lacking)))
     if facts:
         say(sentence(facts))
+
+
+def _states(group: NodeGroup) -> list[str]:
+    """Return what a group's nodes take and draw as they go off and come back."""
+    from fedsched.model.switched import watts_off
+
+    off, boot, shutdown = watts_off(group)
+    return [f"{one:g}" for one in (off, group.boot_seconds, boot, group.shutdown_seconds, shutdown)]
 
 
 def _having(group: NodeGroup) -> list[str]:

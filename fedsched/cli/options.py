@@ -92,6 +92,13 @@ SignalOrigin = Annotated[
 SignalZone = Annotated[
     str | None, Parameter(help="The zone of the signals' times: UTC (when not given), another, or local, the log's.")
 ]
+Power = Annotated[
+    str | None,
+    Parameter(
+        help="Whether idle nodes go off: always (when not given), timeout:10m (after so long; timeout:10m:4 keeps 4 "
+        "of each group on), planned (where a gap in the schedule saves energy). Groups say off_watts, boot_seconds, …"
+    ),
+]
 Communication = Annotated[
     str | None,
     Parameter(help="Draw what jobs send, which logs do not tell: a task's median bytes a second, e.g. 10M."),

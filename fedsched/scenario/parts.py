@@ -205,6 +205,8 @@ class Machine:
         reads, for all clusters, or "north=prices.csv" for one.
     beyond, signal_origin, signal_zone
         Of these, as `beyond`, `origin` and `zone` there.
+    power
+        In place of its own: whether idle nodes go off, "always" (on), "timeout:10m", "timeout:10m:4" or "planned".
     """
 
     federation: Federation | str | None = None
@@ -221,6 +223,7 @@ class Machine:
     beyond: Beyond | None = None
     signal_origin: str | None = None
     signal_zone: str | None = None
+    power: str | None = None
 
     def __post_init__(self) -> None:
         from fedsched.model.federation import MOST_NODES
@@ -253,10 +256,13 @@ class Machine:
         """Return the federation; where nothing is said of it, that of the workload's log."""
         from fedsched.io.calendar import read_calendar
         from fedsched.io.toml import read_partitions
+        from fedsched.model.switching import power_saving_named
 
         whole = with_pools(with_uplinks(self._nodes(workload), self.uplink), self.pool)
         if self.partitions is not None:
             whole = replace(whole, partitions=read_partitions(self.partitions))
+        if self.power is not None:
+            whole = replace(whole, power=power_saving_named(self.power))
         if self.tariff or self.carbon:
             whole = replace(whole, signals=self._signals(whole, workload))
         if self.calendar is None:

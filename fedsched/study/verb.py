@@ -175,7 +175,7 @@ def _each_alone(case: Case) -> tuple[NDArray[np.float64], NDArray[np.float64], s
             continue
         own = replace(case.workload.take(rows), origin=np.full(rows.size, -1), sites=(), allowed=None)
         calendar = tuple(one for one in case.federation.calendar if one.cluster == cluster.name)
-        alone = Federation((cluster,), name=cluster.name, calendar=calendar)
+        alone = Federation((cluster,), name=cluster.name, calendar=calendar, power=case.federation.power)
         schedule = _simulated(replace(case, workload=own, federation=alone, placement=None, counted=None))
         start[rows], finish[rows], policy = schedule.start, schedule.finish, str(schedule.policy)
     return start, finish, f"{policy}, each cluster alone"

@@ -59,3 +59,33 @@ def test_scenarios_name_signals(tmp_path: Path) -> None:
     assert scenario.machine.carbon == (f"cluster={tmp_path / 'p.csv'}",)
     row = scenario.simulate().metrics()
     assert row.carbon == row.energy * 100 * 1e-3 / 3.6e6
+
+
+def test_the_command_line_switches_idle_nodes_off(call: Callable[..., Any], tmp_path: Path) -> None:
+    """--power takes the place of the federation's own; a machine that does not say what off means is refused."""
+    log = tmp_path / "jobs.csv"
+    log.write_text("submit,tasks,runtime\n0,4,20\n900,2,5\n", encoding="utf-8")
+    group = fs.NodeGroup(4, off_watts=0.0, boot_seconds=30.0)
+    fs.Federation((fs.Cluster("a", (group,)),), power=fs.policies.Planned()).write(tmp_path / "machine.toml")
+    words = ("simulate", log, "--federation", tmp_path / "machine.toml", "--json")
+    told = {power: json.loads(call(*words, "--power", power)[1])["metrics"] for power in ("always", "timeout:10m")}
+    assert (told["always"]["boot_wait"], told["timeout:10m"]["boot_wait"]) == (None, 15.0)
+    assert told["timeout:10m"]["energy"] < told["always"]["energy"]
+    assert json.loads(call(*words)[1])["metrics"]["switches"] == 4.0
+    status, _, said = call("simulate", log, "--nodes", "4", "--power", "timeout:10m")
+    assert status != 0
+    assert "give off_watts= of each NodeGroup" in said
+
+
+def test_info_tells_of_nodes_that_go_off(call: Callable[..., Any], tmp_path: Path) -> None:
+    """Its table has what they draw in each state, given or not, and that planned switching knows all beforehand."""
+    group = fs.NodeGroup(4, 1.0, 100.0, 50.0, name="old", off_watts=5.0, boot_seconds=30.0)
+    fs.Federation((fs.Cluster("a", (group,)),), power=fs.policies.Planned()).write(tmp_path / "machine.toml")
+    said = call("info", tmp_path / "machine.toml")[1]
+    assert "power planned" in said
+    assert "knows the whole schedule beforehand" in said
+    (row,) = [line.split() for line in said.splitlines() if " old " in line]
+    assert row[-5:] == ["5", "30", "100", "0", "50"]
+    told = json.loads(call("info", tmp_path / "machine.toml", "--json")[1])
+    assert (told["power"], told["groups"][0]["off_watts"], told["groups"][0]["boot_watts"]) == ("planned", 5.0, None)
+    assert "power" not in json.loads(call("info", "example", "--json")[1])
