@@ -199,6 +199,8 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Document": None,
     "Verdict": None,
     "NodeSharing": None,
+    "Timeout": None,
+    "Planned": None,
 }
 
 
