@@ -5,6 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from slurm.cluster import InvalidRun, SlurmCluster
@@ -12,7 +13,12 @@ from slurm.recording import Job, Maintenance, Recording
 from slurm.script import MINUTE, Cancel, Day, Reserve, Submit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    # What goes on beside a day: given the cluster, when the day begins, and Slurm's numbers of jobs as they come.
+    Beside = Callable[[SlurmCluster, float, dict[str, str]], AbstractContextManager[object]]
 
 LEAD = 5.0  # seconds of Slurm's clock between its coming up and the day's begin
 QUIET = 4 * MINUTE  # how long nobody runs before those who still wait are taken to wait for ever
@@ -41,12 +47,22 @@ def settings_of(scheduler: str) -> str:
     return SETTINGS.format(*SCHEDULERS[scheduler])
 
 
-def record(day: Day, folder: Path, *, settings: str, factor: float, command: str = "") -> Recording:
-    """Play a day on a Slurm of its own in a folder, with these lines of slurm.conf."""
+def record(
+    day: Day,
+    folder: Path,
+    *,
+    settings: str,
+    factor: float,
+    command: str = "",
+    beside: Beside = lambda *_: nullcontext(),
+) -> Recording:
+    """Play a day on a Slurm of its own in a folder, with these lines of slurm.conf, and something beside it."""
     with SlurmCluster(folder, nodes=day.nodes, settings=settings, factor=factor) as slurm:
         begin = float(int(slurm.clock.now() + LEAD))
-        numbers = _play(day, slurm, begin)
-        _wait_for_the_end(slurm)
+        numbers: dict[str, str] = {}
+        with beside(slurm, begin, numbers):
+            _play(day, slurm, begin, numbers)
+            _wait_for_the_end(slurm)
         jobs = [dict(_FIELD.findall(line)) for line in slurm.ask("scontrol", "-o", "show", "job").splitlines()]
         slurm.check()
         if slurm.slowest > BUSY:
@@ -68,9 +84,8 @@ def record(day: Day, folder: Path, *, settings: str, factor: float, command: str
 _FIELD = re.compile(r"(\S+?)=(\S*)")
 
 
-def _play(day: Day, slurm: SlurmCluster, begin: float) -> dict[str, str]:
-    """Do all in turn, and return Slurm's numbers of jobs, and the moments at which reservations were made, by keys."""
-    numbers: dict[str, str] = {}
+def _play(day: Day, slurm: SlurmCluster, begin: float, numbers: dict[str, str]) -> None:
+    """Do all in turn, and note Slurm's numbers of jobs, and the moments at which reservations were made, by keys."""
     for event in sorted(day.events, key=lambda event: event.at):
         slurm.clock.sleep_until(begin + event.at)
         said = slurm.tell(*event.command(numbers))
@@ -80,7 +95,6 @@ def _play(day: Day, slurm: SlurmCluster, begin: float) -> dict[str, str]:
             numbers[event.key] = str(round(slurm.clock.now() - begin, 1))
         else:
             assert isinstance(event, Cancel)
-    return numbers
 
 
 def _wait_for_the_end(slurm: SlurmCluster) -> None:

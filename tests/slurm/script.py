@@ -23,6 +23,7 @@ class Submit:
     array: str = ""  # "0-9%2": ten tasks, two at a time
     reservation: str = ""
     user: str = ""  # whose it is, if it is not the one's who plays the day
+    partition: str = ""  # if it is not the usual one
 
     def command(self, numbers: dict[str, str]) -> list[str]:
         """Return how it is submitted, where Slurm calls the jobs before it by these numbers."""
@@ -36,6 +37,8 @@ class Submit:
             words.append(f"--array={self.array}")
         if self.reservation:
             words.append(f"--reservation={self.reservation}")
+        if self.partition:
+            words.append(f"--partition={self.partition}")
         if self.user:
             words += [f"--uid={self.user}", "--chdir=/"]
         return [*words, f"--wrap=sleep {self.runs:g}{'; exit 1' if self.fails else ''}"]

@@ -1,0 +1,45 @@
+"""A process that steers a running Slurm until it is killed: `python -m slurm.driver FOLDER [LEASE]`.
+
+FOLDER has the environment of Slurm's commands in `environment.json`, and gets the undo file. What is done is printed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from fedsched.steer import Aims, Undo, Watch, plan, read_queue
+from fedsched.steer.commands import Shell
+
+ENVIRONMENT, UNDO = "environment.json", "undo.json"
+AIMS = Aims(evaluations=100, seconds=1.0)
+PAUSE = 0.2  # seconds of the world between two looks
+
+
+class OnItsClock(Shell):
+    """Runs commands in the environment of a Slurm whose clock is not the world's."""
+
+    def now(self) -> float:
+        """Return the time by that clock."""
+        said = subprocess.run(("date", "+%s.%N"), env=self._environment, capture_output=True, check=True)
+        return float(said.stdout)
+
+
+def main(folder: str, lease: str = "") -> None:
+    """Steer for ever."""
+    told = json.loads(Path(folder, ENVIRONMENT).read_text(encoding="utf-8"))
+    runner = OnItsClock(told)
+    plan(read_queue(runner), AIMS)  # its kernels are loaded, so that moments after this are those of watching
+    watch = Watch(
+        runner, Undo.open(Path(folder, UNDO), "referee"), AIMS, interval=10.0,
+        lease=float(lease) if lease else None, told=lambda line: print(line, flush=True),
+    )  # fmt: skip
+    print("ready", flush=True)
+    watch.run(lambda _: time.sleep(PAUSE))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

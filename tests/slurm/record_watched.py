@@ -1,0 +1,78 @@
+"""Record days beside `fedsched watch` anew on a real Slurm: `PYTHONPATH=tests python -m slurm.record_watched wide`.
+
+Without a name all of them, each as Slurm plays it alone, with a watch that makes the order by Nice, and with one that
+makes it by begin times; some five minutes each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slurm.cluster import InvalidRun, SlurmError
+from slurm.recorder import record
+from slurm.watched_days import DAYS, MEANS, RECORDED
+from slurm.watcher import Watcher
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from slurm.cluster import SlurmCluster
+
+FACTOR = 30.0
+TRIES = 3
+
+
+def recorded(name: str, means: str, factor: float) -> None:
+    """Play a day once, and keep what becomes of it, beside a watch with what that promised."""
+    command = f"PYTHONPATH=tests python -m slurm.record_watched {name} --means {means} --factor {factor:g}"
+    watchers: list[Watcher] = []
+
+    def steered(slurm: SlurmCluster, begin: float, numbers: dict[str, str]) -> AbstractContextManager[object]:
+        watchers.append(Watcher(slurm, begin, numbers, lease=means == "lease"))
+        return watchers[-1]
+
+    day = DAYS[name]
+    with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
+        play = partial(record, day.day, Path(folder), settings=day.settings, factor=factor, command=command)
+        made = play() if means == "alone" else play(beside=steered)
+    RECORDED.mkdir(parents=True, exist_ok=True)
+    made.write(RECORDED / f"{name}-{means}")
+    for watcher in watchers:
+        said = {"plans": watcher.watch.plans, "slowest": round(watcher.watch.slowest * factor, 1)}
+        promises = RECORDED / f"{name}-{means}.promised.json"
+        promises.write_text(json.dumps({**said, "promised": watcher.deadlines()}, indent=1) + "\n", encoding="utf-8")
+    waits = [job.start - job.submit for job in made.jobs if job.start is not None]
+    print(f"{name}, {means}: {len(waits)} jobs, mean wait {sum(waits) / len(waits):.0f} s", flush=True)
+
+
+def main() -> None:
+    """Record what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(DAYS))
+    parser.add_argument("--means", choices=MEANS, action="append", help="only that one")
+    parser.add_argument("--factor", type=float, default=FACTOR, help="how many times as fast as the world's")
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - set(DAYS):
+        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(DAYS)}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the daemons are ended as on any other way out
+    for name in asked.names or DAYS:
+        for means in asked.means or MEANS:
+            for left in reversed(range(TRIES)):
+                try:
+                    recorded(name, means, asked.factor)
+                    break
+                except (InvalidRun, SlurmError) as error:
+                    print(f"{name}, {means}: {error}", flush=True)
+                    if not left:
+                        raise
+
+
+if __name__ == "__main__":
+    main()
