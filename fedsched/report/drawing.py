@@ -10,6 +10,7 @@ from fedsched.model.closed_spans import numbered
 from fedsched.model.power import drawn_off
 from fedsched.model.reservations import kept_nodes
 from fedsched.plot import shading
+from fedsched.report.curves import curves_of
 from fedsched.report.packing import packed, ticks
 from fedsched.report.sums import strips_of, sums_of
 from fedsched.report.words import duration, number, share
@@ -92,6 +93,7 @@ def plan_of(
     last = schedule.t0 + schedule.makespan
     reserved = [one for one in kept_nodes(schedule.federation) if one.reservation.begin < last]
     columns |= _reserved(schedule, reserved, tick)
+    about |= {"signals": curves_of(schedule)} if schedule.federation.signals else {}
     about |= {"reservedNames": [one_line(one.reservation.name) for one in reserved]} if reserved else {}
     columns["pieces"] = np.bincount(job[drawn], minlength=len(schedule))[slice(None) if kept is None else kept]
     columns["first"] = runs.first[drawn]

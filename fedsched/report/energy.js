@@ -42,9 +42,22 @@ function drawEnergy() {
   const total = (sum.busyEnergy + sum.idleEnergy) / KWH;
   byId("energy-cards").replaceChildren(
     card(`Energy${markOf("energy")}`, energy(total * KWH), `${share(sum.idleEnergy / (total * KWH))} of it by idle nodes`),
-    card("Price", money(total, price), price === null ? "enter a price per kWh above" : `at ${price} per kWh`),
-    card("CO₂", weight(total, co2), co2 === null ? "enter kg CO₂ per kWh above" : `at ${co2} kg per kWh`),
+    card("Price", ...priced(shown.entry, total, price)),
+    card("CO₂", ...weighed(shown.entry, total, co2)),
   );
+}
+
+// By the reader's own factor where there is one, else by the signals that the metrics are of.
+function priced({ metrics, plan }, kwh, price) {
+  if (price !== null) return [money(kwh, price), `at ${price} per kWh`];
+  const unit = (plan.signals || []).find((signal) => signal.kind === "price")?.unit;
+  return unit && metrics ? [`${money(metrics.cost, 1)}${GAP}${unit.split("/")[0]}`, "as its price goes"] : ["–", "enter a price per kWh above"];
+}
+
+function weighed({ metrics, plan }, kwh, co2) {
+  if (co2 !== null) return [weight(kwh, co2), `at ${co2} kg per kWh`];
+  const known = (plan.signals || []).some((signal) => signal.kind === "carbon");
+  return known && metrics ? [weight(metrics.carbon, 1), "as its carbon goes"] : ["–", "enter kg CO₂ per kWh above"];
 }
 
 function card(name, figure, words) {

@@ -116,6 +116,48 @@ function sayLoads(linked, finite) {
   return `at ${duration(at)}: ${fullest.map((c) => `${c.name} ${share(valueAt(c.load, at) / c.uplink)}`).join(", ")}`;
 }
 
+// A lane for each price or carbon of a cluster, or of all: its steps from 0, or from its least value, to its most.
+const SIGNAL_LANE = 34;
+function drawSignals() {
+  const { shown } = gantt;
+  if (!shown) return;
+  const signals = shown.entry.plan.signals || [];
+  byId("signals").hidden = byId("signals-strip").hidden = !signals.length;
+  byId("signals-said").textContent = saySignals(shown, signals);
+  if (!signals.length) return;
+  const whole = signals.length * (SIGNAL_LANE + LOAD_GAP);
+  const { context, width, colours, left, x } = grounded(byId("signals"), whole);
+  drawTimes(context, colours, { left, width, bottom: whole, x });
+  for (const [i, signal] of signals.entries()) {
+    const base = i * (SIGNAL_LANE + LOAD_GAP) + SIGNAL_LANE + LOAD_GAP / 2;
+    const [least, most] = [Math.min(0, ...signal.values), Math.max(0, ...signal.values)];
+    const y = (value) => base - ((value - least) / (most - least || 1)) * SIGNAL_LANE;
+    context.fillStyle = colours.lane;
+    context.fillRect(left, base - SIGNAL_LANE, width - left, SIGNAL_LANE);
+    context.fillStyle = signal.cluster < 0 || shown.clusters.length > MANY ? colours.soft : colours.bars[signal.cluster];
+    signal.times.forEach((begin, k) => {
+      const [from, to] = [Math.max(x(begin), left), Math.min(x(k + 1 < signal.times.length ? signal.times[k + 1] : shown.until), width)];
+      const [top, bottom] = [y(Math.max(0, signal.values[k])), y(Math.min(0, signal.values[k]))];
+      if (to > from) context.fillRect(from, top, to - from, Math.max(bottom - top, 1));
+    });
+    context.textAlign = "right";
+    context.fillStyle = colours.ink;
+    context.fillText(shortened(context, whoseSignal(shown, signal), left - 10), left - 8, base - SIGNAL_LANE / 2 - 7);
+    context.fillStyle = colours.soft;
+    context.fillText(shortened(context, `≤ ${number(most)} ${signal.unit}`, left - 10), left - 8, base - SIGNAL_LANE / 2 + 8);
+  }
+  drawCursor(context, colours, x, whole, left);
+}
+
+const whoseSignal = (shown, { kind, cluster }) => (cluster < 0 ? kind : `${kind}, ${shown.clusters[cluster].name}`);
+
+function saySignals(shown, signals) {
+  const at = view.cursor;
+  if (at === null || at > shown.until) return "each from 0, or its least value, to its most";
+  const value = ({ times, values }) => values[times.findLastIndex((time) => time <= at)];
+  return `at ${duration(at)}: ${signals.map((signal) => `${whoseSignal(shown, signal)} ${number(value(signal))} ${signal.unit}`).join("; ")}`;
+}
+
 function setStrips(shown) {
   shown.energy = shown.clusters.reduce((sum, cluster) => sum + cluster.busyEnergy + cluster.idleEnergy, 0);
   const swatch = (k) => shape("svg", { width: 12, height: 12, "aria-hidden": "true" }, shape("rect", { width: 12, height: 12, rx: 2, fill: `var(--c${k})` }));
@@ -126,5 +168,6 @@ function setStrips(shown) {
 function setUpStrips() {
   steer(byId("power"), ganttHeight);
   steer(byId("loads"), ganttHeight);
-  view.listeners.push(drawPower, drawLoads);
+  steer(byId("signals"), ganttHeight);
+  view.listeners.push(drawPower, drawSignals, drawLoads);
 }

@@ -1,0 +1,39 @@
+"""Prices and carbon over a schedule's period, as the page draws them beneath the power."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.signal import Curve
+
+if TYPE_CHECKING:
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.signal import Signal
+
+MOST = 2000  # steps of a curve; one of more is drawn by the means of so many equal parts
+
+
+def curves_of(schedule: Schedule) -> list[dict[str, object]]:
+    """Return each signal's kind, unit, cluster (-1: of all that have none of their own), and its steps since t0."""
+    names = [cluster.name for cluster in schedule.federation.clusters]
+    return [
+        {
+            "kind": signal.kind,
+            "unit": signal.unit,
+            "cluster": names.index(signal.cluster) if signal.cluster else -1,
+            **_steps(signal, schedule.t0, schedule.t0 + schedule.makespan),
+        }
+        for signal in schedule.federation.signals
+    ]
+
+
+def _steps(signal: Signal, begin: float, end: float) -> dict[str, list[float]]:
+    curve = Curve(signal)
+    times = np.concatenate([[begin], curve.changes(begin, end)])
+    values = curve.at(times)
+    if times.size > MOST:
+        edges = np.linspace(begin, end, MOST + 1)
+        times, values = edges[:-1], np.diff(curve.integral(edges)) / np.diff(edges)
+    return {"times": (times - begin).tolist(), "values": values.tolist()}
