@@ -98,6 +98,9 @@ class Watch:
         if self.lease is not None:
             leases = Lease(self.hand, max(self.lease, 4.0 * self.slowest), self.interval)
             queue = leases.lifted(queue)
+        if not queue.waiting:
+            self._seen = None
+            return None
         if self._is_seen(queue):
             if leases is not None:
                 leases.renew(queue)

@@ -88,6 +88,19 @@ def test_it_does_nothing_for_one_job(tmp_path: Path) -> None:
     assert not (tmp_path / "undo.json").exists()
 
 
+@pytest.mark.parametrize("lease", [None, LEASE])
+def test_an_idle_cluster_is_watched_on(lease: float | None, tmp_path: Path) -> None:
+    """A night in which nobody waits and nobody runs is no failure; who comes in the morning is planned."""
+    fake = FakeSlurm({})
+    told: list[str] = []
+    watch = watching(fake, tmp_path / "undo.json", lease=lease, told=told.append)
+    for _ in range(6):
+        assert watch.look() is None
+    assert told == []
+    fake.jobs = crowd(1).jobs
+    assert watch.look() is not None
+
+
 def test_looks_that_fail_change_nothing_and_then_end_it(tmp_path: Path) -> None:
     """While slurmctld is away looks pass; where it stays away, that is the error, with its words."""
     fake = crowd(1)
