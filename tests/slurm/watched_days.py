@@ -1,4 +1,4 @@
-"""Days of five kinds, each played by a real Slurm that is left alone, and by one that `fedsched watch` steers."""
+"""Days of six kinds, each played by a real Slurm that is left alone, and by one that `fedsched watch` steers."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ SelectType=select/linear
 KillWait=5
 OverTimeLimit=0
 EpilogMsgTime=0"""
+MULTIFACTOR = BASIC.replace("priority/basic", "priority/multifactor") + """
+PriorityMaxAge=7-0
+PriorityWeightAge=1000
+PriorityWeightJobSize=1000
+PriorityWeightPartition=100000"""
 SHORT_TOO = """
 PartitionName=short Nodes=n[5-8] MaxTime=30 State=UP"""
 
@@ -65,4 +70,5 @@ DAYS = {
     "wide": Watched("wide among narrow", Day(NODES, jobs(3, 36, 60.0, LONG, (1, 1, 1, 2, 8, 8)))),
     "short": Watched("short limits", Day(NODES, jobs(4, 80, 30.0, (2, 3, 5, 8, 12), MIXED))),
     "partitions": Watched("two partitions", Day(NODES, two_partitions(5)), BASIC + SHORT_TOO),
+    "factors": Watched("50 arriving, factors", Day(NODES, jobs(2, 50, 75.0, LONG, MIXED)), MULTIFACTOR),
 }
