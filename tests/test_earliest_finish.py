@@ -157,6 +157,17 @@ def test_rolling_plans_order_the_shapes_that_jobs_have_taken(window: int, tmp_pa
     np.testing.assert_array_equal(again.advance().schedule().start, schedule.start)
 
 
+def test_no_checkpoint_has_what_memory_held_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for plans that no plan has reached is none of a run's state, and does not let its own file be refused."""
+    made = fs.generate.alternatives(fs.Workload.example().head(12), factors=(0.5, 2.0), most=128)
+    machine = fs.Federation.homogeneous(128)
+    policy = Rolling(evaluations=20, window=2, checkpoint=tmp_path / "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "empty", lambda shape, dtype=float, **words: np.full(shape, -7, dtype, **words))
+        schedule = fs.simulate(made, machine, policy, alternatives=RULE)
+    assert prepare(made, machine, policy, alternatives=RULE).advance().schedule() == schedule
+
+
 def test_rolling_places_by_rules_that_hold_every_shape() -> None:
     """One shape spans both clusters: no plan may place by a rule that keeps jobs in one."""
     two = fs.Federation((fs.Cluster("a", (fs.NodeGroup(2),)), fs.Cluster("b", (fs.NodeGroup(2),))))

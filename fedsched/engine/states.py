@@ -69,7 +69,7 @@ def _new_blocks(jobs: int, rows: int) -> Blocks:
         number=np.zeros(len(BlockNumber), dtype=np.int64),
         due=np.zeros(jobs, dtype=np.int64),
         place=np.zeros((len(BlockRow), rows // blocks.BLOCK), dtype=np.int64),
-        floor=np.empty(floors.ROOM if rows else 0),
+        floor=np.zeros(floors.ROOM if rows else 0),
     )
 
 
@@ -124,8 +124,8 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         classes=_new_classes(jobs, groups, needs),
         profile=Profile(
             time=np.zeros(rows),
-            total=np.empty(rows, dtype=np.int64),
-            free=np.empty((groups if groups > 1 else 0, rows), dtype=np.int64),
+            total=np.zeros(rows, dtype=np.int64),
+            free=np.zeros((groups if groups > 1 else 0, rows), dtype=np.int64),
             load=np.zeros((rows, clusters)),
             reserved=np.zeros(jobs if planning else 0),
             promised=np.zeros((jobs if planning and groups > 1 else 0, groups), dtype=np.int64),
@@ -164,7 +164,7 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queu
             free=np.zeros(pools, dtype=np.int64),
             extra=np.zeros(pools, dtype=np.int64),
             held=np.zeros(pools, dtype=np.int64),
-            planned=np.empty((pools, breakpoints), dtype=np.int64),
+            planned=np.zeros((pools, breakpoints), dtype=np.int64),
         ),
         waiting=Waiting(
             open=np.zeros(jobs, dtype=np.int64),
