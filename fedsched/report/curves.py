@@ -36,4 +36,4 @@ def _steps(signal: Signal, begin: float, end: float) -> dict[str, list[float]]:
     if times.size > MOST:
         edges = np.linspace(begin, end, MOST + 1)
         times, values = edges[:-1], np.diff(curve.integral(edges)) / np.diff(edges)
-    return {"times": (times - begin).tolist(), "values": values.tolist()}
+    return {"at": (times - begin).tolist(), "value": values.tolist()}

@@ -51,13 +51,13 @@ function drawEnergy() {
 function priced({ metrics, plan }, kwh, price) {
   if (price !== null) return [money(kwh, price), `at ${price} per kWh`];
   const unit = (plan.signals || []).find((signal) => signal.kind === "price")?.unit;
-  return unit && metrics ? [`${money(metrics.cost, 1)}${GAP}${unit.split("/")[0]}`, "as its price goes"] : ["–", "enter a price per kWh above"];
+  return unit ? [`${money(metrics.cost, 1)}${GAP}${unit.split("/")[0]}`, "as its price goes"] : ["–", "enter a price per kWh above"];
 }
 
 function weighed({ metrics, plan }, kwh, co2) {
   if (co2 !== null) return [weight(kwh, co2), `at ${co2} kg per kWh`];
   const known = (plan.signals || []).some((signal) => signal.kind === "carbon");
-  return known && metrics ? [weight(metrics.carbon, 1), "as its carbon goes"] : ["–", "enter kg CO₂ per kWh above"];
+  return known ? [weight(metrics.carbon, 1), "as its carbon goes"] : ["–", "enter kg CO₂ per kWh above"];
 }
 
 function card(name, figure, words) {

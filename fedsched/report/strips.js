@@ -61,6 +61,15 @@ function sayPower(shown) {
   said.textContent = `at ${duration(at)}: ${watts(values.reduce((a, b) => a + b, 0))}${parts}`;
 }
 
+// Left of a lane, whose it is, and beneath, where there is room, what it measures.
+function nameLane(context, colours, left, middle, name, beneath) {
+  context.textAlign = "right";
+  context.fillStyle = colours.ink;
+  context.fillText(shortened(context, name, left - 10), left - 8, middle - (beneath ? 7 : 0));
+  context.fillStyle = colours.soft;
+  context.fillText(shortened(context, beneath, left - 10), left - 8, middle + 8);
+}
+
 function drawLoads() {
   const { shown } = gantt;
   if (!shown) return;
@@ -97,11 +106,7 @@ function drawLoads() {
     context.moveTo(left, Math.round(base - high(cluster.uplink)) + 0.5);
     context.lineTo(width, Math.round(base - high(cluster.uplink)) + 0.5);
     context.stroke();
-    context.textAlign = "right";
-    context.fillStyle = colours.ink;
-    context.fillText(shortened(context, cluster.name, left - 10), left - 8, base - lane / 2 - (tall ? 7 : 0));
-    context.fillStyle = colours.soft;
-    if (tall) context.fillText(shortened(context, `${number((cluster.uplink * 8) / 1e9)} Gbit/s`, left - 10), left - 8, base - lane / 2 + 8);
+    nameLane(context, colours, left, base - lane / 2, cluster.name, tall ? `${number((cluster.uplink * 8) / 1e9)} Gbit/s` : "");
   }
   drawCursor(context, colours, x, whole, left);
 }
@@ -130,21 +135,17 @@ function drawSignals() {
   drawTimes(context, colours, { left, width, bottom: whole, x });
   for (const [i, signal] of signals.entries()) {
     const base = i * (SIGNAL_LANE + LOAD_GAP) + SIGNAL_LANE + LOAD_GAP / 2;
-    const [least, most] = [Math.min(0, ...signal.values), Math.max(0, ...signal.values)];
+    const [least, most] = [Math.min(0, ...signal.value), Math.max(0, ...signal.value)];
     const y = (value) => base - ((value - least) / (most - least || 1)) * SIGNAL_LANE;
     context.fillStyle = colours.lane;
     context.fillRect(left, base - SIGNAL_LANE, width - left, SIGNAL_LANE);
     context.fillStyle = signal.cluster < 0 || shown.clusters.length > MANY ? colours.soft : colours.bars[signal.cluster];
-    signal.times.forEach((begin, k) => {
-      const [from, to] = [Math.max(x(begin), left), Math.min(x(k + 1 < signal.times.length ? signal.times[k + 1] : shown.until), width)];
-      const [top, bottom] = [y(Math.max(0, signal.values[k])), y(Math.min(0, signal.values[k]))];
+    signal.at.forEach((begin, k) => {
+      const [from, to] = [Math.max(x(begin), left), Math.min(x(signal.at[k + 1] ?? shown.until), width)];
+      const [top, bottom] = [y(Math.max(0, signal.value[k])), y(Math.min(0, signal.value[k]))];
       if (to > from) context.fillRect(from, top, to - from, Math.max(bottom - top, 1));
     });
-    context.textAlign = "right";
-    context.fillStyle = colours.ink;
-    context.fillText(shortened(context, whoseSignal(shown, signal), left - 10), left - 8, base - SIGNAL_LANE / 2 - 7);
-    context.fillStyle = colours.soft;
-    context.fillText(shortened(context, `≤ ${number(most)} ${signal.unit}`, left - 10), left - 8, base - SIGNAL_LANE / 2 + 8);
+    nameLane(context, colours, left, base - SIGNAL_LANE / 2, whoseSignal(shown, signal), `≤ ${number(most)} ${signal.unit}`);
   }
   drawCursor(context, colours, x, whole, left);
 }
@@ -154,8 +155,7 @@ const whoseSignal = (shown, { kind, cluster }) => (cluster < 0 ? kind : `${kind}
 function saySignals(shown, signals) {
   const at = view.cursor;
   if (at === null || at > shown.until) return "each from 0, or its least value, to its most";
-  const value = ({ times, values }) => values[times.findLastIndex((time) => time <= at)];
-  return `at ${duration(at)}: ${signals.map((signal) => `${whoseSignal(shown, signal)} ${number(value(signal))} ${signal.unit}`).join("; ")}`;
+  return `at ${duration(at)}: ${signals.map((signal) => `${whoseSignal(shown, signal)} ${number(signal.value[placeOf(signal, at)])} ${signal.unit}`).join("; ")}`;
 }
 
 function setStrips(shown) {

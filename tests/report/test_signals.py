@@ -31,11 +31,11 @@ def priced(*signals: fs.Signal, runtime: float = 450.0) -> Schedule:
 def test_curves_are_the_signals_own_steps_since_the_schedule_begins() -> None:
     """Tests that each begins at 0 with what holds then, repeats where it does, and ends with the schedule."""
     wind, sun, price = curves_of(priced(WIND, SUN, PRICE))
-    assert (wind["cluster"], wind["times"], wind["values"]) == (0, [0.0], [150.0])
+    assert (wind["cluster"], wind["at"], wind["value"]) == (0, [0.0], [150.0])
     assert (sun["cluster"], sun["kind"], sun["unit"]) == (1, "carbon", "g/kWh")
-    assert sun["times"] == [0.0, 90.0, 290.0, 390.0]
-    assert sun["values"] == [400.0, 80.0, 500.0, 400.0]
-    assert (price["cluster"], price["times"], price["values"]) == (-1, [0.0, 240.0], [60.0, -20.0])
+    assert sun["at"] == [0.0, 90.0, 290.0, 390.0]
+    assert sun["value"] == [400.0, 80.0, 500.0, 400.0]
+    assert (price["cluster"], price["at"], price["value"]) == (-1, [0.0, 240.0], [60.0, -20.0])
 
 
 def test_curves_of_very_many_steps_are_drawn_by_means() -> None:
@@ -44,9 +44,9 @@ def test_curves_of_very_many_steps_are_drawn_by_means() -> None:
     fine = fs.Signal(tuple(range(9000)), tuple(rng.uniform(50.0, 500.0, 9000)), "g/kWh", beyond="last")
     schedule = priced(fine, runtime=8000.0)
     (found,) = curves_of(schedule)
-    assert len(found["times"]) == len(found["values"]) == MOST  # type: ignore[arg-type]
+    assert len(found["at"]) == len(found["value"]) == MOST  # type: ignore[arg-type]
     carbon = schedule.metrics().carbon
-    assert 2e6 * 8000.0 / 3.6e9 * np.mean(found["values"]) == pytest.approx(carbon, rel=1e-9)  # type: ignore[arg-type]
+    assert 2e6 * 8000.0 / 3.6e9 * np.mean(found["value"]) == pytest.approx(carbon, rel=1e-9)  # type: ignore[arg-type]
 
 
 @pytest.mark.compiled
