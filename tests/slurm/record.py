@@ -6,14 +6,12 @@ machine choose a smaller --factor.
 
 from __future__ import annotations
 
-import argparse
-import signal
-import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurm.cluster import InvalidRun, SlurmError
+from slurm.asking import asked_of, parser_of, tried
 from slurm.compared import NAMES as COMPARED
 from slurm.compared import RECORDED
 from slurm.days import DAYS
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 NAMES = [*COMPARED, "course-builtin", "corners-backfill", *TRIED]
 FACTOR = 50.0
-TRIES = 3
 
 
 def asked_for(name: str) -> tuple[Day, str, Path]:
@@ -37,31 +34,22 @@ def asked_for(name: str) -> tuple[Day, str, Path]:
     return DAYS[day](), settings_of(scheduler), RECORDED / name
 
 
+def recorded(name: str, factor: float) -> None:
+    """Play a day once, and keep what becomes of it."""
+    day, settings, path = asked_for(name)
+    command = f"PYTHONPATH=tests python -m slurm.record {name} --factor {factor:g}"
+    with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
+        made = record(day, Path(folder), settings=settings, factor=factor, command=command)
+    made.write(path)
+    slowest = f"the slowest command took {made.slowest_command:g} s of Slurm's clock"
+    print(f"{name}: {len(made.jobs)} jobs; {slowest}", flush=True)
+
+
 def main() -> None:
     """Record what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
-    parser.add_argument("--factor", type=float, default=FACTOR, help="how many times as fast as the world's")
-    asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the daemons are ended as on any other way out
-    if unknown := set(asked.names) - set(NAMES):
-        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(NAMES)}")
-    for name in asked.names or NAMES:
-        day, settings, path = asked_for(name)
-        command = f"PYTHONPATH=tests python -m slurm.record {name} --factor {asked.factor:g}"
-        for left in reversed(range(TRIES)):
-            with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
-                try:
-                    made = record(day, Path(folder), settings=settings, factor=asked.factor, command=command)
-                except (InvalidRun, SlurmError) as error:
-                    print(f"{name}: {error}", flush=True)
-                    if not left:
-                        raise
-                    continue
-            made.write(path)
-            slowest = f"the slowest command took {made.slowest_command:g} s of Slurm's clock"
-            print(f"{name}: {len(made.jobs)} jobs; {slowest}", flush=True)
-            break
+    asked = asked_of(parser_of(__doc__, NAMES, FACTOR), NAMES)
+    for name in asked.names:
+        tried(name, partial(recorded, name, asked.factor))
 
 
 if __name__ == "__main__":

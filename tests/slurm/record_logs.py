@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import calendar
 import csv
 import json
 import re
-import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from slurm.accounted import AccountedCluster
+from slurm.asking import asked_of, parser_of
 from slurm.cluster import InvalidRun, SlurmCluster
 from slurm.logs import LOGS, NODES, Log
 from slurm.record_priorities import last_tick
@@ -87,14 +85,8 @@ def _second(text: str) -> int:
 
 def main() -> None:
     """Record what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(LOGS))
-    parser.add_argument("--factor", type=float, default=FACTOR, help="how many times as fast as the world's")
-    asked = parser.parse_args()
-    if unknown := set(asked.names) - set(LOGS):
-        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(LOGS)}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the daemons are ended as on any other way out
-    for name in asked.names or LOGS:
+    asked = asked_of(parser_of(__doc__, LOGS, FACTOR), LOGS)
+    for name in asked.names:
         with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
             record(name, Path(folder), asked.factor)
 

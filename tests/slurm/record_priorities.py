@@ -6,16 +6,14 @@ Without a name all days. At some of the ticks at which Slurm computes them anew 
 
 from __future__ import annotations
 
-import argparse
 import json
-import signal
 import struct
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from slurm.accounted import AccountedCluster, missing
+from slurm.asking import asked_of, parser_of
 from slurm.priority_days import ACCOUNTS, COMMON, DEVICES, NODE, NODES, PARTITIONS, SETTINGS, Submit, jobs
 
 RECORDED = Path(__file__).parent / "recorded" / "priorities"
@@ -108,16 +106,11 @@ def record(name: str, folder: Path, factor: float) -> None:
 
 def main() -> None:
     """Record what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SETTINGS))
-    parser.add_argument("--factor", type=float, default=FACTOR, help="how many times as fast as the world's")
-    asked = parser.parse_args()
+    parser = parser_of(__doc__, SETTINGS, FACTOR)
+    asked = asked_of(parser, SETTINGS)
     if absent := missing():
         parser.error(f"no {', '.join(absent)} here (on Debian and Ubuntu: apt-get install slurmdbd mariadb-server)")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the daemons are ended as on any other way out
-    if unknown := set(asked.names) - set(SETTINGS):
-        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(SETTINGS)}")
-    for name in asked.names or SETTINGS:
+    for name in asked.names:
         with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
             record(name, Path(folder), asked.factor)
 

@@ -6,16 +6,13 @@ makes it by begin times; some five minutes each.
 
 from __future__ import annotations
 
-import argparse
 import json
-import signal
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slurm.cluster import InvalidRun, SlurmError
+from slurm.asking import asked_of, parser_of, tried
 from slurm.recorder import record
 from slurm.watched_days import DAYS, MEANS, RECORDED
 from slurm.watcher import Watcher
@@ -26,7 +23,6 @@ if TYPE_CHECKING:
     from slurm.cluster import SlurmCluster
 
 FACTOR = 30.0
-TRIES = 3
 
 
 def recorded(name: str, means: str, factor: float) -> None:
@@ -54,24 +50,12 @@ def recorded(name: str, means: str, factor: float) -> None:
 
 def main() -> None:
     """Record what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(DAYS))
+    parser = parser_of(__doc__, DAYS, FACTOR)
     parser.add_argument("--means", choices=MEANS, action="append", help="only that one")
-    parser.add_argument("--factor", type=float, default=FACTOR, help="how many times as fast as the world's")
-    asked = parser.parse_args()
-    if unknown := set(asked.names) - set(DAYS):
-        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(DAYS)}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the daemons are ended as on any other way out
-    for name in asked.names or DAYS:
+    asked = asked_of(parser, DAYS)
+    for name in asked.names:
         for means in asked.means or MEANS:
-            for left in reversed(range(TRIES)):
-                try:
-                    recorded(name, means, asked.factor)
-                    break
-                except (InvalidRun, SlurmError) as error:
-                    print(f"{name}, {means}: {error}", flush=True)
-                    if not left:
-                        raise
+            tried(f"{name}, {means}", partial(recorded, name, means, asked.factor))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
+from slurm.busy import played
 from slurm.cluster import InvalidRun, SlurmCluster
 from slurm.driver import AIMS, ENVIRONMENT, UNDO
+from slurm.recorder import settings_of
 from steer.beside import Beside
 
 from fedsched.steer import Hand, Undo, plan, read_queue
@@ -24,13 +26,6 @@ FACTOR = 30.0
 KILLS = 20
 JOBS = 36  # that are there from the outset: more than end before the last kill
 NODES = 8
-SETTINGS = """\
-SchedulerType=sched/backfill
-SchedulerParameters=batch_sched_delay=1,sched_interval=10,bf_interval=10,bf_resolution=1
-PriorityType=priority/basic
-SelectType=select/linear
-KillWait=5
-EpilogMsgTime=0"""
 LEASE = "240"  # seconds of Slurm's clock
 TESTS = Path(__file__).parents[1]
 pytestmark = [pytest.mark.usefixtures("slurm_is_here"), pytest.mark.slow]
@@ -63,20 +58,14 @@ def steered_and_killed(folder: Path, after: float, *lease: str) -> list[str]:
 
 def test_a_driver_that_is_killed_at_twenty_moments(short_path: Path) -> None:
     """By Nice or by begin times, as drawn; then all is undone from the file of the last one, and all jobs end."""
-    try:
-        steered_and_undone(short_path / "first")
-    except InvalidRun:  # once more where the machine was too busy for its nodes
-        try:
-            steered_and_undone(short_path / "second")
-        except InvalidRun as error:
-            pytest.skip(f"the machine is too busy for a clock that runs {FACTOR:g} times as fast: {error}")
+    played(steered_and_undone, short_path, FACTOR, again=(InvalidRun,))
 
 
 def steered_and_undone(folder: Path) -> None:
     """Play it once in a folder."""
     draw = random.Random(8)
     plan(read_queue(Recorded(SAMPLE)), AIMS)  # so that drivers need not compile
-    with SlurmCluster(folder / "slurm", nodes=NODES, settings=SETTINGS, factor=FACTOR) as slurm:
+    with SlurmCluster(folder / "slurm", nodes=NODES, settings=settings_of("backfill"), factor=FACTOR) as slurm:
         (folder / ENVIRONMENT).write_text(json.dumps(slurm._environment), encoding="utf-8")
         for _ in range(JOBS):
             submit(slurm, draw)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from slurm.cluster import InvalidRun, SlurmCluster, SlurmError
+from slurm.busy import played
+from slurm.cluster import SlurmCluster, SlurmError
 from slurm.days import short
 from slurm.recorder import record, settings_of
 from slurm.replay import compare
@@ -19,21 +20,14 @@ FACTOR = 20.0
 pytestmark = pytest.mark.usefixtures("slurm_is_here")
 
 
-def played(folder: Path) -> Recording:
-    """Return the short day, played once more where the machine was too busy, or a command of Slurm's failed."""
-    try:
-        return record(short(), folder / "first", settings=settings_of("backfill"), factor=FACTOR)
-    except (InvalidRun, SlurmError):
-        pass
-    try:
-        return record(short(), folder / "second", settings=settings_of("backfill"), factor=FACTOR)
-    except InvalidRun as error:
-        pytest.skip(f"the machine is too busy for a clock that runs {FACTOR:g} times as fast: {error}")
+def short_day(folder: Path) -> Recording:
+    """Return the short day, played in this folder."""
+    return record(short(), folder, settings=settings_of("backfill"), factor=FACTOR)
 
 
 def test_a_day_now_goes_as_ours(tmp_path: Path) -> None:
     """A chain of each kind, an array, an earliest start, maintenance: Slurm's order, and starts within its clocks."""
-    found = compare(played(tmp_path), "conservative")
+    found = compare(played(short_day, tmp_path, FACTOR), "conservative")
     assert found.unexplained() == {}, f"clocks: {found.clocks:g} s"
     assert found.swapped() == []
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from slurm.accounted import AccountedCluster, missing
-from slurm.cluster import InvalidRun, SlurmError
+from slurm.busy import played
 from slurm.days import mixed
 from slurm.script import Submit
 
@@ -40,7 +41,7 @@ pytestmark = [
 ]
 
 
-def played(slurm: AccountedCluster, jobs: list[Submit]) -> None:
+def run_through(slurm: AccountedCluster, jobs: list[Submit]) -> None:
     """Submit the jobs in turn, release who is held, and wait until the accounts know how all of them ended."""
     begin = slurm.clock.now() + 5.0
     numbers: dict[str, str] = {}
@@ -86,7 +87,7 @@ def dumped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the dump of the log as a real Slurm has run it, played in this folder."""
     slurm = AccountedCluster(folder / "slurm", accounts=ACCOUNTS, nodes=NODES, settings=SETTINGS, factor=FACTOR)
     with slurm:
-        played(slurm, a_log())
+        run_through(slurm, a_log())
         slurm.check()
         with monkeypatch.context() as environment:
             for name, value in slurm._environment.items():
@@ -97,13 +98,7 @@ def dumped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_day_of_a_real_slurm_is_explained(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the starts of a real Slurm at least 95 % are equal or have a cause; no job's own start is ever given."""
-    try:
-        folder = dumped(short_path / "first", monkeypatch)
-    except (InvalidRun, SlurmError):  # once more where the machine was too busy, or a command of Slurm's failed
-        try:
-            folder = dumped(short_path / "second", monkeypatch)
-        except InvalidRun as error:
-            pytest.skip(f"the machine is too busy for a clock that runs {FACTOR:g} times as fast: {error}")
+    folder = played(partial(dumped, monkeypatch=monkeypatch), short_path, FACTOR)
     site = read_site(folder)
     assert len(site.records) == JOBS + 8
     assert site.federation.nodes == NODES

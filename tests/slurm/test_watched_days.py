@@ -43,9 +43,7 @@ def test_nobody_starts_later_than_promised(name: str) -> None:
 
 def test_promises_under_factors_are_broken_without_us_too() -> None:
     """Later jobs may have more priority there: left alone more jobs start after what was promised than steered."""
-    until = promised("factors", "nice")
-    alone = Recording.read(RECORDED / "factors-alone").jobs
-    late = [job.start - until[job.key] for job in alone if job.start is not None and job.key in until]
+    late = lateness("factors", "nice", played="alone").values()
     broken = [seconds for seconds in lateness("factors", "nice").values() if seconds > 0.0]
     assert 0 < len(broken) < sum(seconds > 0.0 for seconds in late) == 14
     assert round(max(late) / 60.0) == 190  # as the page says

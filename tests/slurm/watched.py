@@ -10,7 +10,7 @@ from slurm.recording import Recording
 from slurm.script import MINUTE
 from slurm.watched_days import DAYS, MEANS, RECORDED
 
-TENTH = 10.0  # seconds of which a bounded slowdown speaks at least
+SHORTEST = 10.0  # seconds: what ran for less counts as this long in slowdowns
 
 
 class Outcome(NamedTuple):
@@ -25,7 +25,7 @@ class Outcome(NamedTuple):
         """Return it."""
         told = [(job.submit, job.start, job.end) for job in recording.jobs if job.start is not None]
         submit, start, end = np.array(told, dtype=float).T
-        response, runs = end - submit, np.maximum(end - start, TENTH)
+        response, runs = end - submit, np.maximum(end - start, SHORTEST)
         return cls(float((start - submit).mean()), float(np.maximum(1.0, response / runs).mean()), float(end.max()))
 
 
@@ -35,10 +35,10 @@ def promised(name: str, means: str) -> dict[str, float]:
     return {key: float(when) for key, when in said["promised"].items()}
 
 
-def lateness(name: str, means: str) -> dict[str, float]:
-    """Return by how many seconds jobs started after what they were promised, below 0: before it."""
+def lateness(name: str, means: str, *, played: str = "") -> dict[str, float]:
+    """Return by how many seconds jobs started after what they were promised, on that day or on one played otherwise."""
     until = promised(name, means)
-    recording = Recording.read(RECORDED / f"{name}-{means}")
+    recording = Recording.read(RECORDED / f"{name}-{played or means}")
     return {job.key: job.start - until[job.key] for job in recording.jobs if job.key in until and job.start is not None}
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from slurm.script import Day, Submit
+from slurm.recorder import SETTINGS
+from slurm.script import MINUTE, Day, Submit
 
 RECORDED = Path(__file__).parent / "recorded" / "watched"
 NODES = 8
@@ -15,14 +16,7 @@ SLACK = 1800.0  # seconds after its forecast by which a job must have started
 INTERVAL = 30.0  # seconds between two looks
 LEASE = 600.0  # how far ahead begin times are, where the order is made by them
 MEANS = ("alone", "nice", "lease")
-BASIC = """\
-SchedulerType=sched/backfill
-SchedulerParameters=batch_sched_delay=1,sched_interval=15,bf_interval=15,bf_resolution=1,bf_window=2880
-PriorityType=priority/basic
-SelectType=select/linear
-KillWait=5
-OverTimeLimit=0
-EpilogMsgTime=0"""
+BASIC = SETTINGS.format("backfill", "sched_interval=15,bf_interval=15,bf_resolution=1,bf_window=2880")
 MULTIFACTOR = BASIC.replace("priority/basic", "priority/multifactor") + """
 PriorityMaxAge=7-0
 PriorityWeightAge=1000
@@ -48,7 +42,7 @@ def jobs(
     found = []
     for k in range(many):
         limit = draw.choice(minutes)
-        runs = round(draw.uniform(0.2, 0.95) * limit * 60.0)
+        runs = round(draw.uniform(0.2, 0.95) * limit * MINUTE)
         found.append(Submit(f"j{k}", round(k * every), draw.choice(sizes), limit, runs))
     return tuple(found)
 

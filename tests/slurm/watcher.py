@@ -32,13 +32,10 @@ class Watcher:
     def __init__(self, slurm: SlurmCluster, begin: float, numbers: dict[str, str], *, lease: bool) -> None:
         self.begin, self.numbers = begin, numbers
         self.promised: dict[int, float] = {}
-        self.said: list[str] = []
         self.error: BaseException | None = None
         self.pause = INTERVAL / slurm.clock.factor
         undo = Undo.open(slurm.folder / "undo.json", "referee")
-        self.watch = Watch(
-            Beside(slurm), undo, AIMS, interval=INTERVAL, lease=LEASE if lease else None, told=self.said.append
-        )
+        self.watch = Watch(Beside(slurm), undo, AIMS, interval=INTERVAL, lease=LEASE if lease else None)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._steer)
 
