@@ -82,9 +82,9 @@ def steered_and_undone(folder: Path) -> None:
         assert undo.jobs
         Hand(runner, undo).restore()
         assert not (folder / UNDO).exists()
-        waiting = read_queue(runner).waiting
-        assert {job.nice for job in waiting} <= {0}
-        assert not [job for job in waiting if job.reason == "BeginTime"]
+        queue = read_queue(runner)
+        assert {job.nice for job in queue.waiting} == {0}
+        assert not [job for job in queue.waiting if job.comes_later(queue.now)]
         while slurm.ask("squeue", "-h", "-o", "%i"):
             slurm.check()
             time.sleep(0.3)
