@@ -55,7 +55,7 @@ class Closure:
     known_from: float = -math.inf
     end_known: bool = True
     on_running: str = "wait"  # or "requeue", or "kill" (reading 42)
-    victims: str = "latest"  # or "random"
+    victims: str = "latest"  # or "random", or "recorded" of a whole group (reading 67)
     seed: int = 0
     reservation: int | None = None  # for whom all nodes of the group are kept (reading 46)
 
@@ -924,6 +924,8 @@ class Simulation:
         """Return the jobs whose nodes a closure that begins now takes."""
         g = closure.group
         held = [record for record in self.running if record.finish > self.now and record.counts[g] > 0]
+        if closure.victims == "recorded":
+            return held
         older = [one for one in self.machine.closures[:number] if one.begin == self.now]
         older += [one for one in self.machine.closures if one.begin < self.now]
         older = [one for one in older if one.reservation is None]  # whose idle nodes are there to be closed

@@ -356,15 +356,16 @@ def closures(machine: naive.Machine, grain: float, choose: Callable[[Sequence[An
     for _ in range(choose((1, 2, 3, 5))):
         group = choose(range(len(machine.groups)))
         begin = choose(range(-2, 25)) * grain
+        nodes, loss = choose(range(1, machine.groups[group].count + 1)), loses(choose)
         found.append(
             naive.Closure(
                 group,
-                nodes=choose(range(1, machine.groups[group].count + 1)),
+                nodes=machine.groups[group].count if loss.get("victims") == "recorded" else nodes,
                 begin=begin,
                 end=begin + choose((1, 2, 3, 6, 12)) * grain,
                 known_from=choose((-math.inf, -math.inf, begin, begin - 2 * grain)),
                 end_known=choose((True, True, False)),
-                **loses(choose),
+                **loss,
             )
         )
     return tuple(found)
@@ -401,7 +402,7 @@ def loses(choose: Callable[[Sequence[Any]], Any]) -> dict[str, Any]:
     on_running = choose(("wait", "wait", "requeue", "requeue", "kill"))
     if on_running == "wait":
         return {}
-    return {"on_running": on_running, "victims": choose(("latest", "random")), "seed": choose((0, 1, 2))}
+    return {"on_running": on_running, "victims": choose(("latest", "random", "recorded")), "seed": choose((0, 1, 2))}
 
 
 RULES_OF_SHAPES = ("fixed", "smallest_area", "earliest_finish")
@@ -748,7 +749,8 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         inside = machine.inside[machine.groups[one.group].cluster]
         first = sum(counts[g] for g in inside if g < one.group)
         times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
-        nodes = f"{one.nodes} of {first}-{first + counts[one.group] - 1}"
+        named = f"{first}-{first + counts[one.group] - 1}"
+        nodes = named if one.victims == "recorded" else f"{one.nodes} of {named}"
         if one.reservation is not None:
             times |= {"kind": "reservation", "name": f"R{one.reservation}"}
         losers = {"on_running": one.on_running, "victims": one.victims, "seed": one.seed}

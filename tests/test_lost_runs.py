@@ -33,6 +33,7 @@ RACKS = (
     fs.Downtime("cluster", 10.0, 14.0, "0-2", "outage", on_running="requeue", victims="random", seed=7),
     fs.Downtime("cluster", 25.0, 40.0, "4-5", "outage", on_running="kill", name="rack 2"),
 )
+NODE = fs.Downtime("cluster", 30.0, 45.0, "1,6", "outage", on_running="requeue", victims="recorded")
 MACHINE = replace(fs.Federation.homogeneous(8, busy_watts=200.0, idle_watts=50.0), calendar=RACKS)
 JOBS = fs.Workload(
     submit=np.arange(12.0), tasks=[2, 1, 3, 1, 2, 1, 4, 1, 2, 1, 2, 3], runtime=[9.0, 30.0, 8.0, 21.0] * 3,
@@ -95,6 +96,22 @@ def test_the_check_sees_who_held_on_and_who_lost_for_nothing() -> None:
     assert any("where enough are free" in line for line in few.violations())
 
 
+def test_the_check_knows_who_was_on_the_recorded_nodes() -> None:
+    """Who is on nodes that a downtime names and goes on is named, and so is who lost its run elsewhere."""
+    pair = fs.Workload(submit=[0.0, 0.0], tasks=[1, 2], runtime=[20.0, 20.0])
+    hits = fs.Downtime("cluster", 10.0, 12.0, "1-2", "outage", on_running="requeue", victims="recorded")
+    machine = replace(fs.Federation.homogeneous(4), calendar=(hits,))
+    schedule = fs.simulate(pair, machine, "fcfs")
+    schedule.verify(claimed=schedule.metrics())
+    assert schedule.lost.job.tolist() == [1]
+    waits = replace(machine, calendar=(replace(hits, on_running="wait", victims="latest"),))
+    stayed = replace(fs.simulate(pair, waits, "fcfs"), federation=machine).violations()
+    assert any("Job 2: it goes on at 10 on nodes of group 1 that a downtime names" in line for line in stayed)
+    assert not any("Job 1" in line for line in stayed)
+    elsewhere = changed(schedule, counts=[[1, 0, 1]])
+    assert any("where no downtime takes nodes from it in that way" in line for line in elsewhere.violations())
+
+
 def test_random_losses_are_accepted_and_without_them_refused() -> None:
     """What the engine loses the check accepts; said of the same machine without what takes nodes, it does not."""
     seen = 0
@@ -148,15 +165,16 @@ def test_saved_results_hold_them() -> None:
 
 def test_files_of_downtimes_say_whom_they_take(tmp_path: Path) -> None:
     """CSV and TOML hold what becomes of jobs; nonsense is refused by line."""
-    usual = (*RACKS, fs.Downtime("cluster", 50.0, 60.0))
+    usual = (*RACKS, NODE, fs.Downtime("cluster", 50.0, 60.0))
     write_calendar(usual, tmp_path / "works.csv")
     assert read_calendar(tmp_path / "works.csv") == usual
     write_federation(replace(MACHINE, calendar=usual), tmp_path / "machine.toml")
     assert read_federation(tmp_path / "machine.toml").calendar == usual
     for row, said in (
-        ("cluster,5,requeue,eldest,", "victims='eldest' is none of latest, random"),
+        ("cluster,5,requeue,eldest,", "victims='eldest' is none of latest, random, recorded"),
         ("cluster,5,stop,,", "on_running='stop' is none of wait, requeue, kill"),
         ("cluster,5,,random,", "nobody would be one"),
+        ("cluster,5,,recorded,", "nobody would be one"),
         ("cluster,5,kill,random,x", "seed='x' must be a whole number"),
     ):
         (tmp_path / "odd.csv").write_text(f"cluster,begin,on_running,victims,seed\n{row}\n")

@@ -204,7 +204,7 @@ def _times(window: Downtime) -> list[str]:
     if whose := [*window.users, *window.accounts]:
         kind += f" (for {', '.join(whose)})"
     if window.on_running != "wait":
-        whom = "the latest jobs" if window.victims == "latest" else "jobs at random"
+        whom = {"latest": "the latest jobs", "random": "jobs at random"}.get(window.victims, "the jobs on them")
         kind += f" ({window.on_running}s {whom})"
     return [window.cluster, window.nodes, *cells, kind, known]
 

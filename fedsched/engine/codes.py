@@ -70,6 +70,7 @@ class Victims(IntEnum):
 
     LATEST = 0
     RANDOM = 1
+    RECORDED = 2
 
 
 class Status(IntEnum):

@@ -1,4 +1,4 @@
-"""Jobs that lose their nodes as a downtime begins: whom it chooses, and what becomes of them [42]."""
+"""Jobs that lose their nodes as a downtime begins: whom it chooses, and what becomes of them [42, 67]."""
 
 from __future__ import annotations
 
@@ -50,6 +50,8 @@ def _turn_pages(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
     while c != calendar.NO_MORE:
         if pages.victims[c] == Victims.RANDOM:
             _take_at_random(extras, extra_state, problem, plan, state, c)
+        elif pages.victims[c] == Victims.RECORDED:
+            _take_all(extras, extra_state, problem, plan, state, c)
         else:
             _take_latest(extras, extra_state, problem, plan, state, c)
         calendar.close(pages, closed, state, c)
@@ -104,6 +106,25 @@ def _take_latest(
             break
         lacking -= state.counts[victim, g]
         _lose(extras, extra_state, problem, plan, state, victim, c)
+
+
+@inlined
+def _take_all(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State, c: int) -> None:
+    # All nodes of the group close, whoever has them: who started first loses first.
+    victim = _first_in(state, extras.calendar.group[c])
+    while victim != NOBODY:
+        _lose(extras, extra_state, problem, plan, state, victim, c)
+        victim = _first_in(state, extras.calendar.group[c])
+
+
+@inlined
+def _first_in(state: State, g: int) -> int:
+    first = NOBODY
+    for place in range(state.counter[Counter.RUNNING]):
+        j = state.heap.job[place]
+        if _may_lose(state, j, g) and (first == NOBODY or state.heap.sequence[j] < state.heap.sequence[first]):
+            first = j
+    return first
 
 
 @inlined

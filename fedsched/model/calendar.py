@@ -1,4 +1,4 @@
-"""The calendar: when which nodes are closed to jobs, and who knows of it when [38, 39]."""
+"""The calendar: when which nodes are closed to jobs, and who knows of it when [38, 39, 42, 67]."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _SOME = re.compile(r"(\d{1,10})\s+of\s+(.+)", re.ASCII | re.IGNORECASE | re.DOTA
 RESERVATION = "reservation"
 KINDS = {"maintenance": (True, True), "outage": (False, False), "drain": (False, False), RESERVATION: (True, True)}
 ON_RUNNING = ("wait", "requeue", "kill")
-VICTIMS = ("latest", "random")
+RECORDED = "recorded"  # whoever is on the nodes that a downtime names [67]
+VICTIMS = ("latest", "random", RECORDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class Downtime:
         nodes and is queued again, to run anew from nothing. "kill": it loses them and has failed.
     victims
         Which jobs lose their nodes: the "latest" (those past their planned end, then the last to have started), and no
-        more than it takes; or those on nodes that are hit at "random", be they busy or not, as `seed` has it.
+        more than it takes; those on nodes that are hit at "random", be they busy or not, as `seed` has it; or, of an
+        outage whose nodes are known as "recorded", all that are on one of them.
     users, accounts
         Whose jobs may use a reservation: by their label "user" or their user's number, and by their label "account";
         none (default) = everybody's.
@@ -86,6 +88,11 @@ class Downtime:
         if self.victims != "latest" and self.on_running == "wait":
             raise FederationError(
                 f"{self.where}: victims={self.victims!r} without on_running='requeue' or 'kill': nobody would be one."
+            )
+        if self.victims == RECORDED and self.among[0] is not None:
+            raise FederationError(
+                f"{self.where}: victims={RECORDED!r}, but nodes={self.nodes!r} says how many, not which; name them "
+                f"(nodes='0-1'), or leave victims= out."
             )
         try:
             object.__setattr__(self, "seed", seed_of(self.where, self.seed))

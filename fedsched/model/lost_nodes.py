@@ -1,4 +1,4 @@
-"""Whether jobs lost their nodes as reading 42 has it, and all runs of a schedule, those too that came to nothing.
+"""Whether jobs lost their nodes as readings 42 and 67 have it, and all runs of a schedule, lost ones too.
 
 It shares no code with the engine.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.model.calendar import ON_RUNNING, VICTIMS, closures_of
+from fedsched.model.calendar import ON_RUNNING, RECORDED, VICTIMS, closures_of
 from fedsched.model.labels import Labels
 from fedsched.model.lost import no_runs
 
@@ -122,13 +122,18 @@ def broken_losses(schedule: Schedule) -> Iterator[str]:
         last[row] = float(lost.start[run])
     start, end = np.concatenate([schedule.start, lost.start]), np.concatenate([schedule.finish, lost.end])
     counts = np.vstack([schedule.counts, lost.counts])
+    whose_run = np.concatenate([np.arange(len(schedule)), lost.job])
     for c in np.flatnonzero((closures.on_running != 0) & (closures.begin > schedule.t0)).tolist():
         begin, g, size = closures.begin[c], closures.group[c], schedule.federation.groups[closures.group[c]].count
         running = (start < begin) & (end >= begin)
         cut = np.concatenate([np.zeros(len(schedule), dtype=bool), lost.end == begin])
         # Who ends just then is no victim, and what it held is free.
-        used, kept = counts[running & (cut | (end > begin)), g].sum(), counts[running & (end > begin), g].sum()
-        if kept > size - closures.nodes[c]:
+        stays = running & (end > begin) & (counts[:, g] > 0)
+        used, kept = counts[running & (cut | (end > begin)), g].sum(), counts[stays, g].sum()
+        if closures.victims[c] == VICTIMS.index(RECORDED):
+            for row in whose_run[stays]:
+                yield f"Job {workload.id[row]}: it goes on at {begin:g} on nodes of group {g} that a downtime names."
+        elif kept > size - closures.nodes[c]:
             yield (
                 f"Downtime at {begin:g}: it takes {closures.nodes[c]} of the {size} nodes of group {g}, but jobs hold "
                 f"{kept} on."

@@ -1,4 +1,4 @@
-"""Jobs that lose their nodes as a downtime begins: cases worked out by hand from reading 42."""
+"""Jobs that lose their nodes as a downtime begins: cases worked out by hand from readings 42 and 67."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plain import jobs, plain
 
 import fedsched as fs
 from fedsched.engine.numbers import LostNumber
-from fedsched.errors import InfeasibleError
+from fedsched.errors import FederationError, InfeasibleError
 from fedsched.simulate import prepare
 
 victims = plain("fedsched.engine.victims")
@@ -213,6 +213,84 @@ def test_random_hits_are_those_of_the_downtimes_own_row() -> None:
         assert [job for job, *_ in lost(schedule)] == [1 + place]
         found.add(place)
     assert len(found) > 1
+
+
+def named(begin: float, end: float, nodes: str, becomes: str = "requeue", **words: object) -> fs.Downtime:
+    """Return a recorded outage of these very nodes."""
+    return fs.Downtime("cluster", begin, end, nodes, "outage", on_running=becomes, victims="recorded", **words)
+
+
+@pytest.mark.parametrize("rule", ["strict", "greedy", "local", "easy", "conservative", "lookahead"])
+@pytest.mark.parametrize("same_time", ["batch", "sequential"])
+def test_a_recorded_outage_hits_whoever_is_there(rule: str, same_time: str) -> None:
+    """The first job is on the first node, which fails; that others are free, or have later jobs, is no help."""
+    pair = jobs([1, 1], [20.0, 30.0], submit=[0.0, 5.0])
+    schedule = run(pair, named(10.0, 15.0, "0"), rule=rule, same_time=same_time)
+    assert lost(schedule) == [(1, 0.0, 10.0, True)]
+    assert schedule.start.tolist() == [10.0, 5.0]
+    assert schedule.counts.tolist() == [[0, 1], [0, 1]]  # node 0, and 1 to 3
+    spared = run(pair, named(10.0, 15.0, "3"), rule=rule, same_time=same_time)
+    assert lost(spared) == []
+    assert spared.start.tolist() == [0.0, 5.0]
+    counted = run(pair, outage(10.0, 15.0, 1), rule=rule, same_time=same_time)
+    assert lost(counted) == []
+
+
+def test_a_recorded_outage_takes_all_that_are_on_its_nodes_and_no_others() -> None:
+    """In the order of their starts, wide ones with all that they hold; who ends just then has ended."""
+    queue = jobs([1, 1, 2], [30.0, 10.0, 30.0])
+    schedule = run(queue, named(10.0, 20.0, "1-2", "kill"))
+    assert lost(schedule) == [(3, 0.0, 10.0, False)]
+    assert schedule.finish.tolist()[:2] == [30.0, 10.0]
+    both = run(queue, named(10.0, 20.0, "0,2"))
+    assert lost(both) == [(3, 0.0, 10.0, True), (1, 0.0, 10.0, True)]  # of several groups the last one first
+    assert both.start.tolist() == [10.0, 0.0, 20.0]
+    whole = run(queue, named(9.0, 20.0, "all"))
+    assert lost(whole) == [(1, 0.0, 9.0, True), (2, 0.0, 9.0, True), (3, 0.0, 9.0, True)]
+
+
+def test_nodes_that_are_down_already_stay_so_until_the_last_of_their_outages_ends() -> None:
+    """The second one hits nobody, for nobody is there."""
+    one = jobs([4], [20.0])
+    schedule = run(one, named(5.0, 30.0, "1"), named(10.0, 40.0, "1"), named(12.0, 20.0, "1-2"))
+    assert lost(schedule) == [(1, 0.0, 5.0, True)]
+    assert schedule.start.tolist() == [40.0]
+
+
+def test_what_is_owed_elsewhere_is_no_reason_to_lose_nodes() -> None:
+    """A counted outage that waits is owed a node; the recorded one takes its own, whoever is on them, and no more."""
+    four = jobs([1, 1, 1, 1], [20.0, 21.0, 22.0, 23.0])
+    waits = fs.Downtime("cluster", 5.0, 50.0, "1 of 1-3", "outage")
+    schedule = run(four, waits, named(10.0, 60.0, "0"))
+    assert lost(schedule) == [(1, 0.0, 10.0, True)]
+    assert schedule.start.tolist() == [22.0, 0.0, 0.0, 0.0]  # the first of 1 to 3 that ends pays what is owed
+
+
+def test_a_downtime_without_names_is_no_recorded_one() -> None:
+    """How many nodes is not which; and where jobs go on there are no victims."""
+    with pytest.raises(FederationError, match=r"'2 of all' says how many, not which; name them \(nodes='0-1'\)"):
+        named(1.0, 2.0, "2 of all")
+    with pytest.raises(FederationError, match="without on_running='requeue' or 'kill'"):
+        named(1.0, 2.0, "0-1", "wait")
+
+
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_of_named_nodes_all_three_ways_hit_the_same_jobs(first: int) -> None:
+    """A downtime has its groups whole, so nobody is left to choose from (reading 67); only their order differs."""
+    rng = np.random.default_rng(first)
+    queue = jobs(rng.integers(1, 4, 30), rng.integers(1, 30, 30) * 1.0, submit=np.sort(rng.integers(0, 80, 30) * 1.0))
+    names = ["0", "2-3", "5", "1,4", "all", "2"]
+    begins = np.sort(rng.choice(np.arange(1, 120), 12, replace=False)) * 1.0
+    windows = [named(b, b + rng.integers(1, 20), names[rng.integers(6)]) for b in begins]
+    machine = fs.Federation.homogeneous(6)
+    found = []
+    for who in ("recorded", "latest", "random"):
+        calendar = tuple(replace(one, victims=who) for one in windows)
+        schedule = fs.simulate(queue, replace(machine, calendar=calendar), "easy")
+        schedule.verify(claimed=schedule.metrics())
+        found.append((schedule.start.tolist(), sorted(lost(schedule))))
+    assert found[0] == found[1] == found[2]
+    assert found[0][1]
 
 
 def test_a_search_does_not_win_by_losing_jobs() -> None:
