@@ -120,6 +120,8 @@ class Machine(OneMachine):
     hosts: options.Hosts = None
     calendar_origin: options.CalendarOrigin = None
     calendar_until: options.CalendarUntil = None
+    calendar_on_running: options.CalendarOnRunning = None
+    calendar_victims: options.CalendarVictims = None
     tariff: options.Tariff = ()
     carbon: options.Carbon = ()
     beyond: options.Beyond = None
@@ -145,6 +147,8 @@ class Machines(OneMachine):
     hosts: options.Hosts = None
     calendar_origin: options.CalendarOrigin = None
     calendar_until: options.CalendarUntil = None
+    calendar_on_running: options.CalendarOnRunning = None
+    calendar_victims: options.CalendarVictims = None
     tariff: options.Tariff = ()
     carbon: options.Carbon = ()
     beyond: options.Beyond = None

@@ -78,6 +78,17 @@ CalendarUntil = Annotated[
         "the last submit."
     ),
 ]
+CalendarOnRunning = Annotated[
+    Literal["wait", "requeue", "kill"] | None,
+    Parameter(help="What becomes of jobs in the way of outages, of Slurm's or Batsim's events. Default: outages wait."),
+]
+CalendarVictims = Annotated[
+    Literal["latest", "random", "recorded"] | None,
+    Parameter(
+        help="Which jobs those are: the latest, some at random, or as recorded all that are on the very nodes, which "
+        "--hosts names. Default: latest."
+    ),
+]
 _SIGNAL = "a CSV file of times and values, for all clusters, or NAME=FILE for one. May be given again."
 Tariff = Annotated[tuple[str, ...], Parameter(help=f"What a MWh costs as time goes by: {_SIGNAL}")]
 Carbon = Annotated[tuple[str, ...], Parameter(help=f"Grams of CO2 a kWh as time goes by: {_SIGNAL}")]

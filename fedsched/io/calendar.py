@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedsched.errors import FederationError, OutputError, TraceError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
@@ -35,6 +35,8 @@ def read_calendar(
     origin: str | float | None = None,
     hosts: str | PathLike[str] | Mapping[str, tuple[str, int]] | None = None,
     until: str | float | None = None,
+    on_running: str | None = None,
+    victims: str | None = None,
 ) -> tuple[Downtime, ...]:
     """Return the downtimes in a file, whose content tells what it is.
 
@@ -61,20 +63,25 @@ def read_calendar(
     until
         Up to when reservations that come again do so, a time or a second of the jobs; without it 30 days beyond the
         last submit.
+    on_running, victims
+        What becomes of jobs where an outage of Slurm's or Batsim's events begins, and which jobs these are, as in
+        `Downtime`; without them outages wait for jobs. With victims="recorded" all downtimes of the events close the
+        very nodes that their hosts are, of which each then is, or may be, a group of its own.
     """
     from fedsched.io.calendar_terms import terms_of
 
     given = {"origin": origin, "hosts": hosts, "until": until}
+    of_outages = {"on_running": on_running, "victims": victims}
     if str(path).lower().endswith(".toml"):
         from fedsched.io.toml import read_downtimes
 
-        _refuse_given(path, given)
+        _refuse_given(path, given | of_outages)
         return read_downtimes(path)
     try:
         text = read_text(path)
         if (reader := _reader_of(text)) is not None:
-            read, by_dates = reader
-            _refuse_given(path, {} if by_dates else given)
+            read, by_dates, outages = reader
+            _refuse_given(path, ({} if by_dates else given) | ({} if outages else of_outages))
             terms = terms_of(
                 str(path),
                 federation=federation,
@@ -82,13 +89,15 @@ def read_calendar(
                 origin=origin,
                 hosts=hosts,
                 until=until,
+                on_running=on_running,
+                victims=victims,
                 by_dates=by_dates,
             )
             return terms.calendar(read(text, terms))
         table = table_of(text, path)
     except TraceError as error:
         raise FederationError(str(error)) from error
-    _refuse_given(path, given)
+    _refuse_given(path, given | of_outages)
     for name in table.names:
         if name not in COLUMNS:
             raise FederationError(f"{path}: {unknown_name('column', name, COLUMNS)}")
@@ -101,21 +110,35 @@ def read_calendar(
     )
 
 
-def _reader_of(text: str) -> tuple[Callable[[str, Terms], list[Downtime]], bool] | None:
-    """Return what reads a text of another program, and whether its times are dates; None for fedsched's own."""
+class _Reader(NamedTuple):
+    """What reads a text of another program, whether its times are dates, and whether there are outages in it."""
+
+    read: Callable[[str, Terms], list[Downtime]]
+    by_dates: bool
+    outages: bool
+
+
+def _reader_of(text: str) -> _Reader | None:
+    """Return what reads a text of another program; None for fedsched's own."""
     from fedsched.io import batsim_events, node_events, reservations
 
     if reservations.are_reservations(text):
-        return reservations.read_reservations, True
+        return _Reader(reservations.read_reservations, by_dates=True, outages=False)
     if node_events.are_events(text):
-        return node_events.read_events, True
-    return (batsim_events.read_events, False) if batsim_events.are_events(text) else None
+        return _Reader(node_events.read_events, by_dates=True, outages=True)
+    found = _Reader(batsim_events.read_events, by_dates=False, outages=True)
+    return found if batsim_events.are_events(text) else None
 
 
 def _refuse_given(path: str | PathLike[str], given: Mapping[str, object]) -> None:
     for name, value in given.items():
+        option = "--hosts" if name == "hosts" else f"--calendar-{name.replace('_', '-')}"
+        if value is not None and name in ("on_running", "victims"):
+            raise FederationError(
+                f"{path}: what becomes of jobs stands in it, or it has no outages; leave out {name}= (fedsched: "
+                f"{option}), which is for Slurm's and Batsim's events."
+            )
         if value is not None:
-            option = "--hosts" if name == "hosts" else f"--calendar-{name}"
             raise FederationError(
                 f"{path}: it says nodes and seconds itself; leave out {name}= (fedsched: {option}), which is for what "
                 "Slurm prints."

@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fedsched.errors import FederationError, shortened
-from fedsched.io.closed_hosts import SiteHosts
+from fedsched.errors import FederationError, shortened, unknown_name
+from fedsched.io.closed_hosts import InTheWay, SiteHosts
 from fedsched.io.hosts import hosts_from
 from fedsched.io.wall_clock import GIVE, WallClock, WallTime, clock_from, wall_time_of
+from fedsched.model.calendar import ON_RUNNING, VICTIMS
 from fedsched.model.log import IN_CPUS
 from fedsched.model.notes import Noted
 from fedsched.text import counted
@@ -42,6 +43,7 @@ class Terms:
     over: int = 0
     in_cpus: bool = False
     by_dates: bool = True
+    in_the_way: InTheWay = field(default_factory=InTheWay)
 
     @property
     def cpus(self) -> Mapping[str, int]:
@@ -111,6 +113,8 @@ def terms_of(
     origin: str | float | None,
     hosts: str | PathLike[str] | Mapping[str, tuple[str, int]] | None,
     until: str | float | None,
+    on_running: str | None = None,
+    victims: str | None = None,
     by_dates: bool = True,
 ) -> Terms:
     """Return the terms that the arguments of `fedsched.io.calendar.read_calendar` are."""
@@ -118,7 +122,9 @@ def terms_of(
         raise FederationError(f"{path}: it names hosts; give federation=, whose nodes they are.")
     clock = clock_from(workload if origin is None else origin) if by_dates else None
     machine = SiteHosts(federation, None if hosts is None else hosts_from(hosts, federation))
-    terms = Terms(path, machine, clock, None if until is None else _until(until, clock), by_dates=by_dates)
+    in_the_way = _in_the_way(path, on_running or "wait", victims or "latest")
+    up_to = None if until is None else _until(until, clock)
+    terms = Terms(path, machine, clock, up_to, by_dates=by_dates, in_the_way=in_the_way)
     if workload is None or not len(workload):
         return terms
     terms.in_cpus = IN_CPUS in workload.header
@@ -127,6 +133,18 @@ def terms_of(
         terms.until = clock.moment(terms.last_submit + DAYS_AFTER * 86400.0)
         terms.until_said = f"what comes again does so until {terms.until}, {DAYS_AFTER} days after the last submit"
     return terms
+
+
+def _in_the_way(path: str, on_running: str, victims: str) -> InTheWay:
+    for name, given, known in (("on_running", on_running, ON_RUNNING), ("victims", victims, VICTIMS)):
+        if given not in known:
+            raise FederationError(f"{path}: {unknown_name(name, given, known)}")
+    if on_running == "wait" and victims != "latest":
+        raise FederationError(
+            f"{path}: victims={victims!r} (fedsched: --calendar-victims) is for outages that take nodes from jobs; "
+            "give on_running='requeue' or 'kill' (fedsched: --calendar-on-running)."
+        )
+    return InTheWay(on_running, victims)
 
 
 def _until(given: str | float, clock: WallClock | None) -> WallTime | None:

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import FederationError
-from fedsched.model.calendar import RESERVATION, Downtime
+from fedsched.model.calendar import RECORDED, RESERVATION, Downtime
 from fedsched.model.node_ranges import ALL
 from fedsched.text import counted, one_line
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Cluster, Federation
 
 # What a host is where several say different things of the same time: the first of these.
-KINDS = ("outage", "maintenance", "drain", RESERVATION)
+OUTAGE = "outage"
+KINDS = (OUTAGE, "maintenance", "drain", RESERVATION)
 FORESEEN = ("maintenance", RESERVATION)
 MOST_NAMES, LONGEST_NAME = 3, 80
 
@@ -39,6 +40,17 @@ class Host(NamedTuple):
 
     name: str
     cluster: str = ""
+
+
+class InTheWay(NamedTuple):
+    """What becomes of jobs where an outage begins, and which jobs these are [42, 67]; drains wait for theirs."""
+
+    on_running: str = "wait"
+    victims: str = "latest"
+
+    def of(self, kind: str) -> InTheWay:
+        """Return what becomes of jobs as a downtime of a kind begins."""
+        return self if kind == OUTAGE else InTheWay()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +82,58 @@ class SiteHosts:
         )
 
 
-def downtimes_of(closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, path: str) -> list[Downtime]:
+def downtimes_of(
+    closed: Mapping[Host, Iterable[Stretch]], machine: SiteHosts, path: str, in_the_way: InTheWay | None = None
+) -> list[Downtime]:
     """Return the downtimes that close each host when it is closed, by when they begin.
 
     What is foreseen closes the very nodes that its hosts are, where that is known; of other downtimes, of which nobody
-    knows beforehand, it counts how many nodes of a group they close: whichever a job leaves.
+    knows beforehand, it counts how many nodes of a group they close: whichever a job leaves. Where outages take jobs
+    as recorded, all downtimes close the very nodes.
     """
+    in_the_way = in_the_way or InTheWay()
+    named = in_the_way.victims == RECORDED
+    if named and machine.hosts is None and closed:
+        raise FederationError(
+            f"{path}: victims={RECORDED!r} (fedsched: --calendar-victims) takes the very nodes, and it names hosts; "
+            "give hosts= (fedsched: --hosts), a file that says which nodes they are."
+        )
     places: dict[tuple[Stretch, str], list[Place | str]] = defaultdict(list)
     for host, stretches in closed.items():
         place = machine.place(host, path)
         for stretch in once(stretches):
             places[stretch, place if isinstance(place, str) else place.cluster].append(place)
     found = [
-        Downtime(cluster, stretch.begin, stretch.end, nodes=nodes, kind=stretch.kind, name=stretch.name)
+        downtime(cluster, stretch, nodes, in_the_way)
         for (stretch, cluster), here in places.items()
-        for nodes in _nodes(stretch.kind, here, machine.cluster(cluster, path), f"{path}: {stretch.name}".rstrip(": "))
+        for nodes in _nodes(
+            here,
+            machine.cluster(cluster, path),
+            f"{path}: {stretch.name}".rstrip(": "),
+            named=named or stretch.kind in FORESEEN,
+        )
     ]
     return sorted(
         found, key=lambda downtime: (downtime.begin, downtime.cluster, downtime.end, downtime.nodes, downtime.name)
     )
 
 
-def _nodes(kind: str, here: list[Place | str], cluster: Cluster, where: str) -> Iterator[str]:
+def downtime(cluster: str, stretch: Stretch, nodes: str, in_the_way: InTheWay) -> Downtime:
+    """Return the downtime that a stretch of time is for some nodes of a cluster."""
+    becomes = in_the_way.of(stretch.kind)
+    return Downtime(
+        cluster,
+        stretch.begin,
+        stretch.end,
+        nodes=nodes,
+        kind=stretch.kind,
+        name=stretch.name,
+        on_running=becomes.on_running,
+        victims=becomes.victims,
+    )
+
+
+def _nodes(here: list[Place | str], cluster: Cluster, where: str, *, named: bool) -> Iterator[str]:
     known = [place for place in here if not isinstance(place, str)]
     if len(known) < len(here):
         if len(here) > cluster.nodes:
@@ -104,7 +146,7 @@ def _nodes(kind: str, here: list[Place | str], cluster: Cluster, where: str) -> 
     nodes = sorted({node for place in known for node in range(place.first, place.last + 1)})
     if len(nodes) == cluster.nodes:
         yield ALL
-    elif kind in FORESEEN:
+    elif named:
         yield ranges_text(nodes)
     else:
         first = 0

@@ -7,10 +7,9 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.errors import FederationError, shortened
-from fedsched.io.closed_hosts import Host, Stretch, downtimes_of, listed, name_of, once
+from fedsched.io.closed_hosts import Host, Stretch, downtime, downtimes_of, listed, name_of, once
 from fedsched.io.node_states import kind_of
 from fedsched.io.wall_clock import WallTime, wall_time_of
-from fedsched.model.calendar import Downtime
 from fedsched.model.node_ranges import ALL
 from fedsched.text import counted, one_line
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fedsched.io.calendar_terms import Terms
+    from fedsched.model.calendar import Downtime
 
 COMMAND = "sacctmgr -P show events start=2026-01-01 format=Cluster,NodeName,TimeStart,TimeEnd,State,Reason"
 _BEGIN, _END = "timestart", "timeend"
@@ -104,7 +104,7 @@ def _event(cells: dict[str, str], where: str) -> Event:
 
 
 def read_events(text: str, terms: Terms) -> list[Downtime]:
-    """Return the downtimes that events are, by the counts of nodes; what closes nothing is noted in the terms."""
+    """Return the downtimes that events are, counted or as recorded; what closes nothing is noted in the terms."""
     events = _of_these_clusters(list(events_in(text, terms.path)), terms)
     closed: dict[Host, list[Stretch]] = defaultdict(list)
     whole: dict[str, list[Stretch]] = defaultdict(list)
@@ -133,11 +133,12 @@ def read_events(text: str, terms: Terms) -> list[Downtime]:
                 whole[terms.machine.cluster(event.cluster, event.where).name] += stretches
     _say(terms, sizes, instants, still, left, strangers)
     found = [
-        Downtime(cluster, one.begin, one.end, nodes=ALL, kind=one.kind, name=one.name)
+        downtime(cluster, one, ALL, terms.in_the_way)
         for cluster, stretches in whole.items()
         for one in once(stretches)
     ]
-    return sorted(found + downtimes_of(closed, terms.machine, terms.path), key=lambda downtime: downtime.begin)
+    found += downtimes_of(closed, terms.machine, terms.path, terms.in_the_way)
+    return sorted(found, key=lambda one: one.begin)
 
 
 def _stretch(event: Event, kind: str, terms: Terms) -> Stretch:

@@ -28,6 +28,8 @@ Cancelled = Literal["drop", "keep"]
 OverRequest = Literal["raise", "cap", "keep"]
 OnError = Literal["raise", "skip"]
 _AS_GIVEN = ("descriptor", "unit", "over_request", "cancelled", "on_error", "statuses")  # to `fedsched.read`
+OnRunning = Literal["wait", "requeue", "kill"]
+Victims = Literal["latest", "random", "recorded"]
 Beyond = Literal["refuse", "repeat", "last"]
 Model = Literal["lublin", "poisson"]
 Estimates = Literal["exact", "tsafrir"]
@@ -200,6 +202,9 @@ class Machine:
     calendar_origin, calendar_until
         Where its times are the wall's: the time at second 0, in place of what the log's header tells, and up to when
         what comes again does so.
+    calendar_on_running, calendar_victims
+        Where it has outages: what becomes of jobs that are in their way, and which these are; "recorded" are those on
+        the very nodes.
     tariff, carbon
         Beside its own signals, or in place of those of the kind: a CSV file that `fedsched.io.signals.read_signal`
         reads, for all clusters, or "north=prices.csv" for one.
@@ -218,6 +223,8 @@ class Machine:
     hosts: str | None = None
     calendar_origin: str | None = None
     calendar_until: str | None = None
+    calendar_on_running: OnRunning | None = None
+    calendar_victims: Victims | None = None
     tariff: tuple[str, ...] = ()
     carbon: tuple[str, ...] = ()
     beyond: Beyond | None = None
@@ -234,9 +241,11 @@ class Machine:
             nodes = whole("Machine", "nodes", self.nodes)
             if not 1 <= nodes <= MOST_NODES:
                 raise FieldError("{nodes}={!r} must be at least 1 and at most {}.", nodes, MOST_NODES)
-        for field in ("hosts", "calendar_origin", "calendar_until"):
+        for field in ("hosts", *(one.name for one in fields(self) if one.name.startswith("calendar_"))):
             if getattr(self, field) is not None and self.calendar is None:
                 raise FieldError(f"{{{field}}} is for a {{calendar}}; give one, or leave it out.")
+        _check_choice("calendar_on_running", self.calendar_on_running, get_args(OnRunning))
+        _check_choice("calendar_victims", self.calendar_victims, get_args(Victims))
         _check_choice("beyond", self.beyond, get_args(Beyond))
         for field in ("beyond", "signal_origin", "signal_zone"):
             if getattr(self, field) is not None and not self.tariff + self.carbon:
@@ -274,6 +283,8 @@ class Machine:
             origin=self.calendar_origin,
             hosts=self.hosts,
             until=self.calendar_until,
+            on_running=self.calendar_on_running,
+            victims=self.calendar_victims,
         )
         return replace(whole, calendar=downtimes)
 

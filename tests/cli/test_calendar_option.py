@@ -89,6 +89,11 @@ def test_who_lost_a_run_is_said(call: Callable[..., Any], tmp_path: Path) -> Non
     said = call("info", tmp_path / "machine.toml")[1]
     assert "outage (requeues the latest jobs)" in said
     assert "outage (kills jobs at random)" in said
+    works.write_text(
+        "cluster,begin,end,nodes,kind,on_running,victims\ncluster,5,8,0,outage,requeue,recorded\n", encoding="utf-8"
+    )
+    fs.Federation(machine.clusters, calendar=read_calendar(works)).write(tmp_path / "machine.toml")
+    assert "outage (requeues the jobs on them)" in call("info", tmp_path / "machine.toml")[1]
 
 
 RES = (
@@ -124,9 +129,40 @@ def test_the_command_line_takes_what_slurm_prints(call: Callable[..., Any], tmp_
     code, _, err = call("simulate", log, "--calendar", works, "--nodes", 16)
     assert (code, err.count("\n")) == (2, 1)
     assert "the log's tasks are CPUs; read the log with unit='nodes'" in err
-    for option in ("--hosts", "--calendar-origin", "--calendar-until"):
-        code, _, err = call("simulate", log, "--nodes", 4, option, hosts)
+    words = {"--calendar-on-running": "kill", "--calendar-victims": "random"}
+    for option in ("--hosts", "--calendar-origin", "--calendar-until", *words):
+        code, _, err = call("simulate", log, "--nodes", 4, option, words.get(option, hosts))
         assert (code, err) == (2, f"fedsched: {option} is for a --calendar; give one, or leave it out.\n")
+
+
+EVENTS = (
+    "Cluster|NodeName|TimeStart|TimeEnd|State|Reason\n"
+    "cluster|n1|2027-01-12T08:00:08|2027-01-12T08:00:20|DOWN|memory\n"
+    "cluster|n4|2027-01-12T08:00:09|2027-01-12T08:00:30|DRAIN|disk\n"
+)
+
+
+def test_the_command_line_says_what_outages_do_to_jobs(call: Callable[..., Any], tmp_path: Path) -> None:
+    """As counted the free nodes fail; as recorded the first one does, and the job on it loses its run."""
+    log, events, hosts = tmp_path / "jobs.csv", tmp_path / "events.txt", tmp_path / "hosts.txt"
+    log.write_text("submit,tasks,runtime\n0,1,20\n0,1,30\n", encoding="utf-8")
+    events.write_text(EVENTS, encoding="utf-8")
+    hosts.write_text("cluster = n[1-4]\n", encoding="utf-8")
+    machine = ("--nodes", 4, "--calendar", events, "--calendar-origin", "2027-01-12T08:00:00", "--hosts", hosts)
+    for victims, lost in (("latest", 0), ("recorded", 1)):
+        words = ("--calendar-on-running", "requeue", "--calendar-victims", victims)
+        code, out, err = call("simulate", log, *machine, *words, "--json")
+        assert code == 0, err
+        assert json.loads(out)["metrics"]["requeues"] == lost
+    code, _, err = call("simulate", log, *machine, "--calendar-victims", "recorded")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "give on_running='requeue' or 'kill' (fedsched: --calendar-on-running)" in err
+    works = tmp_path / "works.csv"
+    for text in (CALENDAR, RES):
+        works.write_text(text, encoding="utf-8")
+        code, _, err = call("simulate", log, "--nodes", 4, "--calendar", works, "--calendar-on-running", "kill")
+        assert (code, err.count("\n")) == (2, 1)
+        assert "leave out on_running= (fedsched: --calendar-on-running), which is for Slurm's and" in err
 
 
 def test_scenarios_name_hosts_and_times(tmp_path: Path) -> None:
@@ -142,5 +178,13 @@ def test_scenarios_name_hosts_and_times(tmp_path: Path) -> None:
     found = scenario.machine.cluster().calendar
     assert [(one.begin, one.nodes) for one in found] == [(10.0, "0-1"), (86410.0, "0-1"), (172810.0, "0-1")]
     assert scenario.sources[-1].endswith("hosts.txt")
+    write_scenario(scenario, tmp_path / "again.toml")
+    assert read_scenario(tmp_path / "again.toml") == scenario
+    (tmp_path / "works.txt").write_text(EVENTS, encoding="utf-8")
+    asked = 'calendar_on_running = "kill"\ncalendar_victims = "recorded"\n'
+    (tmp_path / "s.toml").write_text((tmp_path / "s.toml").read_text(encoding="utf-8") + asked, encoding="utf-8")
+    scenario = read_scenario(tmp_path / "s.toml")
+    found = scenario.machine.cluster().calendar
+    assert [(one.nodes, one.on_running) for one in found] == [("0", "kill"), ("3", "wait")]
     write_scenario(scenario, tmp_path / "again.toml")
     assert read_scenario(tmp_path / "again.toml") == scenario

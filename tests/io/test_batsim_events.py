@@ -58,6 +58,14 @@ def test_machines_that_go_and_come_back_are_outages(tmp_path: Path) -> None:
     assert (found.left_out, found.assumed) == ((), ("3 machines that do not come back never do",))
 
 
+def test_recorded_outages_are_of_the_very_machines(tmp_path: Path) -> None:
+    """Which nodes they are stands in the file; without that they are counted."""
+    found = calendar(tmp_path, event(20, "0 3"), event(50, "0 3", back=True), on_running="kill", victims="recorded")
+    assert [(one.nodes, one.on_running, one.victims) for one in found] == [("0,3", "kill", "recorded")]
+    found = calendar(tmp_path, event(20, "0 3"), event(50, "0 3", back=True), on_running="kill", victims="random")
+    assert [(one.nodes, one.victims) for one in found] == [("1 of 0-1", "random"), ("1 of 2-3", "random")]
+
+
 def test_newer_versions_put_it_into_a_text(tmp_path: Path) -> None:
     """A generic event may be about machines; others, and those of other types, are counted."""
     inside = {"type": "generic", "timestamp": 5, "data": json.dumps({"type": "machine_unavailable", "resources": "6"})}

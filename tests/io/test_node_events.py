@@ -68,6 +68,41 @@ def test_without_hosts_nodes_are_counted_in_the_cluster() -> None:
     assert found.assumed[-1] == "closed hosts are counted, whichever nodes they are (--hosts says which)"
 
 
+def test_recorded_outages_name_their_nodes() -> None:
+    """Outages take jobs as asked, and they and drains close the very nodes that the hosts are; drains wait."""
+    found = calendar(hosts=SLURM / "nodes-o.txt", on_running="requeue", victims="recorded")
+    assert [(one.begin, one.end, one.nodes, one.name) for one in found] == [
+        (49.0, 50.0, "all", "cold-start"),
+        (51.0, 54.0, "0", "disk / failed"),
+        (51.0, 64.0, "1", "memory, now down"),
+        (54.0, 64.0, "11", "Set to State=FUTURE"),
+        (54.0, 64.0, "8", "in maintenance"),
+        (54.0, math.inf, "2", "a job ends first"),
+        (54.0, math.inf, "3", "will fail"),
+        (54.0, math.inf, "9", "in maintenance"),
+        (58.0, 64.0, "12-13", "power"),
+    ]
+    assert {(one.kind, one.on_running, one.victims) for one in found} == {
+        ("outage", "requeue", "recorded"), ("drain", "wait", "latest")
+    }  # fmt: skip
+    counted = calendar(hosts=SLURM / "nodes-o.txt", on_running="kill")
+    assert shown(counted) == shown(calendar(hosts=SLURM / "nodes-o.txt"))
+    assert {one.on_running for one in counted if one.kind == "outage"} == {"kill"}
+
+
+def test_recorded_outages_need_to_know_the_nodes() -> None:
+    """Hosts that are only counted are no nodes; and outages that wait have no victims."""
+    with pytest.raises(FederationError, match=r"--calendar-victims\) takes the very nodes, and it names hosts"):
+        calendar(on_running="requeue", victims="recorded")
+    with pytest.raises(FederationError, match=r"give on_running='requeue' or 'kill' \(fedsched: --calendar-on-ru"):
+        calendar(hosts=SLURM / "nodes-o.txt", victims="recorded")
+    with pytest.raises(FederationError, match=r"events-P.txt: Unknown victims 'eldest'"):
+        calendar(on_running="requeue", victims="eldest")
+    with pytest.raises(FederationError, match=r"Unknown on_running 'stop'"):
+        calendar(on_running="stop")
+    assert [one.on_running for one in calendar(on_running="requeue") if one.name == "cold-start"] == ["requeue"]
+
+
 @pytest.mark.parametrize("file", ["events-p.txt", "events-all.txt", "events-seconds.txt"])
 def test_every_form_says_the_same(file: str) -> None:
     """A bar at the end of each line, more columns, times in seconds; a reason may have bars in it."""
