@@ -127,8 +127,8 @@ def read_events(text: str, terms: Terms) -> list[Downtime]:
     if others:
         kinds = listed([f"{count:,} {kind}" for kind, count in others.items()])
         terms.leave_out(f"{counted(others.total(), 'event')} that say nothing of machines ({kinds})")
-    machine = SiteHosts(federation, Hosts(places, terms.path))
-    return downtimes_of(closed, machine, terms.path, terms.in_the_way)
+    named = SiteHosts(federation, Hosts(places, terms.path))
+    return downtimes_of(closed, named, terms.path, terms.in_the_way)
 
 
 def _place(machine: int, federation: Federation) -> Place:

@@ -70,8 +70,8 @@ def read_calendar(
     """
     from fedsched.io.calendar_terms import terms_of
 
-    given = {"origin": origin, "hosts": hosts, "until": until}
-    of_outages = {"on_running": on_running, "victims": victims}
+    given: dict[str, object] = {"origin": origin, "hosts": hosts, "until": until}
+    of_outages: dict[str, object] = {"on_running": on_running, "victims": victims}
     if str(path).lower().endswith(".toml"):
         from fedsched.io.toml import read_downtimes
 
