@@ -356,19 +356,44 @@ def closures(machine: naive.Machine, grain: float, choose: Callable[[Sequence[An
     for _ in range(choose((1, 2, 3, 5))):
         group = choose(range(len(machine.groups)))
         begin = choose(range(-2, 25)) * grain
-        nodes, loss = choose(range(1, machine.groups[group].count + 1)), loses(choose)
-        found.append(
-            naive.Closure(
-                group,
-                nodes=machine.groups[group].count if loss.get("victims") == "recorded" else nodes,
-                begin=begin,
-                end=begin + choose((1, 2, 3, 6, 12)) * grain,
-                known_from=choose((-math.inf, -math.inf, begin, begin - 2 * grain)),
-                end_known=choose((True, True, False)),
-                **loss,
-            )
+        one = naive.Closure(
+            group,
+            nodes=choose(range(1, machine.groups[group].count + 1)),
+            begin=begin,
+            end=begin + choose((1, 2, 3, 6, 12)) * grain,
+            known_from=choose((-math.inf, -math.inf, begin, begin - 2 * grain)),
+            end_known=choose((True, True, False)),
+            **loses(choose),
         )
+        found += of_named_groups(one, machine, choose) if one.victims == "recorded" else [one]
     return tuple(found)
+
+
+def of_named_groups(
+    one: naive.Closure, machine: naive.Machine, choose: Callable[[Sequence[Any]], Any]
+) -> list[naive.Closure]:
+    """Return a closure of a whole group, and some of others of its cluster, the last one first, as one names them."""
+    beside = reversed(machine.inside[machine.groups[one.group].cluster])
+    named = [g for g in beside if g == one.group or choose((True, False, False))]
+    return [replace(one, group=g, nodes=machine.groups[g].count) for g in named]
+
+
+def downtimes_of(machine: naive.Machine) -> list[list[naive.Closure]]:
+    """Return the machine's closures as downtimes take them: what is recorded alike in a cluster's groups is one."""
+    found: list[list[naive.Closure]] = []
+    for one in machine.closures:
+        if found and one.victims == "recorded" and are_one(found[-1][-1], one, machine):
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found
+
+
+def are_one(last: naive.Closure, other: naive.Closure, machine: naive.Machine) -> bool:
+    """Return whether two closures may be of one downtime, which tells of its cluster's last group first."""
+    alike = replace(last, group=other.group, nodes=other.nodes) == other and other.reservation is None
+    last_cluster, other_cluster = (machine.groups[one.group].cluster for one in (last, other))
+    return alike and last_cluster == other_cluster and last.group > other.group
 
 
 def with_reservations(
@@ -745,11 +770,13 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     tiers = machine.tiers or [1 for _ in machine.partitions]
     partitions = tuple(Partition(f"Q{q}", nodes_of(machine, q), tier=tier) for q, tier in enumerate(tiers))
     calendar = []
-    for one in machine.closures:
+    for one, *others in downtimes_of(machine):
         inside = machine.inside[machine.groups[one.group].cluster]
-        first = sum(counts[g] for g in inside if g < one.group)
+        firsts = [sum(counts[g] for g in inside if g < part.group) for part in (one, *others)]
         times = {"begin": one.begin, "end": one.end, "known_from": one.known_from, "end_known": one.end_known}
-        named = f"{first}-{first + counts[one.group] - 1}"
+        named = ",".join(
+            f"{first}-{first + counts[part.group] - 1}" for first, part in zip(firsts, (one, *others), strict=True)
+        )
         nodes = named if one.victims == "recorded" else f"{one.nodes} of {named}"
         if one.reservation is not None:
             times |= {"kind": "reservation", "name": f"R{one.reservation}"}
