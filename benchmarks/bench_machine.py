@@ -1,6 +1,6 @@
-"""What machines and jobs as they are cost: windows, chains, partitions, pools, arrays and feedback beside plain runs.
+"""What machines and jobs as they are cost: windows, outages, chains, partitions, pools, arrays and feedback.
 
-Each pair is timed in turn, on the same jobs; the ratio is the median of the rounds'.
+Each is timed in turn with a plain run, of the same jobs; the ratio is the median of the rounds'.
 """
 
 from __future__ import annotations
@@ -46,6 +46,19 @@ def windows(log: fs.Workload, machine: fs.Federation, *, count: int, seconds: fl
     begins = np.linspace(float(log.submit.min()), float(log.submit.max()), count, endpoint=False)
     name = machine.clusters[0].name
     calendar = [fs.Downtime(name, float(at), float(at) + seconds, "1 of all", "maintenance") for at in begins]
+    return replace(machine, calendar=tuple(calendar))
+
+
+def outages(log: fs.Workload, machine: fs.Federation, *, count: int, nodes: int, victims: str) -> fs.Federation:
+    """Return the machine with so many outages of an hour of one of some nodes, by count or as recorded."""
+    rng, name = np.random.default_rng(3), machine.clusters[0].name
+    weak = rng.choice(machine.nodes, nodes, replace=False)
+    begins = np.sort(rng.uniform(float(log.submit.min()), float(log.submit.max()), count)).tolist()
+    where = [str(node) if victims == "recorded" else "1 of all" for node in rng.choice(weak, count)]
+    loses = {"on_running": "requeue", "victims": victims}
+    calendar = [
+        fs.Downtime(name, at, at + 3_600.0, nodes, "outage", **loses) for at, nodes in zip(begins, where, strict=True)
+    ]
     return replace(machine, calendar=tuple(calendar))
 
 
@@ -106,11 +119,13 @@ def crowd(jobs: int) -> fs.Workload:
     )
 
 
-def beside(report: Report, rounds: int, what: str, plain: Case, case: Case, most: float | None) -> None:
+def beside(
+    report: Report, rounds: int, what: str, plain: Case, case: Case, most: float | None, than: str = "plain"
+) -> None:
     """Show how long a case takes beside a plain one, and how many jobs a second it is."""
     _, least, ratio = in_turn(rounds, plain, case)
     name = f"{what.replace(' ', '_')}_{case[2]}"
-    report.row(f"{what}, {case[2]}: time beside plain", ratio, "x", most, at_most=True)
+    report.row(f"{what}, {case[2]}: time beside {than}", ratio, "x", most, at_most=True)
     record("bench_machine", {name: ratio, f"{name}_rate": len(case[0]) / least})
 
 
@@ -121,8 +136,13 @@ def on_log(report: Report, rounds: int, log: fs.Workload, policies: Sequence[str
     count = min(1_000, int(span / DAY))
     length = 0.01 * NODES * span / count / 1.01  # a hundredth of capacity
     closing = windows(log, machine, count=count, seconds=length)
+    few = log.head(10_000)
+    counted, named = (
+        outages(few, machine, count=1_000, nodes=50, victims=victims) for victims in ("latest", "recorded")
+    )
     for policy in policies:
         plain = (log, machine, policy)
+        beside(report, rounds, "outages of 50 nodes", (few, counted, policy), (few, named, policy), None, "counted")
         beside(report, rounds, f"{count} windows", plain, (log, closing, policy), 1.1)
         parted, parts = in_two_partitions(log, machine)
         whole = (replace(parted, labels=None), machine, policy)

@@ -112,9 +112,39 @@ def test_the_check_knows_who_was_on_the_recorded_nodes() -> None:
     assert any("where no downtime takes nodes from it in that way" in line for line in elsewhere.violations())
 
 
+def test_charts_draw_recorded_outages_on_their_nodes() -> None:
+    """The node that is named is closed, and whoever lost its run was on it."""
+    one = replace(MACHINE, calendar=(NODE,))
+    schedule = fs.simulate(replace(JOBS, pools=None), one, "easy")
+    schedule.verify(claimed=schedule.metrics())
+    _, lost, spans, closed = numbered(schedule)
+    assert spans.start.tolist() == [30.0, 30.0]
+    assert sorted(closed.first.tolist()) == sorted(closed.last.tolist()) == [1, 6]
+    assert schedule.lost.runs >= 1
+    for run in range(schedule.lost.runs):
+        mine = np.repeat(np.arange(schedule.lost.runs), lost.pieces) == run
+        pieces = zip(lost.first[mine].tolist(), lost.last[mine].tolist(), strict=True)
+        assert any(first <= node <= last for first, last in pieces for node in (1, 6))
+
+
+def test_plans_and_bounds_take_recorded_outages() -> None:
+    """What comes of searches and rolling plans passes the check, and no makespan is below its bound."""
+    earlier = replace(NODE, begin=12.0, end=20.0, known_from=12.0)
+    machine, plain = replace(MACHINE, calendar=(earlier, NODE)), replace(JOBS, pools=None)
+    bound = fs.bounds.lower_bounds(plain, machine).makespan
+    found = fs.optimize(plain, machine, evaluations=100, submits="keep")
+    for schedule in (found.best(), fs.simulate(plain, machine, fs.Rolling(evaluations=50))):
+        schedule.verify(claimed=schedule.metrics())
+        assert schedule.lost.runs >= 1
+        assert bound <= schedule.makespan
+    assert "planned without 2 downtimes that became known later" in str(found.foresight)
+    with pytest.raises(InfeasibleError, match="leave package= out"):
+        fs.optimize(plain, machine, objectives="flow", evaluations=50, package=1, submits="keep", knowledge="estimate")
+
+
 def test_random_losses_are_accepted_and_without_them_refused() -> None:
     """What the engine loses the check accepts; said of the same machine without what takes nodes, it does not."""
-    seen = 0
+    seen = recorded = 0
     for seed in range(40_000, 40_000 + tries(250)):
         scenario = strategies.random_scenario(seed)
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
@@ -132,9 +162,12 @@ def test_random_losses_are_accepted_and_without_them_refused() -> None:
         schedule.verify(caps=caps, claimed=schedule.metrics())
         if schedule.lost.runs:
             seen += 1
+            named = {one.begin for one in federation.calendar if one.victims == "recorded"}
+            recorded += bool(named & set(schedule.lost.end.tolist()))
             tame = tuple(replace(one, on_running="wait", victims="latest") for one in federation.calendar)
             assert replace(schedule, federation=replace(federation, calendar=tame)).violations(caps=caps), seed
     assert seen >= 3
+    assert recorded >= 1
 
 
 def test_files_of_schedules_give_lost_runs_back(tmp_path: Path) -> None:

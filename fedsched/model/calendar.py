@@ -92,7 +92,7 @@ class Downtime:
         if self.victims == RECORDED and self.among[0] is not None:
             raise FederationError(
                 f"{self.where}: victims={RECORDED!r}, but nodes={self.nodes!r} says how many, not which; name them "
-                f"(nodes='0-1'), or leave victims= out."
+                "(nodes='0-1'), or leave victims= out."
             )
         try:
             object.__setattr__(self, "seed", seed_of(self.where, self.seed))
