@@ -153,6 +153,7 @@ class Job:
     demand: tuple[tuple[str, int], ...] = ()  # so much of each must a node have (reading 50)
     reservation: int | None = None  # (reading 46)
     alternatives: tuple[Shape, ...] = ()  # the recorded one first (reading 49)
+    watts: float | None = None  # of each of its nodes; None: those of its group (reading 67)
 
 
 @dataclass
@@ -1502,6 +1503,11 @@ def simulate(
 # ------------------------------------------------------------------------------------------------- metrics
 
 
+def drawn(job: Job, group: Group) -> float:
+    """Return what a node of a group draws under a job (reading 67)."""
+    return group.busy if job.watts is None else job.watts
+
+
 def runs_of(result: Result) -> list[Lost]:
     """Return all that ran, to its end or not (reading 42)."""
     whole = zip(range(len(result.jobs)), result.start, result.finish, result.counts, strict=True)
@@ -1548,7 +1554,7 @@ def loss_of_capacity(result: Result) -> float:
 
 def metrics(result: Result) -> dict[str, float]:
     """Return every metric of the model, by name, over the jobs that ran to their ends."""
-    lost_capacity, runs = loss_of_capacity(result), runs_of(result)
+    lost_capacity, runs, result_jobs = loss_of_capacity(result), runs_of(result), result.jobs
     result = result.of_the_started()
     jobs, machine, n = result.jobs, result.machine, len(result.jobs)
     in_queue = [start - since for start, since in zip(result.start, result.eligible, strict=True)]
@@ -1563,7 +1569,8 @@ def metrics(result: Result) -> dict[str, float]:
     for one in runs:
         for g, x in enumerate(one.counts):
             occupied[g] += x * max(0.0, one.end - max(one.start, result.t0))
-    busy_energy = sum(group.busy * seconds for group, seconds in zip(machine.groups, occupied, strict=True))
+    busy_energy = sum(one.counts[g] * drawn(result_jobs[one.job], group) * max(0.0, one.end - max(one.start, result.t0))
+                      for one in runs for g, group in enumerate(machine.groups))  # fmt: skip
     idle_energy = sum(  # eq. 1.8
         group.idle * (group.count * makespan - seconds) for group, seconds in zip(machine.groups, occupied, strict=True)
     )

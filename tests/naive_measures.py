@@ -216,8 +216,9 @@ def watts_at(result: Result, moment: float) -> list[float]:
     groups = result.machine.groups
     watts = [0.0 for _ in range(1 + max(group.cluster for group in groups))]
     for g, group in enumerate(groups):
-        busy = sum(run.counts[g] for run in naive.runs_of(result) if run.start <= moment < run.end)
-        watts[group.cluster] += busy * group.busy + (group.count - busy) * group.idle
+        there = [run for run in naive.runs_of(result) if run.start <= moment < run.end]
+        watts[group.cluster] += (group.count - sum(run.counts[g] for run in there)) * group.idle
+        watts[group.cluster] += sum(run.counts[g] * naive.drawn(result.jobs[run.job], group) for run in there)
     for night in result.nights:
         group = groups[night.group]
         down, up = night.begin + group.shutdown[0], night.end + group.boot[0]
@@ -260,6 +261,6 @@ def energy(result: Result) -> float:
 def peak_watts(result: Result) -> float:
     """Return the most that all clusters draw together."""
     runs = naive.runs_of(result)
-    times = {result.t0} | {run.start for run in runs if run.start >= result.t0} | changes_of(result)
+    times = {result.t0} | {time for run in runs for time in (run.start, run.end)} | changes_of(result)
     last = max(run.end for run in runs)
     return max(sum(watts_at(result, time)) for time in times if result.t0 <= time < last)

@@ -123,16 +123,22 @@ class Scenario:
         known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
         return known.as_chosen().without_reservations()
 
+    def without_watts(self) -> Scenario:
+        """Return the scenario with jobs whose nodes draw what their groups say."""
+        return replace(self, jobs=[replace(job, watts=None) for job in self.jobs])
+
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
-        return self.for_environments().without_conditions().without_limits().without_closures().without_pools()
+        known = self.without_watts().for_environments().without_conditions()
+        return known.without_limits().without_closures().without_pools()
 
     def with_breaks(self) -> Scenario:
         """Return the scenario with what the exact solver knows of closures and conditions, and nothing else new."""
         known = self.foreseen().machine.closures
         closures = tuple(one for one in known if one.end < math.inf)
         machine = replace(self.machine, closures=closures)
-        scenario = replace(self, machine=machine).as_chosen().without_reservations().without_limits().without_pools()
+        scenario = replace(self.without_watts(), machine=machine).as_chosen().without_reservations()
+        scenario = scenario.without_limits().without_pools()
         hopeless = naive.never_start(self.jobs, True) | naive.never_start(self.jobs, False)
         freed = [replace(job, after=()) if j in hopeless else job for j, job in enumerate(scenario.jobs)]
         return replace(scenario, jobs=freed)
@@ -287,6 +293,11 @@ def impatient(
     """Return the jobs, some of which are cancelled unless they start soon."""
     patience = (math.inf, math.inf, 0, 1, 2, 2.5, 5, 9)
     return [replace(job, cancel_at=job.submit + choose(patience) * grain) for job in jobs]
+
+
+def measured(jobs: list[naive.Job], choose: Callable[[Sequence[Any]], Any]) -> list[naive.Job]:
+    """Return the jobs, some of which say what their nodes draw: more than idle ones as a rule."""
+    return [replace(job, watts=choose((None, 0.0, 60.5, 120.0, 300.0))) for job in jobs]
 
 
 def following(jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], Any]) -> list[naive.Job]:
@@ -572,6 +583,8 @@ def scenarios(
         jobs, machine = at_epoch(jobs, lambda: draw(st.floats(0, 1, exclude_max=True))), later(machine, EPOCH)
     if draw(st.integers(0, 3)) == 0:
         jobs = with_alternatives(machine, jobs, placement, lambda options: draw(st.sampled_from(options)))
+    if draw(st.integers(0, 3)) == 0:
+        jobs = measured(jobs, lambda options: draw(st.sampled_from(options)))
     scenario = able_to_choose(Scenario(machine, jobs, replace(chosen, **fixed)))
     for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
         late, ended = draw(st.sampled_from(range(len(jobs)))), draw(st.sampled_from(range(len(jobs))))
@@ -653,6 +666,9 @@ def random_scenario(
         jobs, machine = at_epoch(jobs, rng.random), later(machine, EPOCH)
     if beside.random() < 0.3:
         jobs = with_alternatives(machine, jobs, placement, beside.choice)
+    wattmeter = random.Random(-67 - seed)  # of its own as well
+    if wattmeter.random() < 0.3:
+        jobs = measured(jobs, wattmeter.choice)
 
     def order() -> str | tuple[int, ...]:
         return rng.choice((*naive.ORDERS, tuple(rng.sample(range(len(jobs)), len(jobs)))))
@@ -764,6 +780,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         },
         demand={name: [dict(job.demand).get(name, 0) for job in jobs] for name in ("cpu", "gpu", "tape")},
         alternatives={job.id: job.alternatives for job in jobs if job.alternatives} or None,
+        watts=[-1.0 if job.watts is None else job.watts for job in jobs],
         log={"status": [STATUS[job.ends] for job in jobs]},
     )
     pools = tuple(Pool(f"P{p}", amount) for p, amount in enumerate(machine.pools))

@@ -40,6 +40,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "demand": ({"gpu": [2, 0, 0, 1], "memory": [0, 187_000, 64, 0]}, {"memory": 1}),
     "layout": ({"tasks_per_node": [2, 0, 1, 1], "exclusive": [0, 1, 0, 0]}, {"exclusive": [0, 0, 0, 1]}),
     "alternatives": ({2: "2x5|1x9.5/12|3x4", 4: [(1, 3), (2, 2)]}, {3: "1x4|2x3"}),
+    "watts": ([-1.0, 250.5, 0.0, 90.0], 120.0),
     "log": ({"wait": [1.5, 2.0, 0.0, 7.0], "status": 1.0}, {"wait": 3.0}),
 }
 PLAIN = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=[1, 2, 1, 1], runtime=[10.0, 5.0, 4.0, 3.0], nodes=8)

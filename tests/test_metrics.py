@@ -21,6 +21,7 @@ MEASURED = metrics.Measured(
     group_cluster=np.array([0, 0, 1]),
     busy_watts=np.array([200.0, 300.0, 400.0]),
     idle_watts=np.array([100.0, 50.0, 80.0]),
+    watts=np.zeros(0),
 )
 START = np.array([0.0, 30.0, 40.0])
 FINISH = np.array([40.0, 35.0, 60.0])
@@ -30,11 +31,12 @@ COUNTS = np.array([[2, 0, 0], [0, 1, 0], [0, 1, 2]])
 
 def row_of(
     t0: float = 0.0, start=START, finish=FINISH, counts=COUNTS, users: int = 2, wasted: Wasted = NOTHING_WASTED,
-    eligible=NOBODY,
+    eligible=NOBODY, watts=NOBODY,
 ) -> dict[str, float]:
     """Return the metric row by name."""
     row = np.full(len(Column), 77.0)
-    metrics.fill_row(MEASURED, t0, np.array(start), np.array(finish), np.array(counts), Eligible(eligible), wasted,
+    measured = MEASURED._replace(watts=watts)
+    metrics.fill_row(measured, t0, np.array(start), np.array(finish), np.array(counts), Eligible(eligible), wasted,
                      Integrals(12.0, 0.25, 0.0, 0.0), np.full((users, 2), 9.0), row)  # fmt: skip
     return dict(zip(NAMES, row.tolist(), strict=True))
 
@@ -94,6 +96,14 @@ def test_what_runs_held_in_vain_was_busy() -> None:
     assert row["idle_energy"] == 560.0 * 70.0 - (80 * 100.0 + 25 * 50.0 + 40 * 80.0) - (10 * 100.0 + 5 * 80.0)
     assert row["flow"] == row_of()["flow"]
     assert row_of(wasted=Wasted(np.array([10.0, 0.0, 5.0]), 50.0))["makespan"] == 60.0
+
+
+def test_a_job_that_says_what_it_draws_is_counted_by_that() -> None:
+    """Its nodes' watts take the place of their groups', idle ones stay; lost runs tell how much more they took."""
+    row = row_of(watts=np.array([np.nan, 120.0, 0.0]), wasted=Wasted(np.array([10.0, 0.0, 5.0]), 50.0, -300.0))
+    assert row["busy_energy"] == 80 * 200.0 + 5 * 120.0 + 10 * 200.0 + 5 * 400.0 - 300.0
+    assert row["idle_energy"] == row_of(wasted=Wasted(np.array([10.0, 0.0, 5.0]), 50.0))["idle_energy"]
+    assert row["energy"] == row["busy_energy"] + row["idle_energy"]
 
 
 def test_what_says_something() -> None:

@@ -292,6 +292,11 @@ def _task(
             f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "
             "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
         )
+    if problem.watts.size:
+        raise InfeasibleError(
+            "exact: jobs say what they draw (watts), which the exact model does not know; leave that out: "
+            "dataclasses.replace(workload, watts=None)."
+        )
     if problem.extras is not None and problem.extras.pools.need.any():
         raise InfeasibleError(
             "exact: jobs have pools, which the exact model does not know; leave that out: "

@@ -45,11 +45,12 @@ def _least(federation: Federation, relaxation: Relaxation, makespan: float, tari
     for g, group in enumerate(groups):
         curve = tariff.curves[of_cluster[g]]
         begin, end = curve.integral(ends).tolist()
-        total += curve.signal.priced(group.idle_watts * group.count * (end - begin))
         c = int(relaxation.group_class[g])
+        total += curve.signal.priced(float(relaxation.idle_watts[c]) * group.count * (end - begin))
         lasts = relaxation.duration[:, relaxation.class_slowdown[c]]
         stretch = _cheapest(curve, t0 + relaxation.release, lasts)
-        more = curve.signal.priced(group.busy_watts - group.idle_watts)
+        extra = relaxation.extra_watts[c] + (relaxation.more_watts[:, c] if relaxation.more_watts.size else 0.0)
+        more = curve.signal.priced(1.0) * extra
         dearest[:, c] = np.minimum(dearest[:, c], more * stretch)
     order = np.argsort(dearest, axis=1)
     caps = np.take_along_axis(np.minimum(relaxation.caps, relaxation.nodes), order, axis=1)

@@ -208,9 +208,12 @@ class LowerBounds:
             makespan=makespan,
             area=max(self.area, area),
             energy=max(
-                self.energy, rounded_down(makespan * relaxation.idle_total) + areas.energy(relaxation.extra_watts)
+                self.energy,
+                rounded_down(makespan * relaxation.idle_total)
+                + areas.energy(relaxation.extra_watts)
+                + relaxation.more_joules,
             ),
-            busy_energy=max(self.busy_energy, areas.energy(relaxation.busy_watts)),
+            busy_energy=max(self.busy_energy, areas.energy(relaxation.busy_watts) + relaxation.more_joules),
             free=True,
         )
 
@@ -290,7 +293,7 @@ def _bounds_of(prover: Prover) -> LowerBounds:
     return LowerBounds(
         makespan=makespan,
         energy=rounded_down(prover.energy()),
-        busy_energy=rounded_down(float(busy)),
+        busy_energy=rounded_down(float(busy)) + relaxation.more_joules,
         coallocated=int((~relaxation.single).sum()),
         longest_job=prover.longest_job,
         area=prover.area,

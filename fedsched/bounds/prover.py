@@ -100,14 +100,14 @@ class Prover:
         """Return the best bound on energy."""
         if math.isnan(self.thrifty_horizon):
             self._add_line(None)
-        return max(line.constant for line in self.energy_lines if line.slope == 0)
+        return max(line.constant for line in self.energy_lines if line.slope == 0) + self.relaxation.more_joules
 
     def energy_within(self, limit: float, *, solve: bool = True) -> float:
         """Return the best bound on the energy of schedules with T <= limit; without `solve`, by what is known."""
         self.energy()
         if solve:
             self._add_line(limit)
-        return max(line.at(limit) for line in self.energy_lines)
+        return max(line.at(limit) for line in self.energy_lines) + self.relaxation.more_joules
 
     def _add_line(self, limit: float | None) -> None:
         problem = replace(

@@ -8,13 +8,14 @@ ticks; a run measured by one may be shorter than d_jv by as much, and so are tho
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.bounds.gaps import between_downtimes
 from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
+from fedsched.bounds.own_watts import of_these_jobs
 from fedsched.engine.codes import OnRunning
 from fedsched.errors import InfeasibleError
 
@@ -65,6 +66,7 @@ class Relaxation:
     submits_move: bool = False  # with the schedule
     some_wait_for_more: bool = False  # than their submits before they may start
     some_may_go: bool = False  # there are other jobs, of which a schedule may leave out some
+    more_watts: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # job × class: than `busy_watts`; or no rows
 
     @property
     def shortest(self) -> Floats:
@@ -88,6 +90,14 @@ class Relaxation:
         return float(self.idle_watts @ self.nodes)
 
     @property
+    def more_joules(self) -> float:
+        """Return what jobs take at least beside the classes' busy watts: each on the nodes where that is least."""
+        if self.more_watts.size == 0:
+            return 0.0
+        each = np.where(self.caps > 0, self.more_watts * self.duration[:, self.class_slowdown], np.inf)
+        return rounded_down(float((self.tasks * each.min(axis=1)).sum()))
+
+    @property
     def total_nodes(self) -> int:
         """Return N."""
         return int(self.nodes.sum())
@@ -100,7 +110,8 @@ class Relaxation:
     def take(self, rows: Ints) -> Relaxation:
         """Return the relaxation of some of the jobs."""
         picked = {name: getattr(self, name)[rows] for name in _PER_JOB}
-        kept = {name: getattr(self, name) for name in Relaxation.__slots__ if name not in _PER_JOB}
+        picked["more_watts"] = self.more_watts[rows] if self.more_watts.size else self.more_watts
+        kept = {name: getattr(self, name) for name in Relaxation.__slots__ if name not in picked}
         return Relaxation(**picked, **kept)
 
 
@@ -167,6 +178,9 @@ def relax(
     most = work[:, None] * np.maximum(sigma * slowdown + (1.0 - sigma) * stretch[:, None], slowest[:, None])
 
     clusters = groups.uplink.size
+    busy, idle, more = of_these_jobs(
+        problem.watts, np.array([kind[1] for kind in kinds]), np.array([kind[2] for kind in kinds])
+    )
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0
     pools = None if problem.extras is None else problem.extras.pools
@@ -185,8 +199,9 @@ def relax(
         caps=class_caps,
         class_slowdown=class_slowdown.astype(np.int64),
         group_class=class_of,
-        busy_watts=np.array([kind[1] for kind in kinds]),
-        idle_watts=np.array([kind[2] for kind in kinds]),
+        busy_watts=busy,
+        idle_watts=idle,
+        more_watts=more,
         pool_amount=np.zeros(0, dtype=np.int64) if pools is None else np.array(pools.amount),
         pool_need=np.zeros((release.size, 0), dtype=np.int64) if pools is None else np.array(pools.need),
         single=per_cluster.max(axis=1)[row_of] >= problem.tasks,

@@ -130,6 +130,7 @@ class Problem(NamedTuple):
     bandwidth: Floats
     origin: Ints
     user: Ints
+    watts: Floats  # of each of its nodes, NaN: their groups' busy ones; of no size where no job says
     arrival: Ints  # jobs not yet running, by (submit, id)
     arrival_rank: Ints  # every job's place in (submit, id) order: the last tie-break
     running: Ints  # jobs that run at t0 already, in start order
@@ -311,6 +312,7 @@ class Lost(NamedTuple):
     counts: Ints  # run x group
     seconds: Floats  # node-seconds of each group, of all
     until: Floats  # [0]: when the last of them ended
+    more: Floats  # [0]: joules beyond those that the groups' busy watts make
 
 
 @by_reference

@@ -11,7 +11,7 @@ from fedsched.engine.numbers import LostNumber
 from fedsched.model.integrals import Wasted
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import ExtraState, Floats, State
+    from fedsched.engine.arrays import ExtraState, Floats, Problem, State
 
 SO_FAR = constant(0)
 
@@ -24,10 +24,11 @@ def forget(extras: ExtraState | None) -> None:
     extras.lost.number[:] = 0
     extras.lost.seconds[:] = 0.0
     extras.lost.until[SO_FAR] = -np.inf
+    extras.lost.more[SO_FAR] = 0.0
 
 
 @inlined
-def note(extras: ExtraState, state: State, j: int, t0: float, now: float, requeued: bool) -> None:
+def note(extras: ExtraState, problem: Problem, state: State, j: int, now: float, requeued: bool) -> None:
     """Note that a job's run ends now and counts for nothing."""
     lost = extras.lost
     run = lost.number[LostNumber.RUNS]
@@ -36,17 +37,21 @@ def note(extras: ExtraState, state: State, j: int, t0: float, now: float, requeu
     lost.job[run], lost.requeued[run] = j, 1 if requeued else 0
     lost.start[run], lost.end[run] = state.start[j], now
     lost.until[SO_FAR] = now
+    own = problem.watts.size > 0 and not np.isnan(problem.watts[j])
     for g in range(lost.seconds.size):
         lost.counts[run, g] = state.counts[j, g]
-        lost.seconds[g] += state.counts[j, g] * (now - max(state.start[j], t0))
+        seconds = state.counts[j, g] * (now - max(state.start[j], problem.t0))
+        lost.seconds[g] += seconds
+        if own:
+            lost.more[SO_FAR] += (problem.watts[j] - problem.groups.busy_watts[g]) * seconds
 
 
 @inlined
 def wasted(extras: ExtraState | None, nothing: Floats) -> Wasted:
     """Return the node-seconds of each group that came to nothing, of which there may be `nothing`, and until when."""
     if extras is None:
-        return Wasted(nothing, -np.inf)
-    return Wasted(extras.lost.seconds, extras.lost.until[SO_FAR])
+        return Wasted(nothing, -np.inf, 0.0)
+    return Wasted(extras.lost.seconds, extras.lost.until[SO_FAR], extras.lost.more[SO_FAR])
 
 
 @inlined

@@ -26,6 +26,7 @@ from fedsched.model.pools import needs_on
 from fedsched.model.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
 from fedsched.model.switched import saving_of
 from fedsched.model.switching import is_switching
+from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,6 +132,7 @@ def pack(
         bandwidth=_floats(workload.task_bandwidth),
         origin=_ints(site_cluster[workload.origin]),
         user=_ints(np.unique(workload.user, return_inverse=True)[1]),
+        watts=_floats(watts_of(workload)),
         arrival=_ints(arrival),
         arrival_rank=_ints(rank),
         running=_ints(list(running)),
@@ -351,6 +353,7 @@ def measured_of(problem: Problem) -> Measured:
         group_cluster=groups.cluster,
         busy_watts=groups.busy_watts,
         idle_watts=groups.idle_watts,
+        watts=problem.watts,
     )
 
 

@@ -277,6 +277,7 @@ def _nothing_lost(problem: Problem, calendar: Calendar) -> Lost:
         counts=np.zeros((runs, groups), dtype=np.int64),
         seconds=np.zeros(groups),
         until=np.full(1, -np.inf),
+        more=np.zeros(1),
     )
 
 

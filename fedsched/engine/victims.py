@@ -181,7 +181,7 @@ def _lose(
     requeued = extras.calendar.on_running[c] == OnRunning.REQUEUE
     take_off(state, j)
     vacate(problem, state, j)
-    lost.note(extra_state, state, j, problem.t0, now, requeued)
+    lost.note(extra_state, problem, state, j, now, requeued)
     counter[Counter.PLAN_HOLDS] = 0
     state.finish[j] = np.nan
     state.counts[j] = 0

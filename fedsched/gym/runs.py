@@ -136,6 +136,7 @@ def problem_of(log: Problem, first: int, jobs: int, t0: float) -> Problem:
         log.bandwidth[first:last],
         log.origin[first:last],
         log.user[first:last],
+        log.watts[first:last],
         log.arrival[:jobs],  # of a stretch, the same numbers wherever it begins
         log.arrival_rank[:jobs],
         log.running,
@@ -160,6 +161,7 @@ def _measured_with(problem: Problem, submit: Floats, j: int) -> Measured:
         groups.cluster,
         groups.busy_watts,
         groups.idle_watts,
+        problem.watts[j : j + 1],
     )
 
 
@@ -230,6 +232,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             lost.counts[b],
             lost.seconds[b],
             lost.until[b],
+            lost.more[b],
         ),
         Draw(draw.job[b], draw.hit[b], draw.node[b]),
         Limited(

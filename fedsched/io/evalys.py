@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.errors import ScheduleError
 from fedsched.io.atomic import atomic_text
 from fedsched.io.csv import guarded
+from fedsched.model.watts import drawn_watts, watts_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -33,7 +34,8 @@ def write_jobs(schedule: Schedule, path: str | PathLike[str]) -> None:
     done = np.flatnonzero(~np.isnan(schedule.finish))
     if done.size == 0:
         raise ScheduleError(f"Cannot write {path}: no job of the schedule has finished.")
-    watts = schedule.counts @ np.array([group.busy_watts for group in schedule.federation.groups])
+    groups = schedule.federation.groups
+    watts = (schedule.counts * drawn_watts(watts_of(w), groups, np.arange(len(w)))).sum(axis=1)
     killed = (w.runtime > w.estimate) & schedule.kill_at_estimate
     nodes = schedule.node_numbers()
     with atomic_text(path) as out:

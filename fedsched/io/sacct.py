@@ -26,6 +26,7 @@ from fedsched.io.files import SKIP, read_text
 from fedsched.io.frame import field_of, named
 from fedsched.io.sacct_asked import arrays_of, waits_of
 from fedsched.io.sacct_demands import DEMANDS, demands_of, licences_of, part_of
+from fedsched.io.sacct_energy import watts_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
 from fedsched.io.sacct_resources import known_demands, resources_of
@@ -94,8 +95,9 @@ def read_sacct(
         `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; licences, from `Licenses`, `AllocTRES` or
         `ReqTRES`, are needs of pools. `Partition`, `Account`, `QOS`, `JobName`, `Constraints` ("features") and
         `Reservation` become labels; `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when, and
-        `SubmitLine` with `JobID` how many tasks of an array run together (label "array"). What else `ReqTRES`,
-        `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`, `Reservation`, `Suspended` say is counted, not modelled.
+        `SubmitLine` with `JobID` how many tasks of an array run together (label "array"); energy over elapsed time and
+        tasks is what each draws (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`,
+        `Reservation`, `Suspended` say is counted, not modelled.
         Others may be there.
     clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
         As in `fedsched.io.swf.read_swf`. Timeouts, lost nodes and lack of memory are failures (status 0), preempted and
@@ -353,7 +355,7 @@ class Parser:
         if TOLD in kept:
             demands[kept[TOLD] == 1] &= ~int(Demand.ARRAY)  # whose limits are known then
         demands &= ~known_demands(kept, NodeDemands.PREFIX)
-        extra |= self.texts.labels(kept, partitions)
+        extra |= self.texts.labels(kept, partitions) | watts_of(kept, table)
         if not MAY_DEMAND.isdisjoint(self.named):
             extra["demands"] = demands.astype(np.float64)
         if waits.after is not None:

@@ -69,7 +69,11 @@ def _watts(
     groups = runs.federation.groups
     mine = [g for g, cluster in enumerate(runs.federation.group_cluster) if cluster == k]
     idle = sum(groups[g].idle_watts * groups[g].count for g in mine)
-    more = runs.counts[:, mine] @ np.array([groups[g].busy_watts - groups[g].idle_watts for g in mine])
+    drawn = np.tile(np.array([groups[g].busy_watts for g in mine]), (len(runs), 1))
+    if runs.workload.watts is not None:  # of each node of a job that says what it draws (reading 67)
+        own = np.asarray(runs.workload.watts.given)
+        drawn[own >= 0.0] = own[own >= 0.0, None]
+    more = (runs.counts[:, mine] * (drawn - np.array([groups[g].idle_watts for g in mine]))).sum(axis=1)
     start, finish = np.maximum(runs.start, begin), np.maximum(runs.finish, np.maximum(runs.start, begin))
     start = np.concatenate([start, [one.begin for one in spared]])
     finish = np.concatenate([finish, [one.end for one in spared]])

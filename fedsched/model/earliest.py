@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.model.times import EARLIEST, JobTimes
+from fedsched.model.job_numbers import LEAST
+from fedsched.model.times import JobTimes
 from fedsched.text import counted
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-AT_ONCE = EARLIEST
+AT_ONCE = LEAST
 
 
 class EarliestStarts(JobTimes):

@@ -12,10 +12,14 @@ if TYPE_CHECKING:
 
 
 class Wasted(NamedTuple):
-    """What runs held that came to nothing: node-seconds of each group, and until when; of no size where none did."""
+    """What runs held that came to nothing: node-seconds of each group, and until when; of no size where none did.
+
+    `more` joules than the groups' busy watts make of these are of jobs that say what they draw.
+    """
 
     seconds: NDArray[np.float64]
     until: float
+    more: float = 0.0
 
 
 NOTHING_WASTED = Wasted(np.zeros(0), -np.inf)

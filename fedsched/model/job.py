@@ -15,6 +15,7 @@ from fedsched.model.layout import NodeLayout
 from fedsched.model.log import LogColumns
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.resources import NodeDemands
+from fedsched.model.watts import JobWatts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ UNKNOWN_USER = -1
 EXTRAS: dict[str, type[JobColumns]] = {
     "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "cancel_at": Cancellations,
     "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "layout": NodeLayout,
-    "alternatives": Alternatives,
+    "alternatives": Alternatives, "watts": JobWatts,
 }  # fmt: skip
 OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
@@ -55,3 +56,4 @@ class Job:
     demand: Mapping[str, int] | None = None
     layout: Mapping[str, int] | None = None
     alternatives: str | None = None
+    watts: float | None = None

@@ -83,6 +83,7 @@ def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
         id=np.arange(rows.size),
         allowed=None,
         pools=None if workload.pools is None else workload.pools.take(rows),
+        watts=None if workload.watts is None else workload.watts.take(rows),
         after=None,
         begin=None,
         cancel_at=None,

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel
 from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Eligible, Integrals, Wasted
+from fedsched.model.watts import watts_of
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class Measured(NamedTuple):
     group_cluster: NDArray[np.int64]
     busy_watts: NDArray[np.float64]
     idle_watts: NDArray[np.float64]
+    watts: NDArray[np.float64]  # of each job's nodes, NaN: their groups' busy ones; of no size where no job says
 
 
 @kernel
@@ -201,11 +203,13 @@ def fill_row(
         weighted_slowdown += measured.tasks[j] * (response / run)
         first_cluster = -1
         spans = False
+        own = measured.watts.size > 0 and not np.isnan(measured.watts[j])
         for g in range(groups):
             used = counts[j, g]
             if used > 0:
                 busy_seconds += used * busy
-                busy_energy += measured.busy_watts[g] * (used * busy)
+                watts = measured.watts[j] if own else measured.busy_watts[g]
+                busy_energy += watts * (used * busy)
                 idle_saved += measured.idle_watts[g] * (used * busy)
                 if first_cluster < 0:
                     first_cluster = measured.group_cluster[g]
@@ -223,6 +227,7 @@ def fill_row(
         busy_seconds += wasted.seconds[g]
         busy_energy += measured.busy_watts[g] * wasted.seconds[g]
         idle_saved += measured.idle_watts[g] * wasted.seconds[g]
+    busy_energy += wasted.more
     makespan = max(last_finish, wasted.until) - t0
     nodes = 0
     idle_total = 0.0
@@ -280,6 +285,7 @@ def measured(workload: Workload, federation: Federation) -> Measured:
         group_cluster=np.array(federation.group_cluster, dtype=np.int64),
         busy_watts=np.array([group.busy_watts for group in groups], dtype=np.float64),
         idle_watts=np.array([group.idle_watts for group in groups], dtype=np.float64),
+        watts=np.array(watts_of(workload)),
     )
     for array in inputs:
         array.setflags(write=False)  # as in a Problem: the kernel knows one type
@@ -309,7 +315,7 @@ def metrics_of(
             np.array(finish, dtype=np.float64),
             np.array(counts, dtype=np.int64),
             Eligible(np.zeros(0) if eligible is None else np.array(eligible, dtype=np.float64)),
-            Wasted(np.array(wasted.seconds, dtype=np.float64), float(wasted.until)),
+            Wasted(np.array(wasted.seconds, dtype=np.float64), float(wasted.until), float(wasted.more)),
             Integrals(*map(float, integrals)),
             user_sums,
             row,

@@ -189,7 +189,8 @@ class NodeUse:
         if (log := workload.log) is not None:
             bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
             workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
-        return unmodelled(workload, self.federation)
+        drawn = [] if workload.watts is None else [f"what {counted(workload.watts.jobs, 'job')} draw on shared nodes"]
+        return (*unmodelled(workload, self.federation), *drawn)
 
     def violations(self) -> list[str]:
         """Return everything about it that cannot be, one line each."""

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.model.lost import held
 from fedsched.model.signal import CARBON, PRICE, Curve, signals_of
 from fedsched.model.switched import spans_of, watts_off
+from fedsched.model.watts import NOBODY_SAYS, extra_watts, watts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,9 +82,9 @@ class Used(NamedTuple):
     switches: int
 
 
-def used_by(runs: Held, federation: Federation, t0: float, promises: Promises | None = None) -> Used:
-    """Return what runs draw, and what idle nodes beside them do, from t0 to the last end."""
-    draws = _always_on(runs, federation, t0)
+def used_by(runs: Held, federation: Federation, watts: Floats, t0: float, promises: Promises | None = None) -> Used:
+    """Return what runs draw, by their jobs' watts, and what idle nodes beside them do, from t0 to the last end."""
+    draws = _always_on(runs, federation, watts, t0)
     if federation.power is None:
         return Used(draws, 0.0, 0)
     spans = spans_of(federation, runs, promises, t0)
@@ -116,10 +117,10 @@ def _switched(spans: Spans, federation: Federation, last: float) -> Draws:
     )
 
 
-def _always_on(runs: Held, federation: Federation, t0: float) -> Draws:
+def _always_on(runs: Held, federation: Federation, watts: Floats, t0: float) -> Draws:
     groups, of_group = federation.groups, np.array(federation.group_cluster, dtype=np.int64)
     last = float(runs.end.max(initial=t0))
-    more = runs.counts * np.array([group.busy_watts - group.idle_watts for group in groups])
+    more = runs.counts * extra_watts(watts, groups, runs.job)
     run, g = np.nonzero(more)
     idle = np.array([group.idle_watts * group.count for group in groups])
     begin = np.maximum(runs.start, t0)
@@ -133,7 +134,8 @@ def _always_on(runs: Held, federation: Federation, t0: float) -> Draws:
 
 def power_of(schedule: Schedule) -> Power:
     """Return the watts that a schedule's clusters draw from t0 to the last end."""
-    used = used_by(held(schedule), schedule.federation, schedule.t0, schedule.promises)
+    watts = watts_of(schedule.workload)
+    used = used_by(held(schedule), schedule.federation, watts, schedule.t0, schedule.promises)
     return _over_time(used.draws, len(schedule.federation.clusters))
 
 
@@ -149,10 +151,10 @@ def _over_time(draws: Draws, clusters: int) -> Power:
 
 
 class Pricing:
-    """What schedules on a federation cost by its signals, for one after the other."""
+    """What schedules on a federation cost by its signals, for one after the other, of jobs with these watts."""
 
-    def __init__(self, federation: Federation) -> None:
-        self.federation = federation
+    def __init__(self, federation: Federation, watts: Floats = NOBODY_SAYS) -> None:
+        self.federation, self.watts = federation, watts
         tariffs = {metric: Tariff(federation, kind) for metric, kind in (("cost", PRICE), ("carbon", CARBON))}
         self.tariffs = {metric: tariff for metric, tariff in tariffs.items() if tariff.signals}
 
@@ -160,7 +162,8 @@ class Pricing:
         self, runs: Held, t0: float, energy: float, idle_energy: float, promises: Promises | None = None
     ) -> dict[str, float]:
         """Return what such runs cost from t0 on, where all nodes that are always on take so much energy."""
-        federation, used = self.federation, used_by(runs, self.federation, t0, promises)
+        federation = self.federation
+        used = used_by(runs, federation, self.watts, t0, promises)
         found: dict[str, float] = {}
         if federation.power is not None:
             energy -= used.spared
@@ -176,6 +179,6 @@ def power_measures(schedule: Schedule, row: Metrics) -> dict[str, float]:
     federation = schedule.federation
     if (not federation.signals and federation.power is None) or row.makespan != row.makespan:
         return {}
-    return Pricing(federation).measures(
+    return Pricing(federation, watts_of(schedule.workload)).measures(
         held(schedule), schedule.t0, row.energy, row.idle_energy, promises=schedule.promises
     )

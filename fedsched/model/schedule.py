@@ -223,6 +223,7 @@ class Schedule(Read):
         from fedsched.model.drained import drain_loss
         from fedsched.model.metrics import measured, metrics_of
         from fedsched.model.power import power_measures
+        from fedsched.model.watts import wasted_by
         from fedsched.model.workflows import measures_of
 
         row = metrics_of(
@@ -232,12 +233,11 @@ class Schedule(Read):
             self.finish,
             self.counts,
             eligible=self.eligible,
-            wasted=self.lost.wasted(self.t0),
+            wasted=wasted_by(self),
             integrals=self.lost.added_to(self.integrals, self.t0),
             users=users,
         )
-        of_all = {**measures_of(self.workflows()), **power_measures(self, row)}
-        return replace(row, drain_loss=drain_loss(self), **of_all)
+        return replace(row, drain_loss=drain_loss(self), **measures_of(self.workflows()), **power_measures(self, row))
 
     def power(self) -> Power:
         """Return the watts that each cluster draws over time."""

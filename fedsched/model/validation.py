@@ -130,3 +130,21 @@ def _frozen(values: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
     kept = np.array(values, dtype=kind, order="C")
     kept.flags.writeable = False
     return kept
+
+
+def row_numbers(verb: str, rows: ArrayLike) -> NDArray[np.int64]:
+    """Return row numbers, or say what else was given."""
+    index = np.asarray(rows)
+    if index.size and index.dtype.kind not in "iu":
+        raise TypeError(f"{verb}: rows of type {index.dtype} must be row numbers; filter() takes booleans.")
+    return index.astype(np.int64)
+
+
+def row_mask(verb: str, mask: ArrayLike, jobs: int) -> NDArray[np.bool_]:
+    """Return a boolean for each job, or say what else was given."""
+    kept = np.asarray(mask)
+    if kept.dtype != np.bool_ or kept.shape != (jobs,):
+        raise ValueError(
+            f"{verb}: the mask has type {kept.dtype} and shape {kept.shape}; it must hold {jobs} booleans."
+        )
+    return kept

@@ -10,7 +10,7 @@ import numpy as np
 
 from fedsched.model.alternatives import check_shapes
 from fedsched.model.job import EXTRAS, NO_SITE, OPTIONAL, UNKNOWN_USER, Job
-from fedsched.model.validation import check_jobs, check_sites, site_table, table_column
+from fedsched.model.validation import check_jobs, check_sites, row_mask, row_numbers, site_table, table_column
 from fedsched.text import counted
 from fedsched.values import seed_of, whole
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fedsched.model.pools import PoolNeeds
     from fedsched.model.recorded import Recorded
     from fedsched.model.resources import NodeDemands
+    from fedsched.model.watts import JobWatts
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -81,6 +82,8 @@ class Workload:
     alternatives
         Shapes of which each job may have one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
         runtime and estimate, or a text a job: "4x3600/7200|8x2000". None (default) = nobody has a choice.
+    watts
+        What each node of a job draws while it runs; -1, or None (default) for all = the busy watts of its group.
     log, name, nodes, header, cleaning, history
         Of a log: its other columns, its name, its machine's nodes (0 = unknown), its header, what reading left out or
         altered, and what made this workload.
@@ -106,6 +109,7 @@ class Workload:
     demand: NodeDemands | None
     layout: NodeLayout | None
     alternatives: Alternatives | None
+    watts: JobWatts | None
     log: LogColumns | None
     name: str
     nodes: int
@@ -136,6 +140,7 @@ class Workload:
         demand: NodeDemands | Mapping[str, ArrayLike] | None = None,
         layout: NodeLayout | Mapping[str, ArrayLike] | None = None,
         alternatives: Alternatives | Mapping[int, Any] | Sequence[Any] | None = None,
+        watts: JobWatts | ArrayLike | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         nodes: int = 0,
@@ -154,7 +159,7 @@ class Workload:
             kind = np.int64 if field in ("tasks", "id", "origin", "user") else np.float64
             object.__setattr__(self, field, table_column(field, values, jobs, kind, ids))
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
-        optional = (pools, after, begin, cancel_at, feedback, labels, demand, layout, alternatives, log)
+        optional = (pools, after, begin, cancel_at, feedback, labels, demand, layout, alternatives, watts, log)
         for field, given in zip(OPTIONAL, optional, strict=True):
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (
@@ -214,10 +219,7 @@ class Workload:
 
     def take(self, rows: ArrayLike) -> Workload:
         """Return the jobs of these row numbers, in this order."""
-        index = np.asarray(rows)
-        if index.size and index.dtype.kind not in "iu":
-            raise TypeError(f"take: rows of type {index.dtype} must be row numbers; filter() takes booleans.")
-        index = index.astype(np.int64)
+        index = row_numbers("take", rows)
         parts: dict[str, Any] = {name: part.take(index) for name, part in self.optional.items()}
         return replace(
             self, **{name: values[index] for name in _ARRAYS if (values := getattr(self, name)) is not None}, **parts
@@ -237,11 +239,7 @@ class Workload:
 
     def filter(self, mask: ArrayLike | Callable[[Workload], ArrayLike]) -> Workload:
         """Return the jobs for which the mask is true: booleans, or a function of the workload that gives them."""
-        kept = np.asarray(mask(self) if callable(mask) else mask)
-        if kept.dtype != np.bool_ or kept.shape != (len(self),):
-            raise ValueError(
-                f"filter: the mask has type {kept.dtype} and shape {kept.shape}; it must hold {len(self)} booleans."
-            )
+        kept = row_mask("filter", mask(self) if callable(mask) else mask, len(self))
         return self.take(np.flatnonzero(kept))._noted(f"filter: {int(kept.sum())} of {counted(len(self), 'job')} kept")
 
     def sample(self, jobs: int, *, seed: int = 0) -> Workload:

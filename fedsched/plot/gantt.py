@@ -11,6 +11,7 @@ from fedsched.model.closed_spans import numbered
 from fedsched.model.lost import held
 from fedsched.model.reservations import kept_nodes
 from fedsched.model.units import scaled
+from fedsched.model.watts import extra_watts, watts_of
 from fedsched.plot import saving, shading
 from fedsched.text import counted, drawn
 
@@ -299,7 +300,7 @@ def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float
 
 def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
     groups, runs = schedule.federation.groups, held(schedule)
-    extra = runs.counts @ np.array([group.busy_watts - group.idle_watts for group in groups])
+    extra = (runs.counts * extra_watts(watts_of(schedule.workload), groups, runs.job)).sum(axis=1)
     idle = sum(group.idle_watts * group.count for group in groups)
     times, power = few_steps(*steps_of(runs, extra, schedule.t0, unit), schedule.makespan / unit)
     name, watts = scaled("W", float(np.max(power, initial=0.0)) + idle)

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.model.assumed import marked
 from fedsched.model.lost import held
 from fedsched.model.units import scaled
+from fedsched.model.watts import extra_watts, watts_of
 from fedsched.plot import style
 from fedsched.plot.gantt import COLOURS, few_steps, link_load, steps_of, time_unit
 from fedsched.text import drawn
@@ -46,13 +47,13 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
     unit, name = time_unit(schedule.makespan)
     groups, clusters = schedule.federation.groups, schedule.federation.clusters
     cluster_of = np.array(schedule.federation.group_cluster)
-    extra = np.array([group.busy_watts - group.idle_watts for group in groups])
     idle = np.array([group.idle_watts * group.count for group in groups])
     layers = []
     times, runs = np.zeros(1), held(schedule)
+    extra = runs.counts * extra_watts(watts_of(schedule.workload), groups, runs.job)
     for k in range(len(clusters)):
         here = cluster_of == k
-        steps = steps_of(runs, runs.counts[:, here] @ extra[here], schedule.t0, unit)
+        steps = steps_of(runs, extra[:, here].sum(axis=1), schedule.t0, unit)
         times, taken = few_steps(*steps, schedule.makespan / unit)
         layers.append(taken + idle[here].sum())
     peak = max(float(np.sum(layers, axis=0).max(initial=0.0)), float(idle.sum()))

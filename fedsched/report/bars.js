@@ -152,7 +152,8 @@ function exactSteps(bars, jobs, plan, until) {
   for (let b = 0; b < bars.count; b += 1) {
     const group = groups[bars.group[b]];
     const one = found[group.cluster];
-    const extra = (group.busy - group.idle) * bars.height[b];
+    const own = jobs.watts ? jobs.watts[bars.job[b]] : -1; // what each of the job's nodes draws; below 0: its group's
+    const extra = ((own < 0 ? group.busy : own) - group.idle) * bars.height[b];
     one.times.push(bars.begin[b], bars.end[b]);
     one.changes.push(extra, -extra);
     here.set(group.cluster, (here.get(group.cluster) || 0) + bars.height[b]);

@@ -70,4 +70,6 @@ def jobs_of(schedule: Schedule, tick: float, kept: NDArray[np.bool_] | None = No
     }
     if (jobs.task_bandwidth > 0).any():
         columns["bandwidth"] = jobs.task_bandwidth
+    if jobs.watts is not None:
+        columns["watts"] = jobs.watts.given
     return packed(columns)

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model.lost import held
 from fedsched.model.power import drawn_off
+from fedsched.model.watts import extra_watts, joules_beyond, watts_of
 from fedsched.plot.gantt import link_load, steps_of
 from fedsched.plot.shading import in_parts
 
@@ -26,10 +27,11 @@ def sums_of(schedule: Schedule) -> dict[str, object]:
     until = schedule.makespan
     runs, off = held(schedule), drawn_off(schedule)
     seconds = (runs.end - np.maximum(runs.start, schedule.t0)) @ runs.counts
+    beyond = joules_beyond(watts_of(schedule.workload), groups, runs, schedule.t0)
     clusters = []
     for k, cluster in enumerate(schedule.federation.clusters):
         here = [g for g, of in enumerate(schedule.federation.group_cluster) if of == k]
-        busy = sum(seconds[g] * groups[g].busy_watts for g in here)
+        busy = sum(seconds[g] * groups[g].busy_watts + beyond[g] for g in here)
         idle = sum((until * groups[g].count - seconds[g]) * groups[g].idle_watts for g in here)
         idle += float((off.watts * (off.end - off.begin))[off.cluster == k].sum())
         most, above = 0.0, 0.0
@@ -60,10 +62,10 @@ def idle_watts(schedule: Schedule, groups: list[int]) -> float:
 def power_of(schedule: Schedule, groups: list[int], off: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return instants since t0, and from each on the watts of these groups, whole clusters, above their idle ones."""
     known, runs = schedule.federation.groups, held(schedule)
-    extra = np.array([known[g].busy_watts - known[g].idle_watts for g in groups])
+    extra = (runs.counts * extra_watts(watts_of(schedule.workload), known, runs.job))[:, groups].sum(axis=1)
     mine = np.isin(off.cluster, [schedule.federation.group_cluster[g] for g in groups])
     start, end = np.concatenate([runs.start, off.begin[mine]]), np.concatenate([runs.end, off.end[mine]])
-    watts = np.concatenate([runs.counts[:, groups] @ extra, off.watts[mine]])
+    watts = np.concatenate([extra, off.watts[mine]])
     return steps_of(runs._replace(start=start, end=end), watts, schedule.t0, 1.0)
 
 

@@ -66,6 +66,7 @@ class Instant(PackedProblem):
         self.jobs = np.concatenate([waiting, running.rows])
         count, jobs = waiting.size, self.jobs.size
         of_jobs = {name: getattr(whole, name)[self.jobs] for name in PER_JOB} | {"submit": run.submits(self.jobs)}
+        of_jobs["watts"] = whole.watts[self.jobs] if whole.watts.size else whole.watts
         true = whole._replace(
             **of_jobs,
             runtime=of_jobs["estimate"],

@@ -218,7 +218,7 @@ def walk_apart(
                     parts.finish,
                     parts.counts,
                     Eligible(state.load[:0]),
-                    Wasted(state.load[:0], -np.inf),
+                    Wasted(state.load[:0], -np.inf, 0.0),
                     nothing,
                     user_sums,
                     metrics,

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 from fedsched.errors import InfeasibleError
 from fedsched.model.metrics import PRICED
 from fedsched.model.power import Pricing
+from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
     from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
     from fedsched.search.objectives import Objectives
 
 
-def pricing_for(objectives: Objectives, federation: Federation) -> Pricing | None:
+def pricing_for(objectives: Objectives, workload: Workload, federation: Federation) -> Pricing | None:
     """Return what prices plans, where objectives ask for it, or raise where the federation does not say how."""
     asked = [name for name in objectives.names if name in PRICED and name not in objectives.functions]
     if not asked:
         return None
-    pricing = Pricing(federation)
+    pricing = Pricing(federation, watts_of(workload))
     for name in asked:
         if name not in pricing.tariffs and not (name == "peak_watts" and pricing.tariffs):
             kind, option = ("price", "tariff") if name == "cost" else ("carbon", "carbon")

@@ -81,4 +81,5 @@ def _eligible(state: State) -> Floats | None:
 def _wasted(state: State) -> Wasted:
     if state.extras is None:
         return NOTHING_WASTED
-    return Wasted(state.extras.lost.seconds, float(state.extras.lost.until[0]))
+    lost = state.extras.lost
+    return Wasted(lost.seconds, float(lost.until[0]), float(lost.more[0]))

@@ -137,7 +137,7 @@ class SearchProblem(PackedProblem, Read):
             running=running,
             threads=threads,
             shapes=None if choice is None else choice.shapes,
-            pricing=pricing_for(objectives, federation),
+            pricing=pricing_for(objectives, workload, federation),
         )
         self._truth = None if problem is true else self._of(true)
         if self.pricing is not None and (self.may_miss or self.truth.may_miss):

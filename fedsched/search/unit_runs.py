@@ -90,6 +90,7 @@ def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem
         problem.bandwidth,
         problem.origin,
         problem.user,
+        problem.watts,
         parts.arrival[u, : parts.length[u]],
         problem.arrival_rank,
         problem.running,

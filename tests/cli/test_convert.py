@@ -45,14 +45,14 @@ def test_a_conversion_says_what_was_cleaned_and_lost(
     """Tests that a loss needs --lossy, and that the report names counts, sites and what is lost."""
     status, _, error = run(capsys, dump, tmp_path / "jobs.swf")
     assert status == 2
-    assert "swf has no place for log.energy; write .csv, which keeps everything, or pass --lossy" in error
+    assert "swf has no place for watts and log.energy; write .csv, which keeps everything, or pass --lossy" in error
     assert not (tmp_path / "jobs.swf").exists()
     status, out, _ = run(capsys, dump, tmp_path / "jobs.swf", "--lossy")
     assert status == 0
     assert "(sacct) -> " in out
     assert "2 of 3 records kept; 1 dropped: not at an end when the log was taken; 1 ran past the request" in out
     assert "sites: a, b" in out
-    assert "lost: log.energy" in out
+    assert "lost: watts, log.energy" in out
     assert read(tmp_path / "jobs.swf").runtime.tolist() == [60, 700]
 
 

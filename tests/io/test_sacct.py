@@ -56,6 +56,7 @@ def test_what_each_column_becomes(tmp_path: Path) -> None:
     assert jobs.log.wait.tolist() == [300, 7140, 0, 60]
     assert jobs.log.status.tolist() == [1, 0, 5, 0]
     assert jobs.log.energy.tolist() == [7200, 0, -1, 99]
+    assert jobs.watts.given.tolist() == [7200 / (3600 * 32), -1, -1, 99 / (630 * 8)]
     assert jobs.log.queue.tolist() == [1, 2, 1, 2]
     assert ("Queue", "2 long") in jobs.header
     assert ("StartTime", "2024-03-01 10:00:00 (as the dump says it)") in jobs.header
@@ -195,7 +196,7 @@ def test_partitions_are_slurms_partitions(tmp_path: Path) -> None:
     assert {job.id: job.origin for job in both} == {
         11: "east/batch", 12: "west/long", 13: "east/batch", 16: "west/long", 17: "west/batch",
     }  # fmt: skip
-    write(replace(jobs, log=None), tmp_path / "c.swf")
+    write(replace(jobs, log=None, watts=None), tmp_path / "c.swf")
     assert read(tmp_path / "c.swf", sites="partition").sites == ("batch", "long")
     with pytest.raises(TraceError, match=r"no job has a partition \(column Partition\)"):
         read(dump(tmp_path / "d.sacct", columns=tuple(n for n in COLUMNS if n != "Partition")), sites="partition")
@@ -216,7 +217,7 @@ def test_an_swf_copy_keeps_the_jobs(tmp_path: Path) -> None:
     jobs = read(dump(tmp_path / "a.sacct", columns=columns), over_request="keep")
     write(jobs, tmp_path / "a.swf")
     assert read(tmp_path / "a.swf", over_request="keep") == jobs
-    with pytest.raises(Exception, match=r"no place for log\.energy"):
+    with pytest.raises(Exception, match=r"no place for watts and log\.energy"):
         write(read(dump(tmp_path / "a.sacct")), tmp_path / "b.swf")
 
 

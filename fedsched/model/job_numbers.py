@@ -1,0 +1,61 @@
+"""A number of every job's own, of which jobs may have none: a column of one name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from fedsched.model.job_columns import JobColumns
+from fedsched.model.validation import table_column
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+LEAST = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobNumbers(JobColumns):
+    """A number of every job; `NOTHING` where it has none."""
+
+    PREFIX = ""
+    NAMES: ClassVar[tuple[str]]  # the one that the column has
+    CELL = float
+    NOTHING: ClassVar[float]
+    RULE: ClassVar[str]  # what a number must be, for errors
+
+    given: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, given: JobNumbers | Mapping[str, ArrayLike] | ArrayLike, ids: NDArray[np.int64]) -> Self | None:
+        """Return the numbers of these jobs; None where none has one."""
+        if isinstance(given, JobNumbers):
+            return cls(given.given)
+        (name,) = cls.NAMES
+        values = table_column(name, given[name] if isinstance(given, Mapping) else given, len(ids), np.float64, ids)
+        sound = (values == cls.NOTHING) | ((values >= LEAST) & np.isfinite(values))
+        if (wrong := np.flatnonzero(~sound)).size:
+            raise ValueError(f"Job {ids[wrong[0]]}: {name}={values[wrong[0]]:g} must be {cls.RULE}.")
+        return cls(values) if (values != cls.NOTHING).any() else None
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the numbers by their name."""
+        return {self.NAMES[0]: self.given}
+
+    def of_job(self, row: int) -> float | None:
+        """Return the number of one job."""
+        return None if self.given[row] == self.NOTHING else float(self.given[row])
+
+    @classmethod
+    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
+        """Return the column of what is said of one job after the other."""
+        known = any(value is not None for value in said)
+        return {cls.NAMES[0]: np.array([cls.NOTHING if value is None else value for value in said])} if known else {}
+
+    @property
+    def jobs(self) -> int:
+        """Return how many jobs have one."""
+        return int((self.given != self.NOTHING).sum())

@@ -1,0 +1,77 @@
+"""What each node of a job draws while it runs, where that was measured; else it is what the group says [67]."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.model.job_numbers import JobNumbers
+from fedsched.model.lost import Held
+from fedsched.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.federation import NodeGroup
+    from fedsched.model.integrals import Wasted
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+OF_THE_GROUP = -1.0
+NOBODY_SAYS = np.zeros(0)
+
+
+class JobWatts(JobNumbers):
+    """The watts of each node of a job; -1 = the busy watts of its group."""
+
+    __slots__ = ()
+    NAMES = ("watts",)
+    NOTHING = OF_THE_GROUP
+    RULE = "finite and at least 0, or -1 for those of its nodes' groups"
+
+    def __str__(self) -> str:
+        known = self.given[self.given != OF_THE_GROUP]
+        return f"{known.min():,.4g} to {known.max():,.4g} W a node, of {counted(self.jobs, 'job')}"
+
+
+def watts_of(workload: Workload) -> Floats:
+    """Return the watts of each node of the jobs, NaN where they are the group's; of no size where no job says."""
+    if workload.watts is None:
+        return NOBODY_SAYS
+    return np.where(workload.watts.given == OF_THE_GROUP, np.nan, workload.watts.given)
+
+
+def drawn_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
+    """Return what each node of a group draws under a run, runs x groups."""
+    busy = np.array([group.busy_watts for group in groups])
+    if watts.size == 0:
+        return np.broadcast_to(busy, (job.size, busy.size))
+    own = watts[job][:, None]
+    return np.where(np.isnan(own), busy, own)
+
+
+def extra_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
+    """Return by how much that is more than what an idle one draws."""
+    return np.asarray(drawn_watts(watts, groups, job) - np.array([group.idle_watts for group in groups]))
+
+
+def joules_beyond(watts: Floats, groups: Sequence[NodeGroup], runs: Held, t0: float) -> Floats:
+    """Return how much more runs take from t0 on than by the busy watts of their groups, by group."""
+    if watts.size == 0:
+        return np.zeros(len(groups))
+    beyond = drawn_watts(watts, groups, runs.job) - drawn_watts(NOBODY_SAYS, groups, runs.job)
+    return np.asarray((runs.end - np.maximum(runs.start, t0)) @ (runs.counts * beyond))
+
+
+def wasted_by(schedule: Schedule) -> Wasted:
+    """Return what a schedule's lost runs held, and took, from its t0 on."""
+    lost, groups = schedule.lost, schedule.federation.groups
+    runs = Held(lost.job, lost.start, lost.end, lost.counts)
+    more = joules_beyond(watts_of(schedule.workload), groups, runs, schedule.t0)
+    return lost.wasted(schedule.t0)._replace(more=float(more.sum()))
