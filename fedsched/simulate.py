@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeGuard
 
 from fedsched.engine.arrays import RunningJobs
+from fedsched.engine.capped import refuse_cap
 from fedsched.engine.caps import checked_caps
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_of_rules
@@ -132,6 +133,7 @@ def _on_slurm(
                 f"{name}= does not go with {policy}, which chooses nodes and begins by itself; leave it out."
             )
     refuse_power("policy slurm", cluster)
+    refuse_cap("policy slurm", cluster)
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")

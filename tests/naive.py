@@ -77,6 +77,33 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class Cap:
+    """What some groups may draw together (reading 68): so many watts from each time on, until the next one."""
+
+    groups: frozenset[int]
+    times: tuple[float, ...]
+    watts: tuple[float, ...]
+    period: float = math.inf  # comes again after so long, before and after
+
+    def turns(self, begin: float, end: float) -> range:
+        """Return at least the turns of it that have to do with some time."""
+        if self.period == math.inf:
+            return range(1)
+        return range(*(math.floor((time - self.times[0]) / self.period) + k for time, k in ((begin, -1), (end, 2))))
+
+    def steps(self, begin: float, end: float) -> list[float]:
+        """Return when it begins or changes, after `begin` and by `end`."""
+        shifts = [0.0 if self.period == math.inf else turn * self.period for turn in self.turns(begin, end)]
+        return sorted(time + shift for shift in shifts for time in self.times if begin < time + shift <= end)
+
+    def at(self, moment: float) -> float:
+        """Return the watts at a moment."""
+        shifts = [0.0 if self.period == math.inf else turn * self.period for turn in self.turns(moment, moment)]
+        return max((time + shift, w) for shift in shifts for time, w in zip(self.times, self.watts, strict=True)
+                   if time + shift <= moment)[1]  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Machine:
     """A federation: node groups, cluster by cluster, and one uplink bandwidth per cluster."""
 
@@ -87,6 +114,8 @@ class Machine:
     tiers: tuple[int, ...] = ()  # of the partitions; none: all are in tier 1
     closures: tuple[Closure, ...] = ()  # (reading 38)
     limits: tuple[Limit, ...] = ()
+    caps: tuple[Cap, ...] = ()
+    cap_at_start: bool = False  # whether they bind at starts alone
     timeout: tuple[float, int] | None = None  # idle nodes go off after so long, but for so many of each group (66)
 
     def foreseen(self, time: float) -> Machine:
@@ -214,6 +243,7 @@ class Extra:
     pools: list[int]
     head: Counts  # the head's own nodes, held until `until`
     until: float
+    whose: int = -1  # the head
 
     def without(self, job: Job, counts: Counts) -> Extra:
         """Return what is left when another job takes its part."""
@@ -547,6 +577,20 @@ def less(left: Sequence[int], job: Job) -> list[int]:
     return [amount - need for need, amount in zip(job.needs, left, strict=True)]
 
 
+def milliwatts(watts: float) -> int:
+    """Return watts as caps count them (reading 68)."""
+    return round(1000 * watts)
+
+
+def planned_above_idle(job: Job, counts: Counts, machine: Machine, cap: Cap) -> int:
+    """Return by how many milliwatts a job is planned to make the groups of a cap draw more than idle ones."""
+    more = 0
+    for g in cap.groups:
+        group = machine.groups[g]
+        more += counts[g] * max(0, milliwatts(drawn(job, group)) - milliwatts(group.idle))
+    return more
+
+
 def scrambled(seed: int, row: int, draw: int) -> int:
     """Return the 64 bits that belong to a seed, a row and a draw: splitmix64, three times (reading 42)."""
     z = 0
@@ -728,6 +772,7 @@ class Simulation:
         self.since: dict[int, float] = {}  # when each that joined the queue became eligible
         changes = {time for closure in machine.closures for time in (closure.begin, closure.end)}
         self.changes = sorted(time for time in changes if t0 < time < math.inf)  # to come
+        self.stepped = self.quiet = t0  # caps have changed until then; something else happened then
         self.queue: list[int] = []
         self.done: list[Running] = []
         self.cancelled: list[int] = []
@@ -754,7 +799,8 @@ class Simulation:
             if self.watch is not None:
                 self.watch(self)
         some_are_cancelled = any(job.cancel_at < math.inf for job in self.jobs)  # then others may wait for ever
-        if (self.queue or self.held) and not self.machine.closures and not some_are_cancelled:
+        never = self.machine.closures or self.machine.caps
+        if (self.queue or self.held) and not never and not some_are_cancelled:
             raise RuntimeError(f"Jobs {[self.jobs[j].id for j in self.queue + self.held]} never started.")
         ended = {record.job: record for record in self.done}
         records = [ended.get(j, NEVER) for j in range(len(self.jobs))]
@@ -781,7 +827,8 @@ class Simulation:
 
     def goes_on(self) -> bool:
         """Return whether anything is to come that may let a job start or end."""
-        coming = any(self.moment(j) is not None for j in self.held) or bool(self.queue and self.changes)
+        coming = any(self.moment(j) is not None for j in self.held)
+        coming = coming or bool(self.queue and (self.changes or self.next_step() < math.inf))
         coming = coming or bool(self.to_cancel(math.inf))
         return bool(self.arrivals or self.running) or coming
 
@@ -793,11 +840,53 @@ class Simulation:
         times = [self.jobs[j].submit for j in self.arrivals] + [record.finish for record in self.running]
         times += [moment for j in self.held if (moment := self.moment(j)) is not None] + self.changes
         times += [self.jobs[j].cancel_at for j in self.to_cancel(math.inf)]
-        before, self.now = self.now, max(self.now, min(times))
+        before, self.now = self.now, max(self.now, min([*times, self.next_step()]))
+        if min(times, default=math.inf) <= self.now or self.now in self.final_steps():
+            self.quiet = self.now
         self.spared |= {record.job for record in self.running if self.jobs[record.job].cancel_at <= self.now}
         for k, load in enumerate(self.loads(self.running)):
             if load > self.machine.uplinks[k]:
                 self.saturated[k] += self.now - before
+
+    # --------------------------------------------------------------------------------------------- caps (reading 68)
+
+    def final_steps(self) -> list[float]:
+        """Return when caps that do not come again change, from t0 on."""
+        return [time for cap in self.machine.caps if cap.period == math.inf for time in cap.steps(self.t0, math.inf)]
+
+    def longest_period(self) -> float:
+        """Return how long the caps that come again take for it."""
+        return max((cap.period for cap in self.machine.caps if cap.period < math.inf), default=0.0)
+
+    def next_step(self) -> float:
+        """Return when a cap next changes; infinite where that is of no use any more."""
+        again = [cap for cap in self.machine.caps if cap.period < math.inf]
+        near = [time for cap in again for time in cap.steps(self.stepped, self.stepped + cap.period)[:1]]
+        if near and not self.running and min(near) > self.quiet + self.longest_period():
+            near = []
+        return min([*near, *(time for time in self.final_steps() if time > self.stepped)], default=math.inf)
+
+    def room(self, cap: Cap, time: float) -> int:
+        """Return how many milliwatts a cap leaves at a time of the plan, beside idle nodes and what runs then."""
+        left = milliwatts(cap.at(time))
+        left -= sum(self.machine.groups[g].count * milliwatts(self.machine.groups[g].idle) for g in cap.groups)
+        there = [record for record in self.present() if self.end_in_plan(record) > time]
+        return left - sum(planned_above_idle(self.jobs[r.job], r.counts, self.machine, cap) for r in there)
+
+    def under_caps(self, j: int, counts: Counts, begin: float, end: float, beside: Extra | None = None) -> bool:
+        """Return whether what a job is planned to draw stays under all caps from `begin` on, before `end`."""
+        for cap in self.machine.caps:
+            more = planned_above_idle(self.jobs[j], counts, self.machine, cap)
+            if beside is not None:
+                more += planned_above_idle(self.jobs[beside.whose], beside.head, self.machine, cap)
+            steps = [] if self.machine.cap_at_start else [time for time in cap.steps(begin, end) if time < end]
+            if any(more > self.room(cap, time) for time in (begin, *steps)):
+                return False
+        return True
+
+    def spares_caps(self, j: int, counts: Counts, shadow: float, end: float, extra: Extra) -> bool:
+        """Return whether a job that lasts leaves the head its watts at the shadow time and as long as both run."""
+        return extra.whose < 0 or self.under_caps(j, counts, shadow, min(end, extra.until), beside=extra)
 
     def one_instant(self) -> None:
         """Let all cancellations and finishes of now, then all submissions, then one pass happen (reading 1)."""
@@ -805,6 +894,7 @@ class Simulation:
         for record in [record for record in self.running if record.finish <= self.now]:
             self.end(record)
         self.update_rates()
+        self.stepped = self.now
         if self.changes and self.changes[0] <= self.now:
             self.changes.pop(0)
             self.take_nodes()
@@ -821,9 +911,13 @@ class Simulation:
         eligibility, or else a finish (readings 2, 36, 38); cancellations come before, and may be all there is.
         """
         self.cancel()
+        a_cap_changes = self.next_step() <= self.now
+        self.stepped = self.now
         if self.changes and self.changes[0] <= self.now:
             self.changes.pop(0)
             self.take_nodes()
+        elif a_cap_changes:
+            pass
         elif self.arrivals and self.jobs[self.arrivals[0]].submit <= self.now:
             self.submit_and_join()
         elif self.due():
@@ -1141,7 +1235,13 @@ class Simulation:
     def place_at(self, j: int, time: float) -> Counts | None:
         if not needs_fit(self.jobs[j], self.left_at(time)):
             return None
-        return self.place_over(j, time, lambda end: self.free_until(time, end), self.loads_at(time))
+        counts = self.place_over(j, time, lambda end: self.free_until(time, end), self.loads_at(time))
+        if counts is None or not self.under_caps(j, counts, time, self.planned_end(j, counts, time)):
+            return None
+        return counts
+
+    def planned_end(self, j: int, counts: Counts, begin: float) -> float:
+        return ends_at(begin + planned_duration(self.jobs[j], counts, self.machine), begin)
 
     def free_until(self, begin: float, end: float) -> list[Counts]:
         """Return what is free at `begin`, and at each begin of a known closure before `end`."""
@@ -1332,7 +1432,10 @@ class Simulation:
             if counts is None:
                 continue
             end = ends_at(self.now + planned_duration(job, counts, self.machine), self.now)
+            if not self.under_caps(j, counts, self.now, end):
+                continue
             spared = all(within(counts, free) for free in self.left_by_head(shadow, end, extra))
+            spared = spared and self.spares_caps(j, counts, shadow, end, extra)
             if end <= shadow or (extra.holds(job, counts) and spared):
                 return counts
         return None
@@ -1365,16 +1468,21 @@ class Simulation:
         that closures keep from ever starting has none (reading 39).
         """
         ends = {self.end_in_plan(record) for record in self.present()}
+        changes = {time for one in self.known_closures() for time in (one.begin, one.end) if self.now < time < math.inf}
+        last = max({self.now} | ends | changes | {time for time in self.final_steps() if time > self.now})
         ends |= {one.end for one in self.known_closures() if one.end < math.inf}
+        for cap in self.machine.caps:
+            ends |= {*cap.steps(self.now, last + self.longest_period())}
         for shadow in sorted(ends):
             counts = self.place_at(head, shadow)
             if counts is not None:
                 return shadow, self.extra_at(shadow, head, counts)
         loads = self.loads_at(self.just_after())
         counts = self.place_over(head, self.now, lambda end: self.free_until(self.now, end), loads)
-        if counts is not None and needs_fit(self.jobs[head], self.left_at(self.now)):
+        fits = counts is not None and self.under_caps(head, counts, self.now, self.planned_end(head, counts, self.now))
+        if counts is not None and fits and needs_fit(self.jobs[head], self.left_at(self.now)):
             return self.now, self.extra_at(self.now, head, counts)
-        if not self.machine.closures:
+        if not self.machine.closures and not self.machine.caps:
             raise RuntimeError(f"Job {self.jobs[head].id} fits at no planned end.")
         nothing = [0 for _ in self.machine.groups]
         return math.inf, Extra(nothing, self.left_at(self.now), nothing, math.inf)
@@ -1383,7 +1491,7 @@ class Simulation:
         """Return what the head leaves over that starts at that time on these nodes."""
         job = self.jobs[head]
         until = ends_at(time + planned_duration(job, counts, self.machine), time)
-        return Extra(self.free_at(time), self.left_at(time), counts, until).without(job, counts)
+        return Extra(self.free_at(time), self.left_at(time), counts, until, head).without(job, counts)
 
     def ends_after(self, shadow: float, j: int, counts: Counts) -> bool:
         return ends_at(self.now + planned_duration(self.jobs[j], counts, self.machine), self.now) > shadow

@@ -711,6 +711,47 @@ def saving_power(seed: int) -> Scenario:
     return replace(scenario, machine=machine, jobs=jobs)
 
 
+def under_caps(seed: int, **fixed: Any) -> Scenario:
+    """Return the scenario of a seed under caps on power, without what does not go with them (reading 68)."""
+    rng = random.Random(-68 - seed)
+    dispatch = rng.choice(("strict", "greedy", "easy", "easy"))
+    options = {"dispatch": dispatch, "alternatives": "fixed", "restless": seed % 2 == 0} | fixed
+    scenario = random_scenario(seed, **options)
+    groups = scenario.machine.groups
+    grain = max(0.01, rng.choice((0.2, 1 / 3, 1.0)) * max(job.runtime for job in scenario.jobs))  # few steps in a run
+    t0 = min(job.submit for job in scenario.jobs)
+    caps = []
+    for _ in range(rng.choice((1, 1, 2)) if len(scenario.machine.uplinks) > 1 else 1):
+        covered = frozenset(range(len(groups)))
+        if caps:
+            cluster = rng.choice(groups).cluster
+            covered = frozenset(g for g in covered if groups[g].cluster == cluster)
+        idle = sum(groups[g].count * groups[g].idle for g in covered)
+        hungriest = [job.tasks * max(max(0.0, naive.drawn(job, groups[g]) - groups[g].idle) for g in covered)
+                     for job in scenario.jobs]  # fmt: skip
+        levels = [idle + max(hungriest) * factor for factor in (1.0, 1.0, 1.3, 2.0)]
+        levels += [0.5 * idle, idle + 41.3, idle + rng.choice(hungriest)]
+        watts = [rng.choice(levels) for _ in range(rng.randint(1, 5))] + [rng.choice(levels[:4])]
+        times = [t0 - rng.choice((0, 0.5)) * grain]
+        for _ in watts[1:]:
+            times.append(times[-1] + rng.choice((0.5, 1, 2.5, 4)) * grain)
+        period = times[-1] + rng.choice((1, 3)) * grain - times[0] if rng.random() < 0.4 else math.inf
+        caps.append(naive.Cap(covered, tuple(times), tuple(watts), period))
+    machine = replace(scenario.machine, caps=tuple(caps), cap_at_start=rng.random() < 0.3)
+    return replace(scenario, machine=machine)
+
+
+def signal_of(cap: naive.Cap, machine: naive.Machine) -> Any:
+    """Return a cap as the package takes it."""
+    from fedsched.model.signal import Signal
+
+    [*others] = {machine.groups[g].cluster for g in cap.groups}
+    whose = "" if len(cap.groups) == len(machine.groups) else f"C{others[0] + 1}"
+    again = cap.period < math.inf
+    until = cap.times[0] + cap.period if again else cap.times[-1] + 1.0
+    return Signal(cap.times, cap.watts, "W", whose, until=until, beyond="repeat" if again else "last")
+
+
 def conditions_of(job: naive.Job, jobs: Sequence[naive.Job]) -> str:
     """Return what a job waits for, as the package takes it."""
     named = [(kind, kind if on < 0 else f"{kind}:{jobs[on].id}", lag) for kind, on, lag in job.after]
@@ -807,6 +848,8 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
             bound.append(Limit(of, **{"nodes" if nodes else "jobs": one.amount}, names=(name,)))
     shared = {"pools": pools, "partitions": partitions, "calendar": tuple(calendar), "limits": tuple(bound)}
     saving = None if machine.timeout is None else Timeout(*machine.timeout)
+    shared |= {"signals": tuple(signal_of(cap, machine) for cap in machine.caps)}
+    shared |= {"cap": "now"} if machine.cap_at_start else {}
     federation = Federation(tuple(clusters), name="naive", **shared, power=saving)
     return workload, federation, caps
 

@@ -16,6 +16,7 @@ from fedsched.bounds.lower import lower_bounds
 from fedsched.bounds.model import build
 from fedsched.bounds.realise import heuristic_starts, realised
 from fedsched.bounds.relaxation import hidden_by_clock, relax
+from fedsched.engine.capped import refuse_cap
 from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
 from fedsched.engine.switching import refuse_power
@@ -287,6 +288,7 @@ def _task(
     refuse_surprises(federation, problem.t0)
     refuse_members("exact", workload, federation)
     refuse_power("exact", federation)
+    refuse_cap("exact", federation)
     if limit := someones(workload, federation):
         raise InfeasibleError(
             f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "

@@ -132,7 +132,8 @@ class Instance(Read):
         states = [group.switching for group in machine.groups] if machine.power is not None else []
         known = known if any(resources or weight != 1 for resources, weight in known) else []
         beside = (machine.partitions, machine.calendar, features, machine.limits, machine.signals, known)
-        for part in (*beside, states, machine.power):
+        looks = machine.cap if machine.cap != "run" else ""
+        for part in (*beside, states, machine.power, looks):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

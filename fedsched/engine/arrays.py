@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from fedsched.engine.breakpoints import Blocks
     from fedsched.engine.cancellations import Cancellations, Cancelled
+    from fedsched.engine.ceilings import Beneath, Ceilings
     from fedsched.engine.moldable import Moldable, Molded
     from fedsched.engine.power import Powered
     from fedsched.engine.reserved import Apart, Reserved
@@ -115,6 +116,7 @@ class Extras(NamedTuple):
     moldable: Moldable
     tier: Ints  # job: those of a higher one come first in queue orders; of no size where all are in the same
     saving: Saving
+    ceilings: Ceilings
 
 
 @by_reference
@@ -338,6 +340,7 @@ class ExtraState(NamedTuple):
     cancelled: Cancelled
     molded: Molded
     powered: Powered
+    beneath: Beneath
 
 
 @by_reference

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
-from fedsched.engine import limits, pools, power, precedence
+from fedsched.engine import ceilings, limits, pools, power, precedence
 from fedsched.engine.calendar import place_from_now
 from fedsched.engine.classes import group, next_of_classes
 from fedsched.engine.clock import end_after
@@ -61,7 +61,8 @@ def fits_now(problem: Problem, plan: Plan, state: State, j: int) -> bool:
     """Fill `state.scratch.chosen` with the nodes that a job takes if it starts now; return whether it can."""
     if is_passed_over(state, j) or not pools.suffice(problem.extras, state.extras, j):
         return False
-    return place_from_now(problem.extras, state.extras, problem, plan, state, j)
+    placed = place_from_now(problem.extras, state.extras, problem, plan, state, j)
+    return placed and ceilings.bear_now(problem.extras, state.extras, problem, state, j)
 
 
 @inlined

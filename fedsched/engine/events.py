@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import calendar, cancellations, limits, precedence, reserved, victims
+from fedsched.engine import calendar, cancellations, ceilings, limits, precedence, reserved, victims
 from fedsched.engine import queue as queues
 from fedsched.engine.codes import SameTime
 from fedsched.engine.conservative import joins_plan
@@ -16,15 +16,21 @@ from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import ends_as_planned, pop_finish, update_rates, vacate
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import ExtraState, Plan, Problem, State
+    from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
 
 
 @inlined
 def next_time(problem: Problem, state: State) -> float:
-    """Return when a job next ends, is submitted, becomes eligible or is cancelled, or nodes close or open.
+    """Return when a job next ends, is submitted, becomes eligible or is cancelled, nodes close or open, a cap changes.
 
     It is never before now, and infinite where none does.
     """
+    time = min(_next_but_caps(problem, state), ceilings.next_step(problem.extras, state.extras, state))
+    return max(time, state.clock[Clock.NOW])
+
+
+@inlined
+def _next_but_caps(problem: Problem, state: State) -> float:
     time = min(precedence.next_moment(state.extras), calendar.next_change(problem.extras, state.extras))
     time = min(time, cancellations.next_cancellation(problem.extras, state.extras, state))
     if state.counter[Counter.RUNNING] > 0:
@@ -32,7 +38,19 @@ def next_time(problem: Problem, state: State) -> float:
     arrived = state.counter[Counter.ARRIVED]
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
-    return max(time, state.clock[Clock.NOW])
+    return time
+
+
+@inlined
+def _caps_change(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, state: State, time: float
+) -> bool:
+    if extras is None or extra_state is None:
+        return False
+    if extras.ceilings.period.size == 0:
+        return False
+    quiet = _next_but_caps(problem, state) > time
+    return ceilings.take_steps(extras.ceilings, extra_state.beneath, time, quiet)
 
 
 @inlined
@@ -102,6 +120,7 @@ def arrive_all(problem: Problem, plan: Plan, state: State) -> int:
 def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None:
     """Let happen what happens at an instant before its pass."""
     counter = state.counter
+    changed = _caps_change(problem.extras, state.extras, problem, state, time)
     go_on(state, time)
     begin_instant(state.extras)
     cancelled = cancellations.cancel_all(problem, plan, state)
@@ -112,7 +131,7 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
         victims.go_on(problem, plan, state)
         arrive_all(problem, plan, state)
         _join_all_that_are_due(problem, plan, state)
-    elif not victims.go_on(problem, plan, state):
+    elif not victims.go_on(problem, plan, state) and not changed:
         arrived = counter[Counter.ARRIVED]
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
             _arrive(problem, plan, state, queues.AT_ONCE)

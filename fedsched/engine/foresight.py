@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.capped import may_starve
 from fedsched.engine.codes import OnRunning
 from fedsched.engine.pack import calendar_of
 from fedsched.model.calendar import Closures
@@ -49,11 +50,12 @@ def may_miss(problem: Problem) -> bool:
     """Return whether jobs may have no end.
 
     Nodes stay closed for good, or are taken from jobs that are then killed; jobs may miss their reservation, or be
-    cancelled.
+    cancelled, or find no room under a cap.
     """
     if problem.extras is None:
         return False
     extras, calendar = problem.extras, problem.extras.calendar
     kills = (calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)
     missed = extras.reserved.of_job.size or extras.cancellations.place.size
+    missed = missed or may_starve(extras.ceilings, problem.tasks)
     return bool(missed or (np.isinf(calendar.end) | kills).any())

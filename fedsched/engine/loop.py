@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import inlined, kernel
-from fedsched.engine import calendar, cancellations, limits, lost, moldable, pools, power, precedence, reserved
+from fedsched.engine import (
+    calendar,
+    cancellations,
+    ceilings,
+    limits,
+    lost,
+    moldable,
+    pools,
+    power,
+    precedence,
+    reserved,
+)
 from fedsched.engine import queue as queues
 from fedsched.engine.classes import begin_ungrouped
 from fedsched.engine.codes import SameTime, Status
@@ -38,6 +49,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
         state.free[g] = problem.groups.nodes[g]
     counter[Counter.FREE] = problem.nodes
     pools.open_all(problem.extras, state.extras)
+    ceilings.open_all(problem.extras, state.extras, problem.t0)
     power.open_all(problem.extras, state.extras, problem.groups.nodes, problem.t0)
     calendar.open_all(problem.extras, state.extras, problem.t0)
     lost.forget(state.extras)
@@ -46,7 +58,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     moldable.open_all(problem.extras, state.extras)
     state.load[:] = 0.0
     looks_ahead = needs_ends(plan.dispatch) or moldable.may_choose(problem.extras)
-    if looks_ahead or problem.same_time == SameTime.SEQUENTIAL:
+    if looks_ahead or problem.same_time == SameTime.SEQUENTIAL or ceilings.any_caps(problem.extras):
         counter[Counter.TRACK_ENDS] = 1
     for j in problem.arrival:
         state.start[j] = np.nan

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.engine.arrays import Calendar, Extras, Groups, Limits, Pools, Precedence, Problem
 from fedsched.engine.cancellations import Cancellations
+from fedsched.engine.capped import ceilings_of, of_jobs
 from fedsched.engine.choices import possible_shapes, refuse_entangled
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
 from fedsched.engine.kinds import limits_of
@@ -23,6 +24,7 @@ from fedsched.model.feedback import followers_of
 from fedsched.model.limits import counters_of
 from fedsched.model.metrics import Measured
 from fedsched.model.pools import needs_on
+from fedsched.model.power_cap import is_capped
 from fedsched.model.reservations import earliest_starts, in_reservations, reservation_of_jobs, reservations_of
 from fedsched.model.switched import saving_of
 from fedsched.model.switching import is_switching
@@ -177,6 +179,7 @@ def _extras(
     if switching:
         refuse_unswitched(workload, federation, reading, running=bool(running))
     bound = bound or switching
+    bound = bound or is_capped(federation)
     if not bound and not waits and not asked and not federation.calendar and not reading.chooses_late(workload):
         return None
     return Extras(
@@ -189,6 +192,7 @@ def _extras(
         _moldable(workload, federation, reading),
         _ints(tier),
         saving_of(federation),
+        ceilings_of(workload, federation, reading, t0),
     )
 
 
@@ -320,8 +324,8 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
     )
 
 
-def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
-    """Return the extras of some of a problem's jobs, all of which are eligible and in no reservation, or run.
+def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
+    """Return the extras of some of a problem's jobs, all of which are eligible and in no reservation, or run, at t0.
 
     A plan of those does not see whom downtimes take nodes from, nor limits, nor who is
     cancelled: that is seen as it comes.
@@ -338,7 +342,7 @@ def extras_of(problem: Problem, jobs: Ints) -> Extras | None:
     tier = _ints(tier[jobs] if tier.size else tier)
     return Extras(
         needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_chooses(), tier,
-        problem.extras.saving,
+        problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine import capped
 from fedsched.engine.arrays import Plan
 from fedsched.engine.caps import caps_table, checked_caps
 from fedsched.engine.codes import Dispatch, Placement, QueueKey
@@ -47,6 +48,7 @@ def plan_of_rules(
 ) -> Plan:
     """Return the plan that these rules make of the jobs; caps bind beside the rules' own."""
     refuse_rule(federation, rules.dispatch)
+    capped.refuse_rule(federation, rules.dispatch)
     order, order_key = queue_order(problem, rules.order)
     backfill, backfill_key = order, order_key
     if rules.backfill_order is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, pools
+from fedsched.engine import calendar, ceilings, pools
 from fedsched.engine.availability import planned_load
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
@@ -44,7 +44,7 @@ def _reserve_for_head(
 ) -> float:
     if extras is None or extra_state is None:
         return _first_end_that_fits(problem, plan, state, head)
-    if extras.calendar.lookout.size == 0:
+    if extras.calendar.lookout.size == 0 and extras.ceilings.period.size == 0:
         return _first_end_that_fits(problem, plan, state, head)
     return shadow_beside_closures(extras, extra_state, problem, plan, state, head)
 
@@ -106,18 +106,24 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
         return REFUSED
     extras, extra_state = problem.extras, state.extras
     fits = calendar.place_from_now(extras, extra_state, problem, plan, state, j)
+    fits = fits and ceilings.bear_now(extras, extra_state, problem, state, j)
     end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) if fits else now
     if fits and end <= shadow:
         return BRIEF
     lasting = pools.suffice_then(extras, extra_state, j)
     beside = fits and lasting and _within(state.scratch.chosen, extra)
-    if not beside or not calendar.spares_head(extras, extra_state, state.scratch.chosen, shadow, end):
+    beside = beside and calendar.spares_head(extras, extra_state, state.scratch.chosen, shadow, end)
+    if not beside or not ceilings.spare_head(extras, extra_state, state, j, shadow, end):
         for g in range(extra.size):
             limited[g] = min(state.free[g], extra[g])
         if not calendar.place_beside_head(extras, extra_state, problem, plan, state, j, limited, shadow):
             return REFUSED
-        if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
+        if not ceilings.bear_now(extras, extra_state, problem, state, j):
+            return REFUSED
+        end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now)
+        if end <= shadow:
             return BRIEF
+        lasting = lasting and ceilings.spare_head(extras, extra_state, state, j, shadow, end)
     return LASTING if lasting else REFUSED
 
 

@@ -1,4 +1,4 @@
-"""The shadow time of EASY's head where nodes close for a while [39]."""
+"""The shadow time of EASY's head where nodes close for a while, or power is capped [39, 68]."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import part
-from fedsched.engine import pools
+from fedsched.compiled import inlined, part
+from fedsched.engine import ceilings, pools
 from fedsched.engine.availability import planned_load
 from fedsched.engine.calendar import NOBODY_BESIDE, change, next_known, place_over_run, time_of
 from fedsched.engine.clock import end_after
@@ -25,7 +25,8 @@ def shadow_beside_closures(
 ) -> float:
     """Return the head's shadow time; fill `state.scratch.extra` with what its reservation leaves free then.
 
-    Of a head that closures keep from ever starting it is infinite: then nothing is reserved.
+    Of a head that closures or caps keep from ever starting it is infinite: then nothing is reserved. Caps that come
+    again are looked at for a whole turn after all else.
     """
     calendar, lookout, closed, peak = extras.calendar, extras.calendar.lookout, extra_state.closed, state.profile.peak
     now, left, free = state.clock[Clock.NOW], state.scratch.extra, state.scratch.limited
@@ -34,11 +35,21 @@ def shadow_beside_closures(
     pools.look_ahead(extras, extra_state)
     place_in_list = state.counter[Counter.ENDS] - 1
     i = next_known(calendar, now, closed.number[ClosedNumber.CHANGED])
-    while place_in_list >= 0 or i < calendar.change.size:
-        time = time_of(calendar, i)
+    turn = ceilings.longest_turn(extras)
+    step, until = ceilings.next_after(extras, extra_state, now), now + turn
+    once = ceilings.any_for_good_after(extras, now)
+    while place_in_list >= 0 or i < calendar.change.size or once or step <= until:
+        other = time_of(calendar, i)
         if place_in_list >= 0:
-            time = min(time, end_after(state.ends.time[place_in_list], now))
-        more = False
+            other = min(other, end_after(state.ends.time[place_in_list], now))
+        time = min(other, step)
+        more = step == time and step < np.inf
+        if more:
+            if ceilings.changes_for_good(extras, time):
+                until, once = time + turn, ceilings.any_for_good_after(extras, time)
+            step = ceilings.next_after(extras, extra_state, time)
+        if other == time:
+            until = time + turn if time < np.inf else -np.inf
         while place_in_list >= 0 and end_after(state.ends.time[place_in_list], now) == time:
             j = state.ends.job[place_in_list]
             for g in range(left.size):
@@ -57,19 +68,31 @@ def shadow_beside_closures(
         if more and total >= problem.tasks[head] and pools.suffice_then(extras, extra_state, head):
             if plan.placement == Placement.LINK_AWARE:
                 planned_load(problem, state, time, peak)
-            if place_over_run(lookout, closed, problem, plan, state, head, free, peak, time, NOBODY_BESIDE):
+            placed = place_over_run(lookout, closed, problem, plan, state, head, free, peak, time, NOBODY_BESIDE)
+            if placed and _is_borne(extras, extra_state, problem, state, head, time):
                 return _reserve(extras, extra_state, problem, state, head, time, free)
     # It may wait for the load of jobs whose finish is pending.
     planned_load(problem, state, np.nextafter(now, np.inf), peak)
     pools.look_ahead(extras, extra_state)
-    if pools.suffice(extras, extra_state, head) and place_over_run(
-        lookout, closed, problem, plan, state, head, state.free, peak, now, NOBODY_BESIDE
+    if (
+        pools.suffice(extras, extra_state, head)
+        and place_over_run(lookout, closed, problem, plan, state, head, state.free, peak, now, NOBODY_BESIDE)
+        and _is_borne(extras, extra_state, problem, state, head, now)
     ):
         return _reserve(extras, extra_state, problem, state, head, now, state.free)
     left[:] = 0
+    ceilings.reserve_nothing(extra_state)
     closed.head[:] = 0
     closed.head_until[0] = np.inf
     return np.inf
+
+
+@inlined
+def _is_borne(
+    extras: Extras, extra_state: ExtraState, problem: Problem, state: State, head: int, time: float
+) -> bool:
+    end = end_after(time + planned_duration(problem, head, state.scratch.chosen), time)
+    return ceilings.bear(extras.ceilings, extra_state.beneath, state, head, time, end, ceilings.NOBODY)
 
 
 @part
@@ -81,5 +104,6 @@ def _reserve(
         closed.head[g] = chosen[g]
         state.scratch.extra[g] = free[g] - chosen[g]
     closed.head_until[0] = end_after(time + planned_duration(problem, head, chosen), time)
+    ceilings.reserve(extras, extra_state, head, chosen, closed.head_until[0])
     pools.reserve(extras, extra_state, head)
     return time

@@ -26,9 +26,10 @@ from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
 from fedsched.model.integrals import Integrals
 from fedsched.model.lost import LostRuns
+from fedsched.model.power_cap import is_capped
 from fedsched.model.promises import Promises
 from fedsched.model.schedule import Schedule
-from fedsched.text import counted
+from fedsched.text import counted, first_of
 from fedsched.values import origin
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class Simulation:
             if status == Status.STUCK:
                 if (endless := running_without_end(self.problem, self.state)) >= 0:
                     raise InfeasibleError(f"Job {self.workload.id[endless]}: {without_end(self.problem, endless)}")
-                if self.federation.calendar:
+                if self.federation.calendar or is_capped(self.federation):
                     self._over = True
                     return self
                 raise ScheduleError(
@@ -263,7 +264,9 @@ class Simulation:
             start[lost.killed] = np.nan
         if self.finished < self._jobs:
             interrupted = f"interrupted at {self.time:g} s: {self.finished} of {counted(self._jobs, 'job')} finished"
-            notes = (no_room(self.finished, self._jobs) if self._over else interrupted,)
+            left = self.workload.id[np.isnan(start) & np.isin(np.arange(start.size), self.problem.arrival)]
+            room = no_room(self.finished, self._jobs, left=left if is_capped(self.federation) else None)
+            notes = (room if self._over else interrupted,)
         return Schedule(
             workload=self._as_submitted(lost),
             federation=self.federation,
@@ -337,8 +340,11 @@ def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Inte
     return found._replace(loss_of_capacity=lost / (problem.nodes * elapsed) if elapsed > 0.0 else 0.0)
 
 
-def no_room(finished: int, jobs: int) -> str:
-    """Return that so many of the jobs have finished, and that the others never start [40]."""
+def no_room(finished: int, jobs: int, *, left: Ints | None = None) -> str:
+    """Return that so many of the jobs have finished, and that the others never start: `left` by a cap [40, 68]."""
+    if left is not None:
+        done = f"{finished} of {counted(jobs, 'job')} finished"
+        return f"the power cap, or nodes that stay closed, leave jobs {first_of(left)} no room: {done}"
     return f"nodes that stay closed leave the others no room: {finished} of {counted(jobs, 'job')} finished"
 
 

@@ -27,6 +27,7 @@ from fedsched.engine.arrays import (
 )
 from fedsched.engine.breakpoints import BlockNumber, BlockRow, Blocks
 from fedsched.engine.cancellations import Cancelled
+from fedsched.engine.ceilings import Beneath
 from fedsched.engine.class_tables import room_for
 from fedsched.engine.classes import LONG_QUEUE
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Saturation, Victims
@@ -200,7 +201,13 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queu
         ),
         molded=_as_they_come(extras.moldable, problem.groups.uplink.size),
         powered=_all_on(problem, extras),
+        beneath=_nothing_taken(extras.ceilings.period.size),
     )
+
+
+def _nothing_taken(caps: int) -> Beneath:
+    none = np.zeros(caps, dtype=np.int64)
+    return Beneath(taken=none, step=none.copy(), quiet=np.zeros(1), head=none.copy(), head_until=np.full(1, -np.inf))
 
 
 def _as_they_come(moldable: Moldable, clusters: int) -> Molded:

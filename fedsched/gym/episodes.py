@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.engine.capped import refuse_cap
 from fedsched.engine.caps import checked_caps
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.meters import integrals
@@ -96,6 +97,7 @@ class Episodes:
         if not self._whole:
             _refuse_in_stretches(noun, workload, federation, self.jobs)
         refuse_power(noun, federation)
+        refuse_cap(noun, federation)
         for downtime in federation.calendar:
             if downtime.on_running != "wait" or isinf(downtime.end):
                 odd = "never ends" if isinf(downtime.end) else f"takes nodes from jobs ({downtime.on_running})"

@@ -35,6 +35,7 @@ from fedsched.engine.arrays import (
 )
 from fedsched.engine.breakpoints import Blocks
 from fedsched.engine.cancellations import Cancelled
+from fedsched.engine.ceilings import Beneath
 from fedsched.engine.moldable import Molded
 from fedsched.engine.power import Powered
 from fedsched.engine.precedence import submitted_at
@@ -120,6 +121,7 @@ def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
         extras.moldable,
         extras.tier[first:last],
         extras.saving,
+        extras.ceilings,
     )
 
 
@@ -286,6 +288,13 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
                 stacks.span[b],
             ),
             extras.powered.promised[b],
+        ),
+        Beneath(
+            extras.beneath.taken[b],
+            extras.beneath.step[b],
+            extras.beneath.quiet[b],
+            extras.beneath.head[b],
+            extras.beneath.head_until[b],
         ),
     )
 

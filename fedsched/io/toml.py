@@ -21,6 +21,7 @@ from fedsched.model.calendar import Downtime
 from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
 from fedsched.model.limits import Limit
 from fedsched.model.partition import Partition
+from fedsched.model.power_cap import RUN
 from fedsched.model.signal import Signal
 from fedsched.model.switching import STATES, power_saving_named
 from fedsched.values import fits, told
@@ -51,7 +52,7 @@ _KEYS = dict(
 def read_federation(path: str | PathLike[str]) -> Federation:
     """Return the federation in a TOML file; a key that means nothing is an error, with the nearest one offered.
 
-    Keys of the file: `name`, `description`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
+    Keys of the file: `name`, `description`, `power`, `cap`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
     `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`,
     `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
     `weight`; of a pool: `name`, `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`),
@@ -244,6 +245,8 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
         lines.append(f"description = {_paragraph(federation.description)}")
     if federation.power is not None:
         lines.append(f"power = {quoted(str(federation.power))}")
+    if federation.cap != RUN:
+        lines.append(f"cap = {quoted(federation.cap)}")
     for cluster in federation.clusters:
         lines += ["", named("cluster"), f"name = {quoted(cluster.name)}", f"uplink = {float(cluster.uplink)!r}"]
         lines += _assumed_line(cluster)

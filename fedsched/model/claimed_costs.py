@@ -59,6 +59,8 @@ def cost_measures(runs: Schedule, spared: Sequence[Stretch]) -> dict[str, float]
 
 
 def _metric(signal: Signal) -> str:
+    if "/" not in signal.unit:
+        return "a cap, which costs nothing"
     return "carbon" if signal.unit.split("/")[0] in _GRAMS else "cost"
 
 

@@ -15,6 +15,7 @@ from fedsched.model.calendar import Downtime, closures_of, reserved_names
 from fedsched.model.features import FEATURE
 from fedsched.model.limits import Limit, check_limits
 from fedsched.model.partition import Partition, check_partitions
+from fedsched.model.power_cap import check_looks
 from fedsched.model.reservations import check_reservations
 from fedsched.model.resources import checked_resources
 from fedsched.model.signal import Signal, check_signals
@@ -144,7 +145,8 @@ class Federation:
     """Clusters joined by one non-blocking central switch, and what their jobs share beside the nodes.
 
     `power` says whether idle nodes are switched off: None (default, all are always on), `fedsched.policies.Timeout` or
-    `fedsched.policies.Planned`.
+    `fedsched.policies.Planned`. Where a signal caps its power, `cap` says what of a job must leave room under it: its
+    planned "run" (default), or its start alone ("now").
     """
 
     clusters: tuple[Cluster, ...]
@@ -157,6 +159,7 @@ class Federation:
     limits: tuple[Limit, ...] = field(default=(), repr=False)
     signals: tuple[Signal, ...] = field(default=(), repr=False)
     power: PowerSaving | None = field(default=None, repr=False)
+    cap: str = field(default="run", repr=False)
 
     def __post_init__(self) -> None:
         for several in ("clusters", "pools", "partitions", "calendar", "limits", "signals"):
@@ -180,6 +183,7 @@ class Federation:
         if self.partitions:
             check_partitions(self.name, self.partitions)
         check_switching(self.name, self.power, self.groups)
+        check_looks(self.name, self.cap)
         if self.partitions or self.calendar:
             object.__setattr__(self, "clusters", tuple(self._split(cluster) for cluster in self.clusters))
             closures_of(self)  # refuses downtimes of no nodes of these

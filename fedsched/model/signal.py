@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 BEYOND = ("refuse", "repeat", "last")
-PRICE, CARBON = "price", "carbon"
-KINDS = (PRICE, CARBON)
+PRICE, CARBON, CAP = "price", "carbon", "cap"
+KINDS = (PRICE, CARBON, CAP)
 JOULES = {"kWh": 3.6e6, "MWh": 3.6e9}
 KILOGRAMS = {"g": 1e-3, "kg": 1.0, "t": 1e3}
+WATTS = {"W": 1.0, "kW": 1e3, "MW": 1e6}
 _UNIT = re.compile(r"([^/\s]+)/(kWh|MWh)")
 
 
@@ -39,9 +40,11 @@ class Signal:
     times, values
         Seconds of the workload's clock, ascending, and as many values, none below 0 but prices.
     unit
-        "g/kWh", "kg/MWh" and the like make it carbon; any money a kWh or MWh ("EUR/MWh") a price.
+        "g/kWh", "kg/MWh" and the like make it carbon; any money a kWh or MWh ("EUR/MWh") a price; "W", "kW" or "MW" a
+        cap on the power that is drawn.
     cluster
-        Whose it is; none (default) = that of all clusters that have none of their own.
+        Whose it is; none (default) = that of all clusters that have none of their own. A cap of no cluster is of all of
+        them together, whatever caps some have of their own.
     until
         Where the last step ends: by default it is as long as the one before it, and a single one has no end.
     beyond
@@ -72,9 +75,10 @@ class Signal:
                 raise FederationError(f"Signal: {name} has {shortened(repr(wrong))}; each must be a finite number.")
             object.__setattr__(self, name, tuple(float(one) for one in listed))
         found = _UNIT.fullmatch(self.unit) if isinstance(self.unit, str) else None
-        if found is None:
+        if found is None and self.unit not in WATTS:
             raise FederationError(
-                f"Signal: unit={shortened(repr(self.unit))} must be a price like 'EUR/MWh' or carbon like 'g/kWh'."
+                f"Signal: unit={shortened(repr(self.unit))} must be a price like 'EUR/MWh', carbon like 'g/kWh', or W, "
+                "kW or MW of a cap."
             )
         if not self.times or len(self.times) != len(self.values):
             raise FederationError(
@@ -84,7 +88,7 @@ class Signal:
         for before, after in pairwise(self.times):
             if after <= before:
                 raise FederationError(f"{self.where}: time {after!r} must be after {before!r}, the one before it.")
-        if self.kind == CARBON and min(self.values) < 0:
+        if self.kind != PRICE and min(self.values) < 0:
             raise FederationError(f"{self.where}: value {min(self.values)!r} must be at least 0.")
         if self.beyond not in BEYOND:
             raise FederationError(f"{self.where}: beyond={self.beyond!r} is none of {', '.join(BEYOND)}.")
@@ -108,23 +112,26 @@ class Signal:
 
     @property
     def kind(self) -> str:
-        """Return "price" or "carbon"."""
+        """Return "price", "carbon" or "cap"."""
+        if self.unit in WATTS:
+            return CAP
         return CARBON if self.unit.partition("/")[0] in KILOGRAMS else PRICE
 
     @property
     def where(self) -> str:
         """Return what errors and reports call it."""
         whose = f" of {one_line(self.cluster)}" if self.cluster else ""
-        return f"The {self.kind} signal{whose}"
+        return f"The power cap{whose}" if self.kind == CAP else f"The {self.kind} signal{whose}"
 
     @property
     def said(self) -> tuple[str, ...]:
         """Return what was assumed of it, a few words each."""
         held = f"the value before it for {counted(self.held, 'step')} without one, in {self._called}"
         last = f"the last value of {self._called} after its end"
+        ahead = [f"{self._called} known to all beforehand"] * (self.kind == CAP and self.constant is None)
         again = f"{self._called} again and again beyond its {self.until - self.times[0]:,.10g} s"  # type: ignore[operator]
         beyond = {"last": [last], "repeat": [again], "refuse": []}[self.beyond if self.until != math.inf else "refuse"]
-        return (*self.notes, *([held] if self.held else []), *beyond)
+        return (*self.notes, *ahead, *([held] if self.held else []), *beyond)
 
     @property
     def _called(self) -> str:
@@ -207,7 +214,7 @@ def check_signals(name: str, signals: Sequence[Signal], clusters: Sequence[str])
                 raise FederationError(f"Federation {name!r}: a {kind} signal is of {one!r}, which is no cluster of it.")
             if whose.count(one) > 1:
                 raise FederationError(f"Federation {name!r}: two {kind} signals of {one or 'all clusters'}; give one.")
-        lacking = [one for one in clusters if whose and "" not in whose and one not in whose]
+        lacking = [one for one in clusters if whose and kind != CAP and "" not in whose and one not in whose]
         if lacking:
             raise FederationError(f"Federation {name!r}: cluster {lacking[0]!r} has no {kind} signal, but others have.")
         units = sorted({signal.unit for signal in signals if signal.kind == PRICE == kind})

@@ -14,6 +14,7 @@ import numpy as np
 from fedsched.model.calendar import RESERVATION
 from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
 from fedsched.model.chosen_shapes import broken_shapes
+from fedsched.model.claimed_caps import broken_caps
 from fedsched.model.claimed_costs import cost_measures
 from fedsched.model.claimed_drains import drain_loss
 from fedsched.model.claimed_switching import broken_boots, nights_of, switching_measures
@@ -65,7 +66,7 @@ def violations(
     counters = counters_of(schedule.workload, schedule.federation)
     reserved = reservation_of_jobs(schedule.workload, schedule.federation)[runs.job]
     found += [*_capacity(runs.all), *_pools(runs.all), *_calendar(runs.all, reserved)]
-    found += broken_limits(schedule, counters, runs)
+    found += [*broken_limits(schedule, counters, runs), *broken_caps(runs, schedule)]
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
     found += _rates(runs, tolerance)

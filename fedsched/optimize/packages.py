@@ -14,6 +14,7 @@ from fedsched.engine.simulation import no_room
 from fedsched.errors import InfeasibleError
 from fedsched.model.calendar import takes_nodes
 from fedsched.model.feedback import submits_after
+from fedsched.model.power_cap import is_capped
 from fedsched.model.schedule import Schedule
 from fedsched.optimize.baselines import bound_on, measured, yardsticks
 from fedsched.optimize.parts import Before, last_submit, refuse_knots
@@ -190,6 +191,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     missing = 0 if cut else whole.truth.missed(finish)
     gone_at = np.full(jobs, np.inf) if workload.cancel_at is None else workload.cancel_at.times
     gone = np.isnan(start) & (gone_at < np.inf)
+    left = workload.id[np.isnan(start) & ~gone]
     submit = submits_after(workload, np.where(gone, gone_at, finish), gone)
     schedule = Schedule(
         workload=workload if workload.feedback is None else replace(workload, submit=submit),
@@ -202,7 +204,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
         policy=f"{search.info.title} in packages of {package}",
         notes=(
             *((f"interrupted in package {len(done)} of {len(packages)}",) if cut else ()),
-            *((no_room(jobs - missing, jobs),) if missing else ()),
+            *((no_room(jobs - missing, jobs, left=left if is_capped(cluster) else None),) if missing else ()),
         ),
     )
     (objective,) = search.objectives.names

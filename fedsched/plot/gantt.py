@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.model import assumed
 from fedsched.model.closed_spans import numbered
 from fedsched.model.lost import held
+from fedsched.model.power_cap import cap_over_time
 from fedsched.model.reservations import kept_nodes
 from fedsched.model.units import scaled
 from fedsched.model.watts import extra_watts, watts_of
@@ -306,10 +307,20 @@ def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
     name, watts = scaled("W", float(np.max(power, initial=0.0)) + idle)
     ax.fill_between(times, (power + idle) / watts, step="post", color="#999999", linewidth=0)
     ax.axhline(idle / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
+    draw_cap(ax, schedule, unit, watts)
     ax.set_ylabel(f"power, {name}", fontsize=8)
     ax.set_ylim(0, None)
     ax.tick_params(labelsize=8)
     ax.legend(loc="lower right", fontsize=7)
+
+
+def draw_cap(ax: Any, schedule: Schedule, unit: float, watts: float) -> None:
+    """Draw what all may draw together, where that is capped, in these units of time and power."""
+    until = schedule.t0 + schedule.makespan
+    times, most = cap_over_time(schedule.federation, schedule.t0, until)
+    if times.size:
+        steps = (np.append(times, until) - schedule.t0) / unit
+        ax.step(steps, np.append(most, most[-1]) / watts, where="post", color="black", linewidth=1.2, label="cap")
 
 
 def _draw_load(ax: Any, schedule: Schedule, finite: list[int], unit: float) -> None:

@@ -11,7 +11,7 @@ from fedsched.model.lost import held
 from fedsched.model.units import scaled
 from fedsched.model.watts import extra_watts, watts_of
 from fedsched.plot import style
-from fedsched.plot.gantt import COLOURS, few_steps, link_load, steps_of, time_unit
+from fedsched.plot.gantt import COLOURS, draw_cap, few_steps, link_load, steps_of, time_unit
 from fedsched.text import drawn
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def power(schedule: Schedule, ax: Any = None) -> Any:
         ax.stackplot(times, [layer / watts for layer in layers], step="post", colors=colours, edgecolor="white",
                      linewidth=0.3, labels=[drawn(cluster.name) for cluster in clusters])  # fmt: skip
     ax.axhline(idle.sum() / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
+    draw_cap(ax, schedule, unit, watts)
     ax.set_ylim(0, None)
     label = marked(f"power, {watt_name}", "energy", schedule.federation)
     style.dress(ax, x=f"time since the first submission, {name}", y=label)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.signal import Curve
+from fedsched.model.signal import CAP, Curve
 
 if TYPE_CHECKING:
     from fedsched.model.schedule import Schedule
@@ -16,7 +16,7 @@ MOST = 2000  # steps of a curve; one of more is drawn by the means of so many eq
 
 
 def curves_of(schedule: Schedule) -> list[dict[str, object]]:
-    """Return each signal's kind, unit, cluster (-1: of all that have none of their own), and its steps since t0."""
+    """Return the kind, unit, cluster (-1: of all that have none of their own) and steps since t0 of prices and carbon."""
     names = [cluster.name for cluster in schedule.federation.clusters]
     return [
         {
@@ -26,6 +26,7 @@ def curves_of(schedule: Schedule) -> list[dict[str, object]]:
             **_steps(signal, schedule.t0, schedule.t0 + schedule.makespan),
         }
         for signal in schedule.federation.signals
+        if signal.kind != CAP
     ]
 
 

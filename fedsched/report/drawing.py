@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model.closed_spans import numbered
 from fedsched.model.power import drawn_off
+from fedsched.model.power_cap import cap_over_time
 from fedsched.model.reservations import kept_nodes
 from fedsched.plot import shading
 from fedsched.report.curves import curves_of
@@ -93,7 +94,8 @@ def plan_of(
     last = schedule.t0 + schedule.makespan
     reserved = [one for one in kept_nodes(schedule.federation) if one.reservation.begin < last]
     columns |= _reserved(schedule, reserved, tick)
-    about |= {"signals": curves_of(schedule)} if schedule.federation.signals else {}
+    about |= {"signals": curves} if (curves := curves_of(schedule)) else {}
+    about |= _cap(schedule)
     about |= {"reservedNames": [one_line(one.reservation.name) for one in reserved]} if reserved else {}
     columns["pieces"] = np.bincount(job[drawn], minlength=len(schedule))[slice(None) if kept is None else kept]
     columns["first"] = runs.first[drawn]
@@ -114,6 +116,14 @@ def _closed(schedule: Schedule, spans: Spans, runs: NodeRuns, tick: float) -> di
         "closedFirst": runs.first[within],
         "closedNodes": (runs.last - runs.first + 1)[within],
     }
+
+
+def _cap(schedule: Schedule) -> dict[str, object]:
+    """Return when the power that all may draw changes, and to how many watts; nothing where it is not capped."""
+    times, watts = cap_over_time(schedule.federation, schedule.t0, schedule.t0 + schedule.makespan)
+    if not times.size:
+        return {}
+    return {"cap": {"times": (times - schedule.t0).tolist(), "watts": watts.tolist()}}
 
 
 def _off(schedule: Schedule, tick: float) -> dict[str, NDArray[Any]]:

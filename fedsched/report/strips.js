@@ -18,7 +18,8 @@ function drawPower() {
   if (!shown) return;
   const { context, width, colours, left, x, time } = grounded(byId("power"), POWER_HEIGHT);
   drawTimes(context, colours, { left, width, bottom: POWER_HEIGHT, x });
-  const most = shown.peak * 1.06 || 1;
+  const cap = shown.entry.plan.cap;
+  const most = Math.max(shown.peak, ...(cap ? cap.watts : [])) * 1.06 || 1;
   const y = (value) => POWER_HEIGHT - (value / most) * POWER_HEIGHT;
   const [name, size] = scaleOf("W", shown.peak);
   context.textAlign = "right";
@@ -45,6 +46,17 @@ function drawPower() {
   context.lineTo(width, idle);
   context.stroke();
   context.setLineDash([]);
+  if (cap) {
+    context.lineWidth = 1.5;
+    context.beginPath();
+    cap.times.forEach((begin, i) => {
+      const end = i + 1 < cap.times.length ? cap.times[i + 1] : shown.until;
+      context.lineTo(Math.max(x(begin), left), y(cap.watts[i]));
+      context.lineTo(Math.max(x(end), left), y(cap.watts[i]));
+    });
+    context.stroke();
+    context.lineWidth = 1;
+  }
   drawCursor(context, colours, x, POWER_HEIGHT, left);
   sayPower(shown);
 }
@@ -53,7 +65,8 @@ function sayPower(shown) {
   const at = view.cursor;
   const said = byId("power-said");
   if (at === null || at > shown.until) {
-    said.textContent = `mean ${watts(shown.energy / shown.until)}, most ${watts(shown.peak)}; dashed: all nodes idle`;
+    const capped = shown.entry.plan.cap ? "; line: the cap" : "";
+    said.textContent = `mean ${watts(shown.energy / shown.until)}, most ${watts(shown.peak)}; dashed: all nodes idle${capped}`;
     return;
   }
   const values = shown.clusters.map((cluster) => valueAt(cluster.power, at));

@@ -74,7 +74,7 @@ class Instant(PackedProblem):
             arrival_rank=np.arange(jobs),
             running=np.arange(count, jobs),
             t0=now,
-            extras=extras_of(whole, self.jobs),
+            extras=extras_of(whole, self.jobs, now),
         )
         problem = frozen(foreseen(true, now))
         end = _expected_end(now, running.start, running.planned_end)
