@@ -51,17 +51,19 @@ class Run:
         return self.schedule.to_json() | about
 
 
-def print_costs(run: Run) -> None:
-    """Print what is in the log, and a table of the metrics with their meanings."""
+def print_costs(run: Run, free: Run | None = None) -> None:
+    """Print what is in the log, and a table of the metrics with their meanings, beside those without a cap."""
     from fedsched.model.assumed import marked
     from fedsched.model.metrics import METRICS
     from fedsched.model.recorded import of_some
 
     schedule, values, log = run.schedule, run.values, run.recorded
+    beside = {} if free is None else {**free.values, "peak_watts": free.schedule.power().peak}
     rows = [
         (
             metric.name,
             *_cells(metric.name, values, log),
+            *([] if free is None else _cells(metric.name, beside, {})),
             marked(metric.unit, metric.name, schedule.federation),
             metric.meaning,
         )
@@ -71,8 +73,9 @@ def print_costs(run: Run) -> None:
     say(schedule.workload)
     for line in facts_of(schedule.workload, schedule.federation):
         say(line)
-    heads = ("metric", *(("simulated", "recorded") if log else ("value",)), "unit", "meaning")
-    print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align="lrrll" if log else "lrll")
+    shown = (*(("simulated", "recorded") if log else ("value",)), *(() if free is None else ("without the cap",)))
+    heads = ("metric", *shown, "unit", "meaning")
+    print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align=f"l{'r' * len(shown)}ll")
     if partly := of_some(schedule):
         say(partly)
     for line in schedule.remarks:

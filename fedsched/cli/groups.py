@@ -95,6 +95,10 @@ class OneMachine(Group):
         federations = words.get("federation", ())
         named = federations if isinstance(federations, tuple) else (federations,)
         signals = [Path(one.rpartition("=")[2]) for name in SIGNALS for one in words.get(name, ())]
+        if words.get("cap"):
+            from fedsched.scenario.caps import cap_files
+
+            signals += map(Path, cap_files(words["cap"]))
         return [*named, *(words[name] for name in FILES if name in words), *signals]
 
     def over(self, before: parts.Machine) -> parts.Machine:
@@ -124,6 +128,8 @@ class Machine(OneMachine):
     calendar_victims: options.CalendarVictims = None
     tariff: options.Tariff = ()
     carbon: options.Carbon = ()
+    cap: options.Cap = ()
+    cap_at: options.CapAt = None
     beyond: options.Beyond = None
     signal_origin: options.SignalOrigin = None
     signal_zone: options.SignalZone = None
@@ -151,6 +157,8 @@ class Machines(OneMachine):
     calendar_victims: options.CalendarVictims = None
     tariff: options.Tariff = ()
     carbon: options.Carbon = ()
+    cap: options.Cap = ()
+    cap_at: options.CapAt = None
     beyond: options.Beyond = None
     signal_origin: options.SignalOrigin = None
     signal_zone: options.SignalZone = None

@@ -93,6 +93,7 @@ def _is_file_of_federation(source: Path) -> bool:
 def _federation(federation: Federation, *, as_json: bool) -> None:
     from fedsched.model import unmodelled
     from fedsched.model.assumed import are_assumed, assumptions, sentence
+    from fedsched.model.power_cap import is_capped
     from fedsched.model.switching import STATES
 
     groups = [(cluster, group) for cluster in federation.clusters for group in cluster.groups]
@@ -121,6 +122,8 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
         said["limits"] = [asdict(limit) for limit in federation.limits]
         said["signals"] = [asdict(signal) | {"kind": signal.kind} for signal in federation.signals]
         said["calendar"] = [asdict(downtime) for downtime in federation.calendar]
+        if is_capped(federation):
+            said["cap"] = federation.cap
         if federation.power is not None:
             said["power"] = str(federation.power)
             for row, (_, group) in zip(rows, groups, strict=True):

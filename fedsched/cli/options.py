@@ -92,6 +92,17 @@ CalendarVictims = Annotated[
 _SIGNAL = "a CSV file of times and values, for all clusters, or NAME=FILE for one. May be given again."
 Tariff = Annotated[tuple[str, ...], Parameter(help=f"What a MWh costs as time goes by: {_SIGNAL}")]
 Carbon = Annotated[tuple[str, ...], Parameter(help=f"Grams of CO2 a kWh as time goes by: {_SIGNAL}")]
+Cap = Annotated[
+    tuple[str, ...],
+    Parameter(
+        help="A cap on power, in place of the federation's: 80% of what all nodes draw when busy, 50kW, a CSV file of "
+        "times and watts, or NAME=50kW for one cluster; none. May be given again."
+    ),
+]
+CapAt = Annotated[
+    Literal["run", "now"] | None,
+    Parameter(help="What must leave room under a cap: a job's whole planned run (when not given), or its start."),
+]
 Beyond = Annotated[
     Literal["refuse", "repeat", "last"] | None,
     Parameter(help="What holds where such a signal ends before the schedule: nothing, it again, or its last value."),

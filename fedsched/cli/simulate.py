@@ -29,6 +29,9 @@ from fedsched.model.reading import USUAL
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+    from fedsched.policies import Policy, Slurm
     from fedsched.scenario import Scenario
 
 
@@ -96,6 +99,9 @@ def command(
             runs.append(Run(label, schedule, taken()))
         if not schedule.complete:
             break
+    free = None
+    if asked[0].machine.cap and not more and schedule.complete:
+        free = _without_cap(asked[0], workload, cluster, rules)
     if out is not None:
         write_schedule(schedule, out)
     if gantt is not None:
@@ -103,16 +109,30 @@ def command(
     there = written(out, gantt, checkpoint)
     if json:
         said = [run.to_json() | {"written": there} for run in runs]
+        if free is not None:
+            said[0]["without_cap"] = {**free.values, "peak_watts": free.schedule.power().peak}
         print_json(said if more else said[0])
     elif more:
         print_side_by_side(runs)
     else:
-        print_costs(runs[0])
+        print_costs(runs[0], free)
     if schedule.complete:
         return 0
     kept = f" and in {', '.join(there)}" if there else ""
     say(f"fedsched: {'; '.join(schedule.notes)}. What was done until then is above{kept}.", err=True)
     return INTERRUPTED
+
+
+def _without_cap(asked: Scenario, workload: Workload, federation: Federation, rules: Policy | Slurm) -> Run | None:
+    # What the same would be had the federation no caps; None where it has none.
+    from fedsched.model.power_cap import is_capped, without_caps
+    from fedsched.simulate import simulate
+
+    if not is_capped(federation):
+        return None
+    with stopwatch() as taken, progress_bar("without the cap") as progress:
+        schedule = simulate(workload, without_caps(federation), rules, reading=asked.reading, progress=progress)
+        return Run("without the cap", schedule, taken())
 
 
 def _refuse_of_one(options: Mapping[str, object], logs: int) -> None:

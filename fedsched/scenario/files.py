@@ -16,6 +16,7 @@ from fedsched.io.files import STDIN, read_text
 from fedsched.io.toml import federation_of_data, federation_text, quoted
 from fedsched.model.federation import Federation
 from fedsched.model.reading import Reading
+from fedsched.scenario.caps import cap_files
 from fedsched.scenario.noun import Scenario
 from fedsched.scenario.parts import Log, Machine, Made, words_of
 from fedsched.scenario.policy_choice import PolicyChoice
@@ -93,6 +94,9 @@ def _part(path: str | PathLike[str], name: str, table: Mapping[str, Any]) -> Any
     for key in set(SIGNALS) & set(values):
         parts = [one.rpartition("=") for one in values[key]]
         values[key] = tuple(f"{whose}{sign}{_from_folder(file, Path(path).parent, key)}" for whose, sign, file in parts)
+    for file in cap_files(values.get("cap", ())):
+        there = _from_folder(file, Path(path).parent, "cap")
+        values["cap"] = tuple(one.removesuffix(file) + there if one.endswith(file) else one for one in values["cap"])
     if inline:
         if "federation" in values or "cluster" not in inline:
             raise ConfigError(f"{where}: clusters of its own ([[machine.cluster]]) take the place of federation.")

@@ -12,6 +12,7 @@ from fedsched.errors import FieldError, TraceError, unknown_name
 from fedsched.generate.feedback import feedback, feedback_named
 from fedsched.io.examples import federation_file, names_federation_file, names_shipped
 from fedsched.io.files import STDIN
+from fedsched.scenario.caps import cap_files, caps_told
 from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _AS_GIVEN = ("descriptor", "unit", "over_request", "cancelled", "on_error", "sta
 OnRunning = Literal["wait", "requeue", "kill"]
 Victims = Literal["latest", "random", "recorded"]
 Beyond = Literal["refuse", "repeat", "last"]
+Looks = Literal["run", "now"]
 Model = Literal["lublin", "poisson"]
 Estimates = Literal["exact", "tsafrir"]
 
@@ -208,6 +210,9 @@ class Machine:
     tariff, carbon
         Beside its own signals, or in place of those of the kind: a CSV file that `fedsched.io.signals.read_signal`
         reads, for all clusters, or "north=prices.csv" for one.
+    cap, cap_at
+        In place of its own caps on power: "80%" of what all nodes draw when busy, "50kW", such a file in watts, or
+        "north=50kW" for one cluster; "none". And what must leave room under them: a job's planned "run", or "now".
     beyond, signal_origin, signal_zone
         Of these, as `beyond`, `origin` and `zone` there.
     power
@@ -227,6 +232,8 @@ class Machine:
     calendar_victims: Victims | None = None
     tariff: tuple[str, ...] = ()
     carbon: tuple[str, ...] = ()
+    cap: tuple[str, ...] = ()
+    cap_at: Looks | None = None
     beyond: Beyond | None = None
     signal_origin: str | None = None
     signal_zone: str | None = None
@@ -247,9 +254,10 @@ class Machine:
         _check_choice("calendar_on_running", self.calendar_on_running, get_args(OnRunning))
         _check_choice("calendar_victims", self.calendar_victims, get_args(Victims))
         _check_choice("beyond", self.beyond, get_args(Beyond))
+        _check_choice("cap_at", self.cap_at, get_args(Looks))
         for field in ("beyond", "signal_origin", "signal_zone"):
-            if getattr(self, field) is not None and not self.tariff + self.carbon:
-                raise FieldError(f"{{{field}}} is for a {{tariff}} or {{carbon}}; give one, or leave it out.")
+            if getattr(self, field) is not None and not self.tariff + self.carbon + cap_files(self.cap):
+                raise FieldError(f"{{{field}}} is for a {{tariff}}, {{carbon}} or {{cap}}; give one, or leave it out.")
         for one in self.uplink:
             bytes_a_second(one.rpartition("=")[2], "uplink")
 
@@ -257,7 +265,7 @@ class Machine:
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
         own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
-        signals = tuple(one.rpartition("=")[2] for one in self.tariff + self.carbon)
+        signals = (*(one.rpartition("=")[2] for one in self.tariff + self.carbon), *cap_files(self.cap))
         named = tuple(filter(None, (self.partitions, self.calendar, self.hosts)))
         return (str(self.federation),) * own + named + signals
 
@@ -272,8 +280,10 @@ class Machine:
             whole = replace(whole, partitions=read_partitions(self.partitions))
         if self.power is not None:
             whole = replace(whole, power=power_saving_named(self.power))
-        if self.tariff or self.carbon:
+        if self.tariff or self.carbon or self.cap:
             whole = replace(whole, signals=self._signals(whole, workload))
+        if self.cap_at is not None:
+            whole = replace(whole, cap=self.cap_at)
         if self.calendar is None:
             return whole
         downtimes = read_calendar(
@@ -291,9 +301,13 @@ class Machine:
     def _signals(self, federation: Federation, workload: Workload | None) -> tuple[Signal, ...]:
         from fedsched.io.signals import USUAL_UNITS, read_signal
 
-        given = {"price": self.tariff, "carbon": self.carbon}
+        files_of = {"price": self.tariff, "carbon": self.carbon}
+        given = files_of | {"cap": self.cap}
         found = [signal for signal in federation.signals if not given[signal.kind]]
-        for kind, files in given.items():
+        found += caps_told(
+            self.cap, federation, workload, origin=self.signal_origin, zone=self.signal_zone, beyond=self.beyond
+        )
+        for kind, files in files_of.items():
             for one in files:
                 cluster, _, file = one.rpartition("=")
                 found.append(

@@ -32,7 +32,7 @@ def test_the_command_line_prices_a_schedule(call: Callable[..., Any], tmp_path: 
     assert "the last value of the price signal after its end" in told["assumed"]
     status, _, said = call("simulate", log, "--nodes", "4", "--beyond", "last")
     assert status != 0
-    assert "--beyond is for a --tariff or --carbon" in said
+    assert "--beyond is for a --tariff, --carbon or --cap" in said
 
 
 def test_info_shows_signals(call: Callable[..., Any], tmp_path: Path) -> None:
@@ -75,6 +75,60 @@ def test_the_command_line_switches_idle_nodes_off(call: Callable[..., Any], tmp_
     status, _, said = call("simulate", log, "--nodes", "4", "--power", "timeout:10m")
     assert status != 0
     assert "give off_watts= of each NodeGroup" in said
+
+
+def test_the_command_line_caps_power(call: Callable[..., Any], tmp_path: Path) -> None:
+    """--cap takes shares, amounts and files, of all clusters or of one, and shows what the same is without it."""
+    log, caps = tmp_path / "jobs.csv", tmp_path / "caps.csv"
+    log.write_text("submit,tasks,runtime\n0,2,20\n0,2,5\n", encoding="utf-8")
+    caps.write_text("second,watts\n0,1000\n30,470\n", encoding="utf-8")
+    fs.Federation((fs.Cluster("A", (fs.NodeGroup(4, 1.0, 150.0, 50.0),)),)).write(tmp_path / "machine.toml")
+    words = ("simulate", log, "--federation", tmp_path / "machine.toml", "--json")
+    waits = {"100%": 0.0, "75%": 10.0, "0.4kW": 10.0, "399.9": None, "A=75%": 10.0, str(caps): 0.0}
+    for cap, wait in waits.items():
+        beyond = ("--beyond", "last") if cap == str(caps) else ()
+        status, out, said = call(*words, "--cap", cap, *beyond)
+        if wait is None:
+            assert "draw 200 W more than idle ones, and the power cap leaves 199.9 W" in said
+            continue
+        assert status == 0, said
+        told = json.loads(out)
+        assert told["metrics"]["mean_wait"] == wait, cap
+        assert (told["without_cap"]["mean_wait"], told["without_cap"]["peak_watts"]) == (0.0, 600.0)
+    said = call(*words[:-1], "--cap", "75%")[1]
+    assert "without the cap" in said
+    assert "without_cap" not in json.loads(call(*words, "--cap", "none")[1])
+    for options, wrong in (
+        (("--cap", "none", "--cap", "75%"), "'none' does not go with others"),
+        (("--cap", "75%", "--beyond", "last"), "--beyond is for a --tariff, --carbon or --cap"),
+        (("--cap", str(caps)), "The power cap ends at 60 s, and plans look beyond that"),
+        (("--cap", "75%", "--policy", "conservative"), "A power cap goes with dispatch strict, greedy, easy"),
+    ):
+        status, _, said = call(*words, *options)
+        assert status != 0
+        assert wrong in said
+
+
+def test_caps_of_a_scenario_and_of_a_federations_file(call: Callable[..., Any], tmp_path: Path) -> None:
+    """A scenario's caps are texts, or files of its folder; --cap none takes the federation's own away."""
+    (tmp_path / "caps.csv").write_text("second,watts\n0,50000\n", encoding="utf-8")
+    (tmp_path / "case.toml").write_text(
+        '[log]\nfile = "sample"\nhead = 5\n[machine]\nnodes = 128\ncap = ["caps.csv", "cluster=99%"]\ncap_at = "now"\n',
+        encoding="utf-8",
+    )
+    scenario = fs.Scenario.load(tmp_path / "case.toml")
+    assert scenario.machine.cap == (str(tmp_path / "caps.csv"), "cluster=99%")
+    schedule = scenario.simulate()
+    assert schedule.federation.cap == "now"
+    assert [signal.kind for signal in schedule.federation.signals] == ["cap", "cap"]
+    schedule.federation.write(tmp_path / "machine.toml")
+    told = json.loads(call("info", tmp_path / "machine.toml", "--json")[1])
+    assert told["cap"] == "now"
+    log = tmp_path / "jobs.csv"
+    log.write_text("submit,tasks,runtime\n0,1,20\n", encoding="utf-8")
+    words = ("simulate", log, "--federation", tmp_path / "machine.toml", "--json")
+    assert json.loads(call(*words)[1])["metrics"]["peak_watts"] is not None
+    assert json.loads(call(*words, "--cap", "none")[1])["metrics"]["peak_watts"] is None
 
 
 def test_info_tells_of_nodes_that_go_off(call: Callable[..., Any], tmp_path: Path) -> None:
