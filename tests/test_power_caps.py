@@ -17,6 +17,7 @@ from fedsched.model.power_cap import cap_over_time
 from fedsched.plot.gantt import figure
 from fedsched.plot.load import power
 from fedsched.report.drawing import plan_of
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -232,3 +233,17 @@ def test_pictures_and_reports_draw_the_cap(tmp_path: Path) -> None:
     for ax in (power(schedule), *figure(schedule).axes):
         drawn = [line for line in ax.get_lines() if line.get_label() == "cap"]
         assert len(drawn) == ("power" in ax.get_ylabel())
+
+
+def test_a_rolling_run_goes_on_from_its_file_under_the_cap(tmp_path: Path) -> None:
+    """Tests that what is taken of a cap, and how far it has come, is kept where a run is saved."""
+    jobs = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=[1, 2, 1, 3], runtime=[10.0, 5.0, 9.0, 7.0])
+    falls = fs.Signal((0.0, 16.0), (340.0, 240.0), "W", until=24.0, beyond="repeat")
+    machine = replace(NODES, signals=(falls,))
+    policy = fs.Rolling(evaluations=50, seed=1, checkpoint=tmp_path / "run")
+    run = prepare(jobs, machine, policy, knowledge="runtime").advance(until=6.0)
+    run.planner._file.save(run, run.planner._memory())
+    assert prepare(jobs, machine, policy, knowledge="runtime").time == run.time == 6.0
+    free = replace(policy, checkpoint=None)
+    resumed, whole = (fs.simulate(jobs, machine, one, knowledge="runtime") for one in (policy, free))
+    assert resumed == whole
