@@ -179,6 +179,8 @@ def test_searches_and_rolling_plans_are_under_the_cap() -> None:
     assert best.metrics().peak_watts <= 340.0
     assert best.makespan > fs.optimize(jobs, NODES, method="ga", evaluations=60, seed=1).best("makespan").makespan
     assert result.bound("makespan") <= best.makespan
+    flat = fs.optimize(jobs, capped((0.0,), (330.0,)), objectives=("peak_watts",), method="ga", evaluations=60, seed=1)
+    assert flat.best("peak_watts").metrics().peak_watts == 320.0
     rolling = fs.simulate(jobs, machine, fs.Rolling(evaluations=50, seed=1), knowledge="runtime")
     rolling.verify(claimed=rolling.metrics())
     assert "conservative" not in {baseline.policy for baseline in result.baselines}

@@ -22,7 +22,7 @@ def pricing_for(objectives: Objectives, workload: Workload, federation: Federati
         return None
     pricing = Pricing(federation, watts_of(workload))
     for name in asked:
-        if name not in pricing.tariffs and not (name == "peak_watts" and pricing.tariffs):
+        if name not in pricing.tariffs and not (name == "peak_watts" and federation.signals):
             kind, option = ("price", "tariff") if name == "cost" else ("carbon", "carbon")
             raise InfeasibleError(
                 f"optimize: objective {name!r} needs a {kind} signal, and the federation has none; give it signals= "

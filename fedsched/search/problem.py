@@ -141,9 +141,10 @@ class SearchProblem(PackedProblem, Read):
         )
         self._truth = None if problem is true else self._of(true)
         if self.pricing is not None and (self.may_miss or self.truth.may_miss):
+            priced = " and ".join(self.pricing.tariffs) or "peak_watts"
             raise InfeasibleError(
-                f"optimize: {' and '.join(self.pricing.tariffs)} of plans ask for the ends of all jobs, and some may "
-                "have none here; leave out what keeps them."
+                f"optimize: {priced} of plans ask for the ends of all jobs, and some may have none here; leave out "
+                "what keeps them."
             )
 
     def _of(self, problem: Problem) -> SearchProblem:
