@@ -78,7 +78,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Cap:
-    """What some groups may draw together (reading 68): so many watts from each time on, until the next one."""
+    """What some groups may draw together (reading 70): so many watts from each time on, until the next one."""
 
     groups: frozenset[int]
     times: tuple[float, ...]
@@ -182,7 +182,7 @@ class Job:
     demand: tuple[tuple[str, int], ...] = ()  # so much of each must a node have (reading 50)
     reservation: int | None = None  # (reading 46)
     alternatives: tuple[Shape, ...] = ()  # the recorded one first (reading 49)
-    watts: float | None = None  # of each of its nodes; None: those of its group (reading 67)
+    watts: float | None = None  # of each of its nodes; None: those of its group (reading 69)
 
 
 @dataclass
@@ -578,7 +578,7 @@ def less(left: Sequence[int], job: Job) -> list[int]:
 
 
 def milliwatts(watts: float) -> int:
-    """Return watts as caps count them (reading 68)."""
+    """Return watts as caps count them (reading 70)."""
     return round(1000 * watts)
 
 
@@ -848,7 +848,7 @@ class Simulation:
             if load > self.machine.uplinks[k]:
                 self.saturated[k] += self.now - before
 
-    # --------------------------------------------------------------------------------------------- caps (reading 68)
+    # --------------------------------------------------------------------------------------------- caps (reading 70)
 
     def final_steps(self) -> list[float]:
         """Return when caps that do not come again change, from t0 on."""
@@ -1612,7 +1612,7 @@ def simulate(
 
 
 def drawn(job: Job, group: Group) -> float:
-    """Return what a node of a group draws under a job (reading 67)."""
+    """Return what a node of a group draws under a job (reading 69)."""
     return group.busy if job.watts is None else job.watts
 
 

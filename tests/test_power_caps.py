@@ -1,4 +1,4 @@
-"""Caps on power: who may start under them, by hand and beside the reference, and what else must know them [68]."""
+"""Caps on power: who may start under them, by hand and beside the reference, and what else must know them [70]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that say what their nodes draw: in energy, costs, power over time, files, and in what checks all that [67]."""
+"""Jobs that say what their nodes draw: in energy, costs, power over time, files, and in what checks all that [69]."""
 
 from __future__ import annotations
 

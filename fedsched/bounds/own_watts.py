@@ -1,4 +1,4 @@
-"""What nodes draw at least under jobs that say what theirs draw [67].
+"""What nodes draw at least under jobs that say what theirs draw [69].
 
 Where every node of a class drew the least that it does under any job, energy would be no more; what each job takes
 beyond that, it takes in any schedule, for at least as long as it runs on the nodes where that is least.

@@ -1,4 +1,4 @@
-"""Caps on power as the engine takes them; what does not go with them is refused by name [68]."""
+"""Caps on power as the engine takes them; what does not go with them is refused by name [70]."""
 
 from __future__ import annotations
 

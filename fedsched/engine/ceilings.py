@@ -1,4 +1,4 @@
-"""Ceilings: caps on power, under which a job's planned watts stay from its start to its planned end [68].
+"""Ceilings: caps on power, under which a job's planned watts stay from its start to its planned end [70].
 
 A ceiling is what a cap leaves beside idle nodes; who holds nodes takes some of it until its planned end. What is taken
 now is kept; what will be taken later is summed over the planned ends, and only where a cap changes within the run that

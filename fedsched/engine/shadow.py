@@ -1,4 +1,4 @@
-"""The shadow time of EASY's head where nodes close for a while, or power is capped [39, 68]."""
+"""The shadow time of EASY's head where nodes close for a while, or power is capped [39, 70]."""
 
 from __future__ import annotations
 

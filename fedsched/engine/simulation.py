@@ -341,7 +341,7 @@ def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Inte
 
 
 def no_room(finished: int, jobs: int, *, left: Ints | None = None) -> str:
-    """Return that so many of the jobs have finished, and that the others never start: `left` by a cap [40, 68]."""
+    """Return that so many of the jobs have finished, and that the others never start: `left` by a cap [40, 70]."""
     if left is not None:
         done = f"{finished} of {counted(jobs, 'job')} finished"
         return f"the power cap, or nodes that stay closed, leave jobs {first_of(left)} no room: {done}"

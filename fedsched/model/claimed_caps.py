@@ -1,4 +1,4 @@
-"""Whether a schedule's starts were under its federation's caps, by what was planned then [68].
+"""Whether a schedule's starts were under its federation's caps, by what was planned then [70].
 
 It shares no code with the engine. What uplinks make of planned ends is not replayed: a job is taken to be planned no
 longer than without contention, so all that is found is broken.

@@ -72,7 +72,7 @@ def _watts(
     mine = [g for g, cluster in enumerate(runs.federation.group_cluster) if cluster == k]
     idle = sum(groups[g].idle_watts * groups[g].count for g in mine)
     drawn = np.tile(np.array([groups[g].busy_watts for g in mine]), (len(runs), 1))
-    if runs.workload.watts is not None:  # of each node of a job that says what it draws (reading 67)
+    if runs.workload.watts is not None:  # of each node of a job that says what it draws (reading 69)
         own = np.asarray(runs.workload.watts.given)
         drawn[own >= 0.0] = own[own >= 0.0, None]
     more = (runs.counts[:, mine] * (drawn - np.array([groups[g].idle_watts for g in mine]))).sum(axis=1)

@@ -151,7 +151,7 @@ def _energy(schedule: Schedule) -> float:
 
 
 def _watts_beyond(schedule: Schedule) -> Floats:
-    # How much more the nodes of each run draw than their groups' busy ones, where its job says so (reading 67).
+    # How much more the nodes of each run draw than their groups' busy ones, where its job says so (reading 69).
     busy = schedule.counts @ np.array([group.busy_watts for group in schedule.federation.groups])
     if schedule.workload.watts is None:
         return np.zeros(len(schedule))

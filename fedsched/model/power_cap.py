@@ -1,4 +1,4 @@
-"""Caps on power: what they leave beside idle nodes, and what jobs are planned to draw, in whole milliwatts [68]."""
+"""Caps on power: what they leave beside idle nodes, and what jobs are planned to draw, in whole milliwatts [70]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each node of a job draws while it runs, where that was measured; else it is what the group says [67]."""
+"""What each node of a job draws while it runs, where that was measured; else it is what the group says [69]."""
 
 from __future__ import annotations
 

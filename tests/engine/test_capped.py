@@ -1,4 +1,4 @@
-"""Caps as arrays, and what does not go with them, refused by name [68]."""
+"""Caps as arrays, and what does not go with them, refused by name [70]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What caps leave: steps that come, some of them again, what jobs take, and what is left of a whole run [68]."""
+"""What caps leave: steps that come, some of them again, what jobs take, and what is left of a whole run [70]."""
 
 from __future__ import annotations
 
