@@ -16,7 +16,7 @@ MOST = 2000  # steps of a curve; one of more is drawn by the means of so many eq
 
 
 def curves_of(schedule: Schedule) -> list[dict[str, object]]:
-    """Return the kind, unit, cluster (-1: of all that have none of their own) and steps since t0 of prices and carbon."""
+    """Return kind, unit, cluster (-1: of all that have none of their own) and steps since t0 of prices and carbon."""
     names = [cluster.name for cluster in schedule.federation.clusters]
     return [
         {
