@@ -11,7 +11,7 @@ import pytest
 import strategies
 
 import fedsched as fs
-from fedsched.bounds import exact, lower_bounds
+from fedsched.bounds import lower_bounds
 from fedsched.errors import FieldError, InfeasibleError, TraceError
 from fedsched.generate.feedback import feedback_named
 
@@ -174,13 +174,6 @@ def test_a_schedule_comes_back_from_its_table(tmp_path: Path) -> None:
     again = fs.Schedule.read(tmp_path / "schedule.csv", log, schedule.federation)
     assert again.workload.submit.tolist() == [0.0, 120.0, 200.0]
     again.verify()
-
-
-def test_the_exact_solver_refuses_them_by_name() -> None:
-    """It says what to leave out."""
-    log, machine = jobs([100.0, 50.0], [-1, 1], [-1, 20.0]), fs.Federation.homogeneous(2)
-    with pytest.raises(ValueError, match=r"\(feedback\), which depends on the schedule.*feedback=None"):
-        exact(log, machine, seconds=1.0)
 
 
 def test_bounds_know_the_chain() -> None:

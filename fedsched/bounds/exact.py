@@ -1,49 +1,34 @@
 """Exact answers for small problems by constraint programming: the best schedule, and a bound that proves it.
 
-The model has maintenance that is known and jobs that wait for others, but no contention: its bound holds for every
-schedule, and the schedule found is then run with contention.
+The model has maintenance that is known, jobs that wait for others or follow them, and jobs that leave, but no
+contention: its bound holds for every schedule, and the schedule found is then run with contention.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.exact_rules import refuse_surprises, rules_of
-from fedsched.bounds.lower import lower_bounds
+from fedsched.bounds.exact_solver import ExactSolver
+from fedsched.bounds.exact_task import cost, left_out, task_of
 from fedsched.bounds.model import build
-from fedsched.bounds.realise import heuristic_starts, realised
-from fedsched.bounds.relaxation import hidden_by_clock, relax
-from fedsched.engine.capped import refuse_cap
-from fedsched.engine.caps import caps_table
-from fedsched.engine.pack import pack
-from fedsched.engine.switching import refuse_power
-from fedsched.errors import InfeasibleError, MissingExtraError, TraceError, unknown_name
-from fedsched.model.admission import as_asked
-from fedsched.model.alternatives import shaped
-from fedsched.model.cancellations import refuse_cancellations
-from fedsched.model.dependencies import Dependencies, settled
-from fedsched.model.feedback import refuse_feedback
-from fedsched.model.limits import someones
+from fedsched.bounds.relaxation import hidden_by_clock
+from fedsched.errors import unknown_name
 from fedsched.model.reading import CLAIRVOYANT, Reading
-from fedsched.model.reservations import refuse_members
 from fedsched.text import counted
-from fedsched.values import is_number, origin, whole
+from fedsched.values import whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.bounds.exact_rules import ExactRules
-    from fedsched.bounds.model import Solved
-    from fedsched.bounds.relaxation import Floats, Ints, Relaxation
+    from fedsched.bounds.relaxation import Floats, Ints
     from fedsched.model.federation import Federation
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
 
 OBJECTIVES = ("makespan", "energy", "weighted")
-LARGEST_SEED = 2**31 - 1  # that CP-SAT takes
 PROVEN = 1e-5  # a schedule this close to its bound, relatively, is called optimal
 
 
@@ -52,7 +37,9 @@ class ExactAnswer:
     """The best schedule found and what is proven about it.
 
     `bound` <= every schedule's value, contention or not; `status` is "optimal" where the value meets it, "feasible"
-    where the time was up first or contention costs what the model does not know.
+    where the time was up first or contention costs what the model does not know. Where jobs may leave, `fewest` is how
+    many never start at least; first comes the schedule that leaves out fewest, `bound` is of those that leave out no
+    more than this one, and "optimal" is one that leaves out no more than it must.
     """
 
     schedule: Schedule
@@ -62,10 +49,16 @@ class ExactAnswer:
     objective: str
     weights: tuple[float, float]
     seconds: float
+    fewest: int = 0
+
+    @property
+    def left_out(self) -> int:
+        """Return how many jobs of the schedule never start."""
+        return left_out(self.schedule)
 
     @property
     def order(self) -> Ints:
-        """Return the jobs' rows in the order in which they start."""
+        """Return the jobs' rows in the order in which they start; who never starts comes last."""
         return np.argsort(self.schedule.start, kind="stable")
 
     @property
@@ -79,9 +72,10 @@ class ExactAnswer:
         return self.value / self.bound - 1.0 if self.bound > 0 else float("nan")
 
     def __str__(self) -> str:
+        out = f"{counted(self.left_out, 'job')} left out (proven: at least {self.fewest}), " if self.left_out else ""
         return (
             f"{self.status}: {self.objective} {self.value:,.6g}, bound {self.bound:,.6g} (gap {self.gap:.2%}), "
-            f"{counted(len(self.schedule), 'job')} in {self.seconds:.1f} s"
+            f"{out}{counted(len(self.schedule), 'job')} in {self.seconds:.1f} s"
         )
 
 
@@ -96,25 +90,6 @@ class ExactFront:
     points: Floats
     schedules: tuple[Schedule, ...]
     complete: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Task:
-    """A problem to be solved, with what does not change between the solver's runs."""
-
-    workload: Workload
-    federation: Federation
-    relaxation: Relaxation
-    rules: ExactRules
-
-    def realised(self, solved: Solved) -> Schedule:
-        """Return the solver's schedule in true times."""
-        assert solved.starts is not None
-        return realised(self.workload, self.federation, self.relaxation, solved.starts, solved.counts, self.rules)
-
-    def cost(self, schedule: Schedule, weights: tuple[float, float]) -> float:
-        """Return what is minimised."""
-        return weights[0] * schedule.makespan + weights[1] * schedule.energy
 
 
 def exact(
@@ -135,6 +110,7 @@ def exact(
 ) -> ExactAnswer:
     """Return the best schedule of a small problem, or the best found in the time, with a proven bound.
 
+    The best is the one in which fewest jobs never start, and of several the one of the least value.
     A dozen jobs on a dozen nodes of several kinds are proven within seconds; of twenty on fifty nodes, often not.
 
     Parameters
@@ -163,24 +139,22 @@ def exact(
     reading = reading.but(
         knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
     ).settled("exact")
-    task = _task(workload, federation, t0, reading, caps, seconds, workers, seed)
-    bounds = lower_bounds(workload, federation, t0=t0, reading=reading, caps=caps, method="lp")
-    best = min(heuristic_starts(task.workload, federation, task.relaxation, caps), key=lambda s: task.cost(s, chosen))
+    task = task_of(workload, federation, t0, reading, caps, seconds, workers, seed)
+    best = min(task.heuristics(), key=lambda schedule: task.rank(schedule, chosen))
+    solver = ExactSolver(task, chosen, seconds, workers, seed)
+    best, fewest = solver.fewest(best)
+    makespan, energy = task.known(left_out(best))
     # A better schedule costs less than the best known one, of which T alone costs so much a second.
     per_second = chosen[0] + chosen[1] * task.relaxation.idle_total
-    horizon = task.cost(best, chosen) / per_second if per_second > 0 else None
-    model = build(task.relaxation, scale=best.makespan, horizon=horizon, hint=best, rules=task.rules)
-    model.minimise(*chosen, at_least=bounds.makespan)
-    solved = model.solve(seconds=seconds, workers=workers, seed=seed)
-    known = chosen[0] * bounds.makespan + chosen[1] * bounds.energy
-    if solved.starts is not None:
-        best = min(best, task.realised(solved), key=lambda schedule: task.cost(schedule, chosen))
-    value = task.cost(best, chosen)
-    bound = max(known, solved.bound - hidden_by_clock(task.relaxation, chosen))
+    horizon = cost(best, chosen) / per_second if per_second > 0 else None
+    best, found = solver.cheapest(best, horizon, makespan)
+    value = cost(best, chosen)
+    bound = max(chosen[0] * makespan + chosen[1] * energy, found - hidden_by_clock(task.relaxation, chosen))
     if value < bound <= value * (1 + 1e-9):  # their last bits: no bound is above a schedule that exists
         bound = value
-    status = "optimal" if value <= bound * (1 + PROVEN) else "feasible"
-    return ExactAnswer(best, value, bound, status, objective, chosen, solved.seconds)
+    proven = value <= bound * (1 + PROVEN) and left_out(best) == fewest
+    status = "optimal" if proven else "feasible"
+    return ExactAnswer(best, value, bound, status, objective, chosen, solver.spent, fewest)
 
 
 def exact_front(
@@ -201,7 +175,8 @@ def exact_front(
     """Return the whole Pareto front of makespan and energy of a tiny problem, without contention.
 
     By ε-constraint from the thriftiest end: the least energy, then the least makespan that has it, then the least
-    energy with a shorter makespan than that, until there is none.
+    energy with a shorter makespan than that, until there is none. Where jobs may leave, it is the front of those
+    schedules that leave out fewest.
 
     Parameters
     ----------
@@ -218,29 +193,37 @@ def exact_front(
     reading = reading.but(
         knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
     ).settled("exact_front")
-    task = _task(workload, federation, t0, reading, caps, seconds, workers, seed)
-    some = heuristic_starts(task.workload, federation, task.relaxation, caps)
-    scale = max(schedule.makespan for schedule in some)
+    task = task_of(workload, federation, t0, reading, caps, seconds, workers, seed)
+    some = task.heuristics()
+    scale = max(task.scale(schedule) for schedule in some)
+    fullest, fewest = ExactSolver(task, (1.0, 0.0), seconds, workers, seed).fewest(min(some, key=left_out))
+    absent = left_out(fullest) if task.rules.optional else None
+    complete = left_out(fullest) == fewest and task.relaxation.uncontended
     rows: list[tuple[float, float]] = []
     found: list[Schedule] = []
     within: int | None = None
     while len(rows) < points:
-        model = build(task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within)
+        model = build(
+            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, absent_at_most=absent
+        )
         model.minimise(0.0, 1.0)
         thrifty = model.solve(seconds=seconds, workers=workers, seed=seed)
         if thrifty.infeasible:
-            return _front(rows, found, complete=task.relaxation.uncontended)
+            return _front(rows, found, complete=complete)
         if not thrifty.optimal:
             break
         model = build(
-            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, energy_at_most=thrifty.energy
-        )
+            task.relaxation, scale=scale, rules=task.rules, makespan_at_most=within, energy_at_most=thrifty.energy,
+            absent_at_most=absent,
+        )  # fmt: skip
         model.minimise(1.0, 0.0)
         short = model.solve(seconds=seconds, workers=workers, seed=seed)
         if not short.optimal or short.starts is None:
             break
         schedule = task.realised(short)
-        rows.append((schedule.makespan, schedule.energy))
+        if left_out(schedule) > left_out(fullest):
+            break
+        rows.append((schedule.makespan, cost(schedule, (0.0, 1.0))))
         found.append(schedule)
         within = short.makespan - 1
     return _front(rows, found, complete=False)
@@ -254,81 +237,3 @@ def _front(rows: list[tuple[float, float]], found: list[Schedule], *, complete: 
         if not kept or rows[i][1] < rows[kept[-1]][1]:
             kept.append(i)
     return ExactFront(np.array([rows[i] for i in kept]).reshape(-1, 2), tuple(found[i] for i in kept), complete)
-
-
-def _task(
-    workload: Workload,
-    federation: Federation,
-    t0: float | None,
-    reading: Reading,
-    caps: NDArray[np.int64] | None,
-    seconds: float,
-    workers: int,
-    seed: int,
-) -> _Task:
-    """Return the problem, checked."""
-    require_solver()
-    refuse_cancellations("exact", workload)
-    refuse_feedback("exact", workload)
-    if len(workload) == 0:
-        raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to schedule.")
-    whole("exact", "workers", workers, least=1)
-    whole("exact", "seed", seed, least=0, most=LARGEST_SEED)
-    if not is_number(seconds) or not seconds > 0:
-        raise ValueError(f"exact: seconds={seconds!r} must be finite and above 0.")
-    if reading.leaves_open(workload):
-        raise InfeasibleError(
-            f"exact: alternatives={reading.alternatives!r} leaves the jobs' shapes open, which the exact model does "
-            "not know; choose them by a rule: alternatives='fixed' or 'smallest_area'."
-        )
-    workload = shaped(as_asked(workload, federation), reading)
-    runtime = reading.planned(workload)
-    problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
-    limits = caps_table(workload, federation, caps)
-    refuse_surprises(federation, problem.t0)
-    refuse_members("exact", workload, federation)
-    refuse_power("exact", federation)
-    refuse_cap("exact", federation)
-    if limit := someones(workload, federation):
-        raise InfeasibleError(
-            f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "
-            "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
-        )
-    if problem.watts.size:
-        raise InfeasibleError(
-            "exact: jobs say what they draw (watts), which the exact model does not know; leave that out: "
-            "dataclasses.replace(workload, watts=None)."
-        )
-    if problem.extras is not None and problem.extras.pools.need.any():
-        raise InfeasibleError(
-            "exact: jobs have pools, which the exact model does not know; leave that out: "
-            "dataclasses.replace(workload, pools=None)."
-        )
-    if problem.arrival.size < len(workload):
-        hopeless = len(workload) - problem.arrival.size
-        raise InfeasibleError(
-            f"exact: {counted(hopeless, 'job')} can never start, for they wait for what cannot happen; "
-            "leave them out (Workload.filter)."
-        )
-    relaxation = relax(problem, limits, workload.id, runtime=runtime, apart=True)
-    own = replace(workload, runtime=runtime, after=_after_ends(workload), alternatives=None)
-    return _Task(own, federation, relaxation, rules_of(problem, relaxation))
-
-
-def _after_ends(workload: Workload) -> Dependencies | None:
-    """Return the same conditions, all of which can hold, whatever a run's ends are taken for."""
-    after = settled(workload)
-    if after is None:
-        return None
-    texts = [text.replace("afternotok", "afterany").replace("afterok", "afterany") for text in after.texts.tolist()]
-    return Dependencies.of(texts, workload.id)
-
-
-def require_solver() -> None:
-    """Raise an error that says how to get the solver, where it is missing."""
-    try:
-        from ortools.sat.python import cp_model  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            "The exact model needs OR-tools, which is not installed; install the extra: pip install 'fedsched[exact]'."
-        ) from error

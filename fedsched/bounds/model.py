@@ -11,6 +11,7 @@ import numpy as np
 
 from fedsched.bounds.exact_rules import ExactRules
 from fedsched.bounds.integers import TimeUnit, time_unit
+from fedsched.bounds.leaving import let_leave, presence, variables
 
 if TYPE_CHECKING:
     from fedsched.bounds.relaxation import Ints, Relaxation
@@ -43,6 +44,7 @@ class Solved:
     bound: float
     makespan: int  # in the model's units
     energy: int
+    absent: int  # jobs that do not start
     seconds: float
 
 
@@ -58,6 +60,7 @@ class Model:
     modes: list[list[Mode]]
     horizon: Any
     energy: Any
+    absent: Any  # how many jobs do not start
     weights: tuple[float, float] = (1.0, 0.0)
     objective_unit: float = 1.0
 
@@ -67,7 +70,8 @@ class Model:
         units = at_least / self.unit.seconds * (1 - 1e-9)
         # Rounded down, a chain of jobs is shorter by less than a unit each.
         self.cp.add(self.horizon >= (math.ceil(units) if self.unit.exact else math.floor(units) - len(self.starts) - 1))
-        if energy == 0:
+        nothing_drawn = self.relaxation.idle_total == 0 and not self.relaxation.extra_watts.any()
+        if energy == 0 or (nothing_drawn and makespan > 0):
             self.objective_unit = makespan * self.unit.seconds
             self.cp.minimize(self.horizon)
         elif makespan == 0:
@@ -78,6 +82,11 @@ class Model:
             self.cp.minimize(
                 math.floor(makespan * self.unit.seconds / self.objective_unit) * self.horizon + self.energy
             )
+
+    def leave_out_few(self) -> None:
+        """Set the objective: as few jobs as can be without a start."""
+        self.objective_unit = 1.0
+        self.cp.minimize(self.absent)
 
     def solve(self, *, seconds: float, workers: int, seed: int, effort: float = math.inf) -> Solved:
         """Return the solver's answer; `effort` is in its own units, which do not depend on the machine."""
@@ -99,8 +108,9 @@ class Model:
         if known:
             starts = np.array([solver.value(start) for start in self.starts], dtype=np.int64)
             for j, modes in enumerate(self.modes):
-                mode = next(mode for mode in modes if solver.value(mode.chosen))
-                counts[j] = [solver.value(count) for count in mode.counts]
+                for mode in modes:  # one is chosen, unless the job does not start
+                    if solver.value(mode.chosen):
+                        counts[j] = [solver.value(count) for count in mode.counts]
         # An energy or a weighted sum takes its floors from true seconds; T alone is in units that may be a hair long.
         bound = max(0.0, float(solver.best_objective_bound)) if math.isfinite(solver.best_objective_bound) else 0.0
         return Solved(
@@ -111,6 +121,7 @@ class Model:
             bound=math.floor(bound + 1e-6) * self.objective_unit * (1 - self.unit.slack) * (1 - 1e-12),
             makespan=int(solver.value(self.horizon)) if known else 0,
             energy=int(solver.value(self.energy)) if known else 0,
+            absent=int(solver.value(self.absent)) if known else jobs,
             seconds=float(solver.wall_time),
         )
 
@@ -124,6 +135,8 @@ def build(
     rules: ExactRules = NO_RULES,
     makespan_at_most: int | None = None,
     energy_at_most: int | None = None,
+    absent_at_most: int | None = None,
+    strict: bool = False,
 ) -> Model:
     """Return the model of a relaxation.
 
@@ -138,28 +151,36 @@ def build(
     hint
         A schedule to begin with.
     rules
-        When which classes are closed, and who waits for whom.
-    makespan_at_most, energy_at_most
+        When which classes are closed, who waits for whom, and who leaves.
+    makespan_at_most, energy_at_most, absent_at_most
         In the model's units, from the answer of another model of the same relaxation and scale.
+    strict
+        Keep to the times at which jobs leave, whatever rounding hides of them: what is found is no bound then.
     """
     from ortools.sat.python import cp_model
 
     cp = cp_model.CpModel()
     closing = np.array([[one.begin, one.end] for one in rules.breaks]).reshape(-1, 2) - relaxation.t0
     lags = np.array([wait.lag for wait in rules.waits])
-    unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable], closing, lags], scale)
+    leaves = np.array(rules.leaves)[np.isfinite(rules.leaves)] - relaxation.t0
+    unit = time_unit([relaxation.release, relaxation.duration[relaxation.usable], closing, lags, leaves], scale)
     release, duration = unit.down(relaxation.release), unit.down(relaxation.duration)
     jobs = relaxation.tasks.size
     # Jobs done one after the other, each at its slowest, are done by then: no better schedule is cut off.
     closing[:, 0] += jobs * relaxation.tick  # by so much measured runs may be longer in true times, one after the other
-    latest = max(int(release.max()), int(unit.down(closing).max(initial=0)))
+    latest = max(int(release.max()), int(unit.down(closing).max(initial=0)), int(unit.down(leaves).max(initial=0)))
     end = latest + int(duration.max(axis=1).sum() + unit.down(lags).sum()) + 1
     end = end if horizon is None else min(end, math.ceil(horizon / unit.seconds * (1 + 1e-9)) + 1)
     last = cp.new_int_var(0, end, "T")
-    starts = [cp.new_int_var(int(release[j]), end, f"start{j}") for j in range(jobs)]
-    modes = [_modes(cp, relaxation, duration, j) for j in range(jobs)]
+    starts = [cp.new_int_var(min(int(release[j]), end), end, f"start{j}") for j in range(jobs)]
+    there = presence(cp, rules, jobs)
+    for j in rules.optional:
+        if release[j] > end:  # nothing better has it
+            cp.add(there[j] == 0)
+    modes = [_modes(cp, relaxation, duration, j, there[j]) for j in range(jobs)]
     _schedule(cp, relaxation, starts, modes, last, _closed(cp, rules, unit.down(closing)))
-    _let_wait(cp, rules, unit.down(lags), starts, modes)
+    _let_wait(cp, rules, unit.down(lags), starts, modes, there)
+    let_leave(cp, rules, relaxation, unit, starts, there, strict=strict)
     if unit.exact:
         _order_twins(cp, relaxation, duration, release, starts, rules.tied)
     busiest = float((relaxation.duration.max(axis=1) * relaxation.tasks).sum() * relaxation.extra_watts.max())
@@ -170,11 +191,16 @@ def build(
         cp.add(last <= makespan_at_most)
     if energy_at_most is not None:
         cp.add(energy <= energy_at_most)
+    absent = sum(1 - one for one in variables(*there))
+    if absent_at_most is not None:
+        cp.add(absent <= absent_at_most)
     if hint is not None:
-        for j in range(jobs):
+        for j in np.flatnonzero(~np.isnan(hint.start)).tolist():
             cp.add_hint(starts[j], int((hint.start[j] - relaxation.t0) / unit.seconds))
+        for j in sorted(rules.optional):
+            cp.add_hint(there[j], bool(hint.start[j] == hint.start[j]))
         cp.add_hint(last, math.ceil(hint.makespan / unit.seconds))
-    return Model(relaxation, unit, energy_unit, cp, starts, modes, last, energy)
+    return Model(relaxation, unit, energy_unit, cp, starts, modes, last, energy, absent)
 
 
 def _spreads(tasks: int, caps: list[int], at_most: int) -> list[tuple[int, ...]]:
@@ -192,8 +218,11 @@ def _spreads(tasks: int, caps: list[int], at_most: int) -> list[tuple[int, ...]]
     return ways
 
 
-def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int) -> list[Mode]:
-    """Return the ways in which a job can run: every spread where they are few, else a slowdown with free counts."""
+def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int, there: Any) -> list[Mode]:
+    """Return the ways in which a job can run: every spread where they are few, else a slowdown with free counts.
+
+    One of them is chosen if the job starts.
+    """
     classes = relaxation.nodes.size
     caps = np.minimum(relaxation.caps[j], relaxation.nodes).tolist()
     tasks = int(relaxation.tasks[j])
@@ -203,7 +232,7 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int) -> list[Mode
         chosen = cp.new_bool_var(f"way{j}.{len(made)}")
         made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), list(way)))
     if made:
-        cp.add_exactly_one(mode.chosen for mode in made)
+        _choose_one(cp, made, there)
         return made
     for v in np.flatnonzero(relaxation.usable[j]).tolist():
         chosen = cp.new_bool_var(f"mode{j}.{v}")
@@ -217,8 +246,13 @@ def _modes(cp: Any, relaxation: Relaxation, duration: Ints, j: int) -> list[Mode
             counts.append(count)
         cp.add(sum(counts) == tasks * chosen)
         made.append(Mode(chosen, int(duration[j, v]), float(relaxation.duration[j, v]), counts))
-    cp.add_exactly_one(mode.chosen for mode in made)
+    _choose_one(cp, made, there)
     return made
+
+
+def _choose_one(cp: Any, modes: list[Mode], there: Any) -> None:
+    others = [one.negated() for one in variables(there)]
+    cp.add_exactly_one(*(mode.chosen for mode in modes), *others)
 
 
 def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, int]]:
@@ -231,11 +265,15 @@ def _closed(cp: Any, rules: ExactRules, closing: Ints) -> list[tuple[int, Any, i
     return found
 
 
-def _let_wait(cp: Any, rules: ExactRules, lags: Ints, starts: list[Any], modes: list[list[Mode]]) -> None:
-    """Let jobs start behind those that they wait for."""
+def _let_wait(
+    cp: Any, rules: ExactRules, lags: Ints, starts: list[Any], modes: list[list[Mode]], there: list[Any]
+) -> None:
+    """Let jobs start behind those that they wait for, where both start."""
     for wait, lag in zip(rules.waits, lags.tolist(), strict=True):
         ran = 0 if wait.at_start else sum(mode.duration * mode.chosen for mode in modes[wait.on])
-        cp.add(starts[wait.job] >= starts[wait.on] + ran + lag)
+        behind = cp.add(starts[wait.job] >= starts[wait.on] + ran + lag)
+        if both := variables(there[wait.job], there[wait.on]):
+            behind.only_enforce_if(both)
 
 
 def _schedule(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.bounds.gaps import between_downtimes
+from fedsched.bounds.grid import is_exact
 from fedsched.bounds.heads import of_those_who_start, released_behind_conditions
 from fedsched.bounds.own_watts import of_these_jobs
 from fedsched.engine.codes import OnRunning
@@ -125,15 +126,17 @@ def relax(
     *,
     runtime: Floats,
     apart: bool = False,
+    everybody: bool = False,
     running: RunningJobs | None = None,
     planned: Floats | None = None,
 ) -> Relaxation:
     """Return the relaxation of these jobs with these run times on reference nodes.
 
     `limits` are the distinct rows of caps and each job's row. With `apart`, groups that some job may not use freely, or
-    that close at times, are classes of their own: nodes of a class can then be given out group by group in any way. Of
-    jobs that run at t0 the rest is scheduled, on the nodes that they have. `planned` is the least that any plan takes
-    the jobs to run.
+    that close at times, are classes of their own: nodes of a class can then be given out group by group in any way.
+    With `everybody` jobs that may leave are there too, and on a clock that rounds none of their times there is no tick.
+    Of jobs that run at t0 the rest is scheduled, on the nodes that they have. `planned` is the least that any plan
+    takes the jobs to run.
     """
     calendar = None if problem.extras is None else problem.extras.calendar
     if calendar is not None and ((calendar.on_running == OnRunning.KILL) & (calendar.begin > problem.t0)).any():
@@ -183,10 +186,11 @@ def relax(
     )
     per_cluster = np.stack([rows[:, groups.cluster == k].sum(axis=1) for k in range(clusters)], axis=1)
     release = np.maximum(problem.submit, t0) - t0
+    exact = everybody and is_exact(problem, np.where(np.isfinite(duration), duration, 0.0))
     pools = None if problem.extras is None else problem.extras.pools
     relaxation = Relaxation(
         t0=t0,
-        tick=TICKS * float(np.spacing(_last_instant(problem, duration))),
+        tick=0.0 if exact else TICKS * float(np.spacing(_last_instant(problem, duration))),
         release=release,
         late=np.maximum(t0 - problem.submit, 0.0),
         begun=begun,
@@ -213,7 +217,7 @@ def relax(
     for _ in range(2 if problem.extras is not None and problem.extras.precedence.conditions.size else 1):
         relaxation = between_downtimes(relaxation, problem, planned)
         relaxation = released_behind_conditions(relaxation, problem)
-    return of_those_who_start(relaxation, problem)
+    return relaxation if everybody else of_those_who_start(relaxation, problem)
 
 
 def _greatest_stretch(problem: Problem) -> Floats:

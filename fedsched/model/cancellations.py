@@ -71,13 +71,3 @@ def in_words(schedule: Schedule) -> list[str]:
     gone = cancelled_in(schedule)
     jobs = f"{counted(int(gone.sum()), 'job')} ({first_of(schedule.workload.id[gone])})"
     return [f"cancelled before they started: {jobs}"] * bool(gone.any())
-
-
-def refuse_cancellations(noun: str, workload: Workload) -> None:
-    """Refuse jobs that may be cancelled, where nobody can know of it beforehand."""
-    if (jobs := int(may_be_cancelled(workload).sum())) == 0:
-        return
-    raise ValueError(
-        f"{noun}: {counted(jobs, 'job')} may be cancelled (cancel_at), which no plan knows beforehand; leave that out: "
-        "dataclasses.replace(workload, cancel_at=None), or take a rule, a Rolling policy or a search."
-    )

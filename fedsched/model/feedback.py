@@ -90,15 +90,6 @@ def submits_after(workload: Workload, over: NDArray[np.float64], cancelled: NDAr
     return submit
 
 
-def refuse_feedback(noun: str, workload: Workload) -> None:
-    """Refuse jobs whose submits depend on the schedule, where these must be known."""
-    if workload.feedback is not None:
-        raise ValueError(
-            f"{noun}: jobs are submitted when others have ended (feedback), which depends on the schedule; leave that "
-            "out: dataclasses.replace(workload, feedback=None), or take a rule, a Rolling policy or a search."
-        )
-
-
 def not_here(workload: Workload) -> str | None:
     """Return that some jobs follow jobs that are not here, in a few words; None where none does."""
     if workload.feedback is None:
