@@ -49,8 +49,9 @@ def episodes_of(scenario: strategies.Scenario, **options: object) -> Episodes:
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
     chosen = scenario.settings
     reading = fs.Reading(
-        same_time=chosen.same_time, saturation=chosen.saturation, kill_at_estimate=chosen.kill_at_estimate
-    )
+        same_time=chosen.same_time, saturation=chosen.saturation, kill_at_estimate=chosen.kill_at_estimate,
+        alternatives=chosen.alternatives,
+    )  # fmt: skip
     usual = {"runs": 1, "order": chosen.order, "placement": chosen.placement, "reading": reading, "caps": caps}
     return Episodes(workload, federation, **{**usual, **options})
 

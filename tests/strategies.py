@@ -121,7 +121,8 @@ class Scenario:
         """Return the scenario without what environments do not know."""
         closures = tuple(one for one in self.machine.closures if one.end < math.inf)
         known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
-        return known.as_chosen().without_reservations()
+        choosing = self.settings.alternatives == "earliest_finish"
+        return (known if choosing else known.as_chosen()).without_reservations()
 
     def without_watts(self) -> Scenario:
         """Return the scenario with jobs whose nodes draw what their groups say."""
@@ -129,8 +130,8 @@ class Scenario:
 
     def for_the_exact_model(self) -> Scenario:
         """Return the scenario without what the exact solver does not know."""
-        known = self.without_watts().for_environments().without_conditions()
-        return known.without_limits().without_closures().without_pools()
+        plain = self.without_watts().for_environments().as_chosen()
+        return plain.without_conditions().without_limits().without_closures().without_pools()
 
     def with_breaks(self) -> Scenario:
         """Return the scenario with what the exact solver knows of closures and conditions, and nothing else new."""

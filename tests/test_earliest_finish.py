@@ -228,7 +228,7 @@ def test_a_long_queue_is_as_a_short_one() -> None:
 
 
 def test_what_must_know_shapes_before_refuses_by_name() -> None:
-    """List heuristics, searches, environments and the exact model; limits of nodes and jobs behind killed ones."""
+    """List heuristics, searches and the exact model; limits of nodes and jobs behind killed ones."""
     for policy in ("mct", "min-min", "least-energy"):
         with pytest.raises(ValueError, match=f"{policy}: with alternatives='earliest_finish' .* take another policy"):
             fs.simulate(LINE, FOUR, policy, alternatives=RULE)

@@ -12,6 +12,7 @@ from fedsched.engine.capped import refuse_cap
 from fedsched.engine.caps import checked_caps
 from fedsched.engine.codes import QueueKey
 from fedsched.engine.meters import integrals
+from fedsched.engine.moldable import moldable_of
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.orders import queue_order
 from fedsched.engine.pack import frozen
@@ -30,9 +31,9 @@ from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
-from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
+from fedsched.gym.runs import ChosenShapes, Room, Runs, Seen, Told, side_by_side, view_of
 from fedsched.model.admission import as_asked
-from fedsched.model.alternatives import refuse_late_choice, shaped
+from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.dependencies import settled
 from fedsched.model.integrals import Integrals
 from fedsched.model.limits import someones
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Ints, Plan, Problem, RunningJobs, State
+    from fedsched.engine.arrays import Extras, Ints, Plan, Problem, RunningJobs, State
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 
@@ -82,8 +83,8 @@ class Episodes:
         running_places: int = 64,
     ) -> None:
         noun = "environment"
-        refuse_late_choice(noun, workload, reading, "choose them before: alternatives='smallest_area'")
-        workload = shaped(as_asked(workload, federation), reading)
+        already = () if running is None else tuple(running.rows.tolist())
+        workload = shaped(as_asked(workload, federation), reading, running=already)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
         others = whole(noun, "running_places", running_places, least=0)
@@ -132,11 +133,13 @@ class Episodes:
         pools = 0 if log.extras is None else log.extras.pools.amount.size
         stretch, submit = self._stretch(log, 0), np.zeros(1)
         state = new_state(stretch, needs=Needs.ENDS, separate_backfill=False)
+        states = side_by_side(state, runs)
         return Runs(
             log=log,
             plan=plan,
             of_job=of_jobs(log),
-            states=side_by_side(state, runs),
+            states=states,
+            chosen=ChosenShapes.in_states(states, runs),
             one=state.extras,
             order=np.tile(np.arange(jobs), (runs, 1)),
             first=np.zeros(runs, dtype=np.int64),
@@ -159,10 +162,12 @@ class Episodes:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         # The log's arrays are read-only to the kernels, which would be compiled anew for the copies' that are not; so
-        # is the view of the submit in `room`.
+        # are the views of the submit in `room` and of the shapes in the states.
         self.__dict__.update(state)
         frozen(self.runs.log)
-        self.runs = self.runs._replace(room=self.runs.room._replace(submit_seen=seen(self.runs.room.submit)))
+        room = self.runs.room._replace(submit_seen=seen(self.runs.room.submit))
+        chosen = ChosenShapes.in_states(self.runs.states, self.runs.answer.size)
+        self.runs = self.runs._replace(room=room, chosen=chosen)
 
     @property
     def starts(self) -> int:
@@ -180,7 +185,7 @@ class Episodes:
             arrival=log.arrival[: self.jobs],
             arrival_rank=log.arrival_rank[: self.jobs],
             t0=float(log.submit[first]),
-            extras=None if log.extras is None else log.extras._replace(tier=log.extras.tier[rows]),
+            extras=None if log.extras is None else _stretch_of(log.extras, first, first + self.jobs),
         )
 
     def begin(self, b: int, first: int) -> None:
@@ -243,6 +248,8 @@ class Episodes:
         jobs = len(self.runs.log.arrival) + len(self.runs.log.running) if self._whole else self.jobs
         done = finished == jobs
         workload = self.workload if self._whole else self.workload.take(rows[back])
+        if (moldable := moldable_of(self.runs.log)) is not None and state.extras is not None:
+            workload = with_shapes(workload, moldable.which[state.extras.molded.at][back])
         if workload.feedback is not None:
             submit = submits_that_came_out(self.workload.take(rows), state)[back]
             workload = replace(workload, submit=submit, after=settled(workload))
@@ -259,6 +266,11 @@ class Episodes:
             notes=() if done else (f"in the midst of an episode: {finished} of {jobs} jobs finished",),
             until=np.inf if done else float(state.clock[Clock.NOW]),
         )
+
+
+def _stretch_of(extras: Extras, first: int, last: int) -> Extras:
+    moldable = extras.moldable._replace(first=extras.moldable.first[first : last + 1])
+    return extras._replace(tier=extras.tier[first:last], moldable=moldable)
 
 
 def _refuse_in_stretches(noun: str, workload: Workload, federation: Federation, jobs: int) -> None:

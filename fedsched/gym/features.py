@@ -24,7 +24,7 @@ class WaitingFeature(IntEnum):
 
     PRESENT = 0  # 1
     FITS = 1  # 1: it could start now
-    TASKS = 2  # share of the federation's nodes
+    TASKS = 2  # share of the federation's nodes, in the shape that it has
     ESTIMATE = 3  # how long it is expected to run, by `share_of_time`
     WAIT = 4  # how long it has waited, by `share_of_time`
     COMPUTE = 5  # its compute fraction
@@ -63,6 +63,25 @@ def _see_pools(extras: Extras | None, state: ExtraState | None, groups: int, fre
 
 
 @inlined
+def _see_shape(extras: Extras | None, problem: Problem, j: int, seen: Singles) -> None:
+    # Of a job that has chosen its shape, that one.
+    if extras is None:
+        return
+    if extras.moldable.which.size > 0:
+        seen[WaitingFeature.TASKS] = problem.tasks[j] / problem.nodes
+        seen[WaitingFeature.ESTIMATE] = share_of_time(problem.estimate[j])
+
+
+@inlined
+def _share_of_nodes(extras: Extras | None, problem: Problem, of_job: Singles, j: int) -> float:
+    if extras is None:
+        return of_job[j, WaitingFeature.TASKS]
+    if extras.moldable.which.size > 0:
+        return problem.tasks[j] / problem.nodes
+    return of_job[j, WaitingFeature.TASKS]
+
+
+@inlined
 def see_waiting(problem: Problem, state: State, of_job: Singles, waiting: Ints, fits: Bytes, seen: Singles) -> None:
     """Fill what is seen of the jobs in these places; behind an empty place all are empty already."""
     now = state.clock[Clock.NOW]
@@ -76,12 +95,13 @@ def see_waiting(problem: Problem, state: State, of_job: Singles, waiting: Ints, 
             continue
         for c in range(seen.shape[1]):
             seen[i, c] = of_job[j, c]
+        _see_shape(problem.extras, problem, j, seen[i])
         seen[i, WaitingFeature.FITS] = fits[i]
         seen[i, WaitingFeature.WAIT] = share_of_time(now - submitted_at(state.extras, problem.submit, j))
 
 
 @inlined
-def see_running(state: State, of_job: Singles, seen: Singles) -> None:
+def see_running(problem: Problem, state: State, of_job: Singles, seen: Singles) -> None:
     """Fill what is seen of the running jobs whose planned ends come first, as `see_waiting` does."""
     now, ends = state.clock[Clock.NOW], state.counter[Counter.ENDS]
     for i in range(seen.shape[0]):
@@ -93,7 +113,7 @@ def see_running(state: State, of_job: Singles, seen: Singles) -> None:
             continue
         j = state.ends.job[ends - 1 - i]
         seen[i, RunningFeature.PRESENT] = 1.0
-        seen[i, RunningFeature.TASKS] = of_job[j, WaitingFeature.TASKS]
+        seen[i, RunningFeature.TASKS] = _share_of_nodes(problem.extras, problem, of_job, j)
         seen[i, RunningFeature.LEFT] = share_of_time(state.ends.time[ends - 1 - i] - now)
         seen[i, RunningFeature.SINCE] = share_of_time(now - state.start[j])
 

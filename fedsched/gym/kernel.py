@@ -49,19 +49,19 @@ def _see(runs: Runs, problem: Problem, state: State, b: int) -> None:
     seen.action_mask[b, none] = 1
     of_job = runs.of_job[runs.first[b] : runs.first[b] + problem.submit.size]
     see_waiting(problem, state, of_job, runs.waiting[b], seen.action_mask[b], seen.waiting[b])
-    see_running(state, of_job, seen.running[b])
+    see_running(problem, state, of_job, seen.running[b])
     see_whole(problem, state, seen.free[b], seen.progress[b])
 
 
 @kernel
 def go_on(runs: Runs) -> int:
     """Do with every run as its answer says, up to its next decision; return the first that cannot end, or -1."""
-    jobs, told = runs.order.shape[1], runs.told
+    told = runs.told
     for b in range(runs.answer.size):
         answer = runs.answer[b]
         if answer == Answer.REST:
             continue
-        problem = problem_of(runs.log, runs.first[b], jobs, runs.t0[b])
+        problem = problem_of(runs, b)
         plan = plan_of(runs.plan, runs.order[b], runs.first[b])
         state = state_of(runs.states, runs.one, b)
         if answer == Answer.BEGIN:

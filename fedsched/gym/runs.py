@@ -20,6 +20,7 @@ from fedsched.engine.arrays import (
     ExtraState,
     Heap,
     Limited,
+    Limits,
     Lost,
     Packing,
     Plan,
@@ -36,10 +37,11 @@ from fedsched.engine.arrays import (
 from fedsched.engine.breakpoints import Blocks
 from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.ceilings import Beneath
-from fedsched.engine.moldable import Molded
+from fedsched.engine.moldable import Moldable, Molded
 from fedsched.engine.power import Powered
 from fedsched.engine.precedence import submitted_at
 from fedsched.engine.reserved import Apart
+from fedsched.engine.shapes import seen
 from fedsched.engine.sleepers import Sleepers
 from fedsched.model.metrics import Measured
 from fedsched.model.node_stack import NodeStacks
@@ -85,6 +87,23 @@ class Told(NamedTuple):
 
 
 @by_reference
+class ChosenShapes(NamedTuple):
+    """The shapes that the jobs of each run have, run x job, not to be written here; of no size where none choose."""
+
+    tasks: Ints
+    runtime: Floats
+    estimate: Floats
+
+    @classmethod
+    def in_states(cls, states: State, runs: int) -> ChosenShapes:
+        """Return what the states of these runs say, as views."""
+        if states.extras is None:
+            return cls(seen(np.zeros((runs, 0), np.int64)), seen(np.zeros((runs, 0))), seen(np.zeros((runs, 0))))
+        molded = states.extras.molded
+        return cls(seen(molded.tasks), seen(molded.runtime), seen(molded.estimate))
+
+
+@by_reference
 class Runs(NamedTuple):
     """Runs of a log that go on side by side."""
 
@@ -92,6 +111,7 @@ class Runs(NamedTuple):
     plan: Plan  # of all of it; each run has an order of its own
     of_job: Singles  # what is seen of each job and does not change
     states: State  # with a leading axis
+    chosen: ChosenShapes
     one: ExtraState | None  # of one run, for its type
     order: Ints  # run x job
     first: Ints  # per run, the row of the log at which it begins
@@ -107,18 +127,20 @@ class Runs(NamedTuple):
 
 
 @inlined
-def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
+def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, last: int) -> Extras | None:
     if extras is None:
         return extras  # not the literal, with which the engine would be compiled for what may have extras or none
-    needs = Pools(extras.pools.amount, extras.pools.need[first:last])
+    needs, moldable = Pools(extras.pools.amount, extras.pools.need[first:last]), extras.moldable
     return Extras(
         needs,
         extras.precedence,
         extras.calendar,
-        extras.limits,
+        _limits_of(extras.limits, moldable, chosen, b),
         extras.reserved,
         extras.cancellations,
-        extras.moldable,
+        Moldable(
+            moldable.first[first : last + 1], moldable.which, moldable.tasks, moldable.runtime, moldable.estimate
+        ),
         extras.tier[first:last],
         extras.saving,
         extras.ceilings,
@@ -126,14 +148,43 @@ def _extras_of(extras: Extras | None, first: int, last: int) -> Extras | None:
 
 
 @inlined
-def problem_of(log: Problem, first: int, jobs: int, t0: float) -> Problem:
-    """Return the problem of a stretch of the log, as views."""
+def _limits_of(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b: int) -> Limits:
+    tasks = limits.tasks
+    if moldable.which.size > 0 and tasks.size > 0:
+        tasks = chosen.tasks[b]
+    return Limits(
+        limits.amount,
+        limits.kind,
+        limits.first,
+        limits.counter,
+        limits.weight,
+        limits.first_kind,
+        limits.of_counter,
+        limits.kind_weight,
+        limits.first_place,
+        limits.first_node,
+        tasks,
+    )
+
+
+@inlined
+def _as_chosen(extras: Extras | None, recorded: Any, chosen: Any, b: int) -> Any:
+    # A column of the jobs of a run, in the shapes that they have.
+    if extras is None:
+        return recorded
+    return chosen[b] if extras.moldable.which.size > 0 else recorded
+
+
+@inlined
+def problem_of(runs: Runs, b: int) -> Problem:
+    """Return the problem of a run's stretch of the log, as views."""
+    log, chosen, jobs, first = runs.log, runs.chosen, runs.order.shape[1], runs.first[b]
     last = first + jobs
     return Problem(
         log.submit[first:last],
-        log.tasks[first:last],
-        log.runtime[first:last],
-        log.estimate[first:last],
+        _as_chosen(log.extras, log.tasks[first:last], chosen.tasks, b),
+        _as_chosen(log.extras, log.runtime[first:last], chosen.runtime, b),
+        _as_chosen(log.extras, log.estimate[first:last], chosen.estimate, b),
         log.sigma[first:last],
         log.bandwidth[first:last],
         log.origin[first:last],
@@ -143,12 +194,12 @@ def problem_of(log: Problem, first: int, jobs: int, t0: float) -> Problem:
         log.arrival_rank[:jobs],
         log.running,
         log.groups,
-        t0,
+        runs.t0[b],
         log.nodes,
         log.idle_total,
         log.same_time,
         log.saturation,
-        _extras_of(log.extras, first, last),
+        _extras_of(log.extras, chosen, b, first, last),
     )
 
 

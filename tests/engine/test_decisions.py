@@ -148,7 +148,7 @@ def test_a_run_starts_from_a_running_state() -> None:
     checked = 0
     for seed in range(tries(120)):
         fixed = {"dispatch": "strict", "order": "fcfs", "backfill_order": None, "same_time": "batch"}
-        scenario = strategies.random_scenario(seed, **fixed).for_environments()
+        scenario = strategies.random_scenario(seed, **fixed).for_environments().as_chosen()
         scenario = scenario.without_conditions().without_limits()  # arrays go by the places of jobs
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         chosen = scenario.settings
