@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, TypeGuard
 from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.capped import refuse_cap
 from fedsched.engine.caps import checked_caps
+from fedsched.engine.choices import possible_shapes
 from fedsched.engine.pack import pack
 from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import TraceError
 from fedsched.model.admission import as_asked
-from fedsched.model.alternatives import refuse_late_choice, shaped
+from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
+from fedsched.policies.list_heuristics import OpenShapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -91,11 +93,15 @@ def begun(
     """
     seen = reading.seen(workload)
     if isinstance(policy, ListHeuristic):
-        refuse_late_choice(str(policy), workload, reading, "take another policy")
         if caps is not None:
             caps = checked_caps(caps, len(workload), len(cluster.groups))
         look = None if progress is None else partial(progress, 0, len(workload))
-        rules = policy.rules(seen, cluster, caps=caps, t0=problem.t0, running=running, look=look)
+        shapes = _open_shapes(workload, cluster, reading, caps)
+        rules, which = policy.bound(
+            seen, cluster, shapes=shapes, caps=caps, t0=problem.t0, running=running, look=look
+        )
+        if shapes is not None:
+            workload, problem = _in_these(workload, cluster, which, problem, reading)
     else:
         rules = policy.rules(seen, cluster)
     plan = plan_of_rules(workload, cluster, rules, problem, caps=caps)
@@ -103,6 +109,25 @@ def begun(
     if isinstance(policy, OnlinePolicy):
         policy.planner(run)
     return run
+
+
+def _open_shapes(
+    workload: Workload, cluster: Federation, reading: Reading, caps: NDArray[np.int64] | None
+) -> OpenShapes | None:
+    """Return the shapes of which a list heuristic gives each job one; None where none has a choice."""
+    if not reading.chooses_late(workload):
+        return None
+    possible = possible_shapes(workload, cluster, caps)
+    return OpenShapes(possible.first, possible.which, possible.each.tasks, reading.planned(possible.each))
+
+
+def _in_these(
+    workload: Workload, cluster: Federation, which: NDArray[np.int64], problem: Problem, reading: Reading
+) -> tuple[Workload, Problem]:
+    """Return the jobs in the shapes that they have been bound in, packed: nobody chooses any more."""
+    workload = with_shapes(workload, which)
+    settled = reading.but(alternatives="fixed")
+    return workload, pack(workload, cluster, reading=settled, t0=problem.t0, running=tuple(problem.running.tolist()))
 
 
 def to_the_end(run: Simulation, progress: Callable[[int, int], None] | None = None) -> Schedule:

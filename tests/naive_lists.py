@@ -34,6 +34,7 @@ class Place:
     start: float
     groups: list[int]
     counts: naive.Counts
+    job: naive.Job  # in its shape
 
 
 class Predictor:
@@ -81,7 +82,7 @@ class Predictor:
                     seconds = job.estimate * (job.sigma * (1.0 / speed) + (1.0 - job.sigma))
                     end = naive.ends_at(start + seconds, start)
                     if best is None or end < best.end:
-                        best = Place(end, start, level, self.fill(job, level, free, usable))
+                        best = Place(end, start, level, self.fill(job, level, free, usable), job)
                     break
         assert best is not None
         return best
@@ -98,9 +99,9 @@ class Predictor:
         assert counts is not None
         return counts
 
-    def energy(self, job: naive.Job, place: Place) -> float:
-        """Return by how much the job raises the predicted energy (reading 28)."""
-        groups = self.machine.groups
+    def energy(self, place: Place) -> float:
+        """Return by how much a job raises the predicted energy (reading 28)."""
+        groups, job = self.machine.groups, place.job
         slowest = max(1.0 / groups[g].speed for g in place.groups)
         seconds = job.estimate * (job.sigma * slowest + (1.0 - job.sigma))
         watts = sum(x * (group.busy - group.idle) for group, x in zip(groups, place.counts, strict=True))
@@ -119,6 +120,28 @@ def sites(job: naive.Job, machine: naive.Machine) -> list[list[int]]:
     usable = [sum(caps[g] for g in machine.inside[k]) for k in range(len(machine.uplinks))]
     alone = [[k] for k, nodes in enumerate(usable) if nodes >= job.tasks]
     return alone or [[k for k, nodes in enumerate(usable) if nodes > 0]]
+
+
+def shapes(job: naive.Job, machine: naive.Machine, *, choosing: bool) -> list[naive.Job]:
+    """Return the job in each shape that the machine can hold, the recorded one first (reading 67)."""
+    if not choosing or not job.alternatives:
+        return [job]
+    each = [replace(job, tasks=tasks, runtime=run, estimate=asked) for tasks, run, asked in job.alternatives]
+    return [one for one in each if naive.feasible(one, machine, "fastest")]
+
+
+def options(predictor: Predictor, job: naive.Job, now: float, *, choosing: bool) -> list[Place]:
+    """Return the job's place at each of its sites: of the shapes that the site holds the first to end (reading 67)."""
+    found: dict[tuple[bool, tuple[int, ...]], list[Place]] = {}
+    for one in shapes(job, predictor.machine, choosing=choosing):
+        for site in sites(one, predictor.machine):
+            place = predictor.place(one, site, now)
+            found.setdefault((len(site) > 1, tuple(site)), []).append(place)
+
+    def key(place: Place) -> tuple[float, float]:
+        return place.end, place.job.tasks * (place.end - place.start)
+
+    return [min(found[site], key=key) for site in sorted(found)]  # clusters in turn, then all together
 
 
 def urgency(places: list[Place], heuristic: str) -> float:
@@ -147,11 +170,13 @@ def assign(
     t0: float | None = None,
     held: Sequence[tuple[float, naive.Counts]] = (),
     already: frozenset[int] = frozenset(),
+    choosing: bool = False,
 ) -> tuple[dict[int, Place], list[int]]:
     """Return each job's place, and the jobs in the order in which they were bound.
 
     `held` are the planned ends and nodes of the jobs that run `already` at t0. Whoever follows another job is
-    submitted when that one has ended, as predicted (reading 53).
+    submitted when that one has ended, as predicted (reading 53). Where they are `choosing`, jobs take their shapes as
+    they are bound (reading 67).
     """
     began = min(job.submit for job in jobs) if t0 is None else t0
     predictor = Predictor(machine, began, held)
@@ -162,16 +187,16 @@ def assign(
         waiting = sorted(unbound, key=lambda j: (submit[j], jobs[j].id))
         now = max(began, submit[waiting[0]])
         together = [j for j in waiting if max(began, submit[j]) == now]
-        places = {j: [predictor.place(jobs[j], site, now) for site in sites(jobs[j], machine)] for j in together}
+        places = {j: options(predictor, jobs[j], now, choosing=choosing) for j in together}
         chosen = together[0]
         if heuristic in ("min-min", "max-min", "sufferage"):
             chosen = max(together, key=lambda j: urgency(places[j], heuristic))  # of equals the first
-        options = places[chosen]
+        mine = places[chosen]
         if heuristic == "least-energy":
-            costs = [predictor.energy(jobs[chosen], place) for place in options]
-            place = min(zip(costs, options, strict=True), key=lambda pair: (pair[0], pair[1].end))[1]
+            costs = [predictor.energy(place) for place in mine]
+            place = min(zip(costs, mine, strict=True), key=lambda pair: (pair[0], pair[1].end))[1]
         else:
-            place = min(options, key=lambda place: place.end)
+            place = min(mine, key=lambda place: place.end)
         predictor.bind(place)
         found[chosen] = place
         unbound.remove(chosen)
@@ -181,10 +206,10 @@ def assign(
 def bound_jobs(
     jobs: list[naive.Job], machine: naive.Machine, found: dict[int, Place], turns: list[int]
 ) -> tuple[list[naive.Job], tuple[int, ...]]:
-    """Return the jobs with caps on the groups that they are bound to, and the queue order."""
+    """Return the jobs in their shapes, with caps on the groups that they are bound to, and the queue order."""
     bound = list(jobs)
     for j, place in found.items():
         caps = naive.effective_caps(jobs[j], machine)
-        bound[j] = replace(jobs[j], caps=[cap if g in place.groups else 0 for g, cap in enumerate(caps)])
+        bound[j] = replace(place.job, caps=[cap if g in place.groups else 0 for g, cap in enumerate(caps)])
     order = sorted(found, key=lambda j: (found[j].start, turns.index(j)))
     return bound, (*(j for j in range(len(jobs)) if j not in found), *order)

@@ -13,9 +13,10 @@ import strategies
 from hypothesis import given, settings
 
 import fedsched as fs
+from fedsched.engine.choices import possible_shapes
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.policies import DISPATCH, POLICIES
-from fedsched.policies.list_heuristics import HEURISTICS, assign
+from fedsched.policies.list_heuristics import HEURISTICS, OpenShapes, assign
 from fedsched.simulate import prepare
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=40)
@@ -148,19 +149,22 @@ def test_decisions_are_made_when_jobs_come_and_are_kept() -> None:
 
 def naive_schedule(scenario: strategies.Scenario, heuristic: str) -> naive.Result:
     """Return the reference's schedule of a scenario under a list heuristic."""
-    found, turns = naive_lists.assign(scenario.jobs, scenario.machine, heuristic)
+    choosing = scenario.settings.alternatives == "earliest_finish"
+    found, turns = naive_lists.assign(scenario.jobs, scenario.machine, heuristic, choosing=choosing)
     jobs, order = naive_lists.bound_jobs(scenario.jobs, scenario.machine, found, turns)
-    chosen = replace(scenario.settings, order=order, backfill_order=None, placement="fastest")
+    jobs = [replace(job, alternatives=()) for job in jobs]  # nobody chooses any more
+    chosen = replace(scenario.settings, order=order, backfill_order=None, placement="fastest", alternatives="fixed")
     return replace(scenario, jobs=jobs, settings=chosen).simulate()
 
 
 def assert_same(scenario: strategies.Scenario, heuristic: str) -> None:
     """Fail unless package and reference predict the same, and run to the same schedule."""
-    scenario = scenario.as_chosen()
+    choosing = scenario.settings.alternatives == "earliest_finish"
+    scenario = scenario if choosing else scenario.as_chosen()
     workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
-    found, turns = naive_lists.assign(scenario.jobs, scenario.machine, heuristic)
+    found, turns = naive_lists.assign(scenario.jobs, scenario.machine, heuristic, choosing=choosing)
     bound, order = naive_lists.bound_jobs(scenario.jobs, scenario.machine, found, turns)
-    got = assign(workload, federation, heuristic, caps=caps)
+    got = assign(workload, federation, heuristic, shapes=shapes_of(workload, federation, choosing), caps=caps)
     np.testing.assert_array_equal(got.counts, [found[j].counts for j in range(len(found))])
     np.testing.assert_array_equal(got.start, [found[j].start for j in range(len(found))])
     np.testing.assert_array_equal(got.finish, [found[j].end for j in range(len(found))])
@@ -181,7 +185,17 @@ def assert_same(scenario: strategies.Scenario, heuristic: str) -> None:
     np.testing.assert_array_equal(schedule.start, expected.start)
     np.testing.assert_array_equal(schedule.finish, expected.finish)
     np.testing.assert_array_equal(schedule.counts, expected.counts)
+    assert schedule.workload.tasks.tolist() == [job.tasks for job in bound]
+    assert schedule.workload.runtime.tolist() == [job.runtime for job in bound]
     schedule.verify(caps=caps)
+
+
+def shapes_of(workload: fs.Workload, federation: fs.Federation, choosing: bool) -> OpenShapes | None:
+    """Return the shapes among which jobs choose by their requests; None where they do not."""
+    if not choosing or workload.alternatives is None:
+        return None
+    possible = possible_shapes(workload, federation)
+    return OpenShapes(possible.first, possible.which, possible.each.tasks, possible.each.estimate)
 
 
 @pytest.mark.parametrize("dispatch", naive.DISPATCH)

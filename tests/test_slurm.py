@@ -106,6 +106,10 @@ def test_what_it_has_not_is_refused(conf: Path) -> None:
     jobs = {"submit": [0, 0], "tasks": [1, 1], "runtime": [1, 1]}
     with pytest.raises(InfeasibleError, match=r"has no jobs that follow others \(feedback\) yet"):
         fs.simulate(fs.Workload(**jobs, feedback={"preceding": [-1, 1], "think_time": [-1, 5]}), machine, policy)
+    open_shapes = fs.Workload(**jobs, alternatives={2: "1x1|2x1"})
+    for rule in ("free", "earliest_finish"):
+        with pytest.raises(InfeasibleError, match="has no shapes that are chosen on the way yet; give alternatives="):
+            fs.simulate(open_shapes, machine, policy, alternatives=rule)
     for window, said in (
         (fs.Downtime("c", 0, 9, on_running="kill"), "downtimes that take nodes from jobs"),
         (fs.Downtime("c", 0, 9, nodes="2 of all"), "downtimes of so many nodes"),

@@ -9,18 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedsched.errors import InfeasibleError, unknown_name
 from fedsched.model.admission import open_groups
 from fedsched.model.feedback import followers_of
+from fedsched.policies.sites import Site, Table, after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from fedsched.engine.arrays import RunningJobs
     from fedsched.model.federation import Federation
@@ -40,6 +41,21 @@ HEURISTICS: Mapping[str, str] = MappingProxyType(
 )
 
 
+class OpenShapes(NamedTuple):
+    """The shapes of which each job takes one as it is bound, those of a job in turn [67]."""
+
+    first: Ints  # where each job's begin, and the last one's end
+    which: Ints  # its place among the job's alternatives
+    tasks: Ints
+    estimate: Floats  # the time that is planned
+
+    @classmethod
+    def recorded(cls, workload: Workload) -> OpenShapes:
+        """Return those of jobs that are as their columns say."""
+        jobs = len(workload)
+        return cls(np.arange(jobs + 1), np.zeros(jobs, np.int64), workload.tasks, workload.estimate)
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """Where and when a list heuristic expects each job, a row a job."""
@@ -49,6 +65,7 @@ class Assignment:
     start: Floats
     finish: Floats
     counts: Ints
+    which: Ints  # of its alternatives, where a job may take one
 
 
 def assign(
@@ -56,6 +73,7 @@ def assign(
     federation: Federation,
     heuristic: str,
     *,
+    shapes: OpenShapes | None = None,
     caps: Ints | None = None,
     t0: float | None = None,
     running: RunningJobs | None = None,
@@ -69,6 +87,8 @@ def assign(
         The jobs, and what they run on.
     heuristic
         A name of `HEURISTICS`.
+    shapes
+        Of which each job takes the one that is predicted to end first; by default jobs are as their columns say.
     caps
         Jobs × groups: how many nodes of each group a job may use.
     t0
@@ -83,100 +103,7 @@ def assign(
     if t0 is None:
         t0 = running.time if running is not None else float(workload.submit.min())
     with np.errstate(over="ignore", invalid="ignore"):  # what never ends is refused as it runs
-        return _Mapper(workload, federation, heuristic, caps, t0, running, look).run()
-
-
-def _after(end: ArrayLike, begin: ArrayLike) -> Floats:
-    # Ends as the clock tells them apart from what they are the ends of (readings 0 and 8)
-    return np.asarray(np.maximum(end, np.nextafter(begin, np.inf)))
-
-
-class _Site:
-    """Where one job may run: a cluster, or several taken together, as nested sets of its fastest groups."""
-
-    __slots__ = ("clusters", "columns", "groups", "joined", "latest", "levels", "reached", "slowdowns", "times")
-
-    def __init__(self, clusters: tuple[int, ...], groups: Ints, slowdown: Floats) -> None:
-        self.clusters = clusters
-        self.groups = groups  # cluster by cluster
-        self.slowdowns = np.unique(slowdown[groups]).tolist()
-        self.levels = [groups[slowdown[groups] <= slowest] for slowest in self.slowdowns]
-        self.columns = [np.flatnonzero(slowdown[groups] <= slowest) for slowest in self.slowdowns]
-        self.times: Floats = np.empty(0)  # when nodes become available
-        self.joined: Ints = np.empty((0, 0), np.int64)  # how many of each group are available from each time on
-        self.reached: list[Ints] = []  # the same, summed over the groups of each level
-        self.latest: Floats = np.empty(0)  # per group: the last start in its cluster
-
-    def refresh(self, tables: list[_Table], cluster_of: Ints) -> None:
-        """Bring the availability of the site up to date with its clusters' tables."""
-        if len(self.clusters) == 1:
-            table = tables[self.clusters[0]]
-            self.times, counts = table.times, table.counts
-        else:
-            parts = [tables[k] for k in self.clusters]
-            times = np.concatenate([part.times for part in parts])
-            counts = np.zeros((times.size, self.groups.size), dtype=np.int64)
-            row = column = 0
-            for part in parts:
-                rows, columns = part.counts.shape
-                counts[row : row + rows, column : column + columns] = part.counts
-                row, column = row + rows, column + columns
-            by_time = np.argsort(times, kind="stable")
-            self.times, counts = times[by_time], counts[by_time]
-        self.joined = counts.cumsum(axis=0)
-        self.reached = [self.joined[:, columns].sum(axis=1) for columns in self.columns]
-        self.latest = np.array([tables[k].times[0] for k in cluster_of[self.groups].tolist()])
-
-    def predict(self, now: float, tasks: Ints, estimate: Floats, sigma: Floats) -> tuple[Floats, Floats, Ints]:
-        """Return the earliest completions of jobs without caps, with the starts and levels that give them [26]."""
-        best, start = np.full(tasks.size, np.inf), np.full(tasks.size, np.inf)
-        level = np.full(tasks.size, len(self.slowdowns) - 1)  # of a job that would never end
-        final = self.times.size - 1
-        for i, slowdown in enumerate(self.slowdowns):
-            row = np.searchsorted(self.reached[i], tasks)
-            begin = np.maximum(self.times[np.minimum(row, final)], max(self.latest[self.columns[i]].max(), now))
-            end = _after(begin + estimate * (sigma * slowdown + (1.0 - sigma)), begin)
-            better = (row <= final) & (end < best)  # a faster level wins a tie
-            best[better], start[better], level[better] = end[better], begin[better], i
-        return best, start, level
-
-    def predict_capped(
-        self, now: float, tasks: int, estimate: float, sigma: float, limit: Ints
-    ) -> tuple[float, float, int]:
-        """Return the same for one job that may use at most `limit` nodes of each group of the site."""
-        best, start, level = np.inf, np.inf, len(self.slowdowns) - 1
-        usable = np.minimum(self.joined, limit)
-        for i, slowdown in enumerate(self.slowdowns):
-            columns = self.columns[i]
-            row = int(np.searchsorted(usable[:, columns].sum(axis=1), tasks))
-            if row == self.times.size:
-                continue
-            begin = max(float(self.times[row]), float(self.latest[columns][limit[columns] > 0].max()), now)
-            end = float(_after(begin + estimate * (sigma * slowdown + (1.0 - sigma)), begin))
-            if end < best:
-                best, start, level = end, begin, i
-        return best, start, level
-
-
-@dataclass(slots=True)
-class _Table:
-    """When the nodes of a cluster become available: rows of (time, nodes of each group), the last start first."""
-
-    times: Floats
-    counts: Ints
-
-    def available(self, time: float) -> Ints:
-        """Return how many nodes of each group are available at a time."""
-        available: Ints = self.counts[: np.searchsorted(self.times, time, side="right")].sum(axis=0)
-        return available
-
-    def occupy(self, start: float, end: float, taken: Ints) -> None:
-        """Take nodes from `start` to `end`; whatever comes later here starts no earlier [26]."""
-        past = int(np.searchsorted(self.times, start, side="right"))
-        until = max(int(np.searchsorted(self.times, end)), past)
-        left = self.counts[:past].sum(axis=0) - taken
-        self.times = np.concatenate(([start], self.times[past:until], [end], self.times[until:]))
-        self.counts = np.concatenate((left[None], self.counts[past:until], taken[None], self.counts[until:]))
+        return _Mapper(workload, federation, heuristic, shapes, caps, t0, running, look).run()
 
 
 class _Mapper:
@@ -185,6 +112,7 @@ class _Mapper:
         workload: Workload,
         federation: Federation,
         heuristic: str,
+        shapes: OpenShapes | None,
         caps: Ints | None,
         t0: float,
         running: RunningJobs | None,
@@ -193,6 +121,9 @@ class _Mapper:
         self.look = look
         groups = federation.groups
         self.workload, self.heuristic, self.t0 = workload, heuristic, t0
+        self.shapes = OpenShapes.recorded(workload) if shapes is None else shapes
+        self.owner = np.repeat(np.arange(len(workload)), np.diff(self.shapes.first))
+        self.rigid = self.owner.size == len(workload)
         self.nodes = np.array([group.count for group in groups], dtype=np.int64)
         self.slowdown = 1.0 / np.array([group.speed for group in groups], dtype=np.float64)
         self.extra_watts = np.array([group.busy_watts - group.idle_watts for group in groups], dtype=np.float64)
@@ -208,12 +139,14 @@ class _Mapper:
             start=np.zeros(len(workload)),
             finish=np.zeros(len(workload)),
             counts=np.zeros(shape, dtype=np.int64),
+            which=self.shapes.which[self.shapes.first[:-1]],
         )
         self.waiting = np.ones(len(workload), dtype=np.bool_)
         self.horizon = t0  # the last predicted end
         self.tables = self._tables(running)
         self.sites = [self._site((k,)) for k in range(len(federation.clusters))]
-        self.options = self._options()
+        self.holds = self._sites_of_shapes()
+        self.options = np.logical_or.reduceat(self.holds, self.shapes.first[:-1])
         for site in self.sites:
             site.refresh(self.tables, self.cluster_of)
         self.turn = np.zeros(len(workload), dtype=np.int64)  # when each job was bound, for equal starts
@@ -230,11 +163,11 @@ class _Mapper:
             limit = np.where(federation.groups_allowed(self.workload.sites, self.workload.allowed), limit, 0)
         return limit
 
-    def _tables(self, running: RunningJobs | None) -> list[_Table]:
+    def _tables(self, running: RunningJobs | None) -> list[Table]:
         # All nodes from t0 on, but for those of running jobs, which come at their planned ends (reading 8).
         times, counts = np.array([self.t0]), self.nodes[None]
         if running is not None and running.rows.size:
-            ends = _after(running.planned_end, self.t0)
+            ends = after(running.planned_end, self.t0)
             by_end = np.argsort(ends, kind="stable")
             times = np.concatenate((times, ends[by_end]))
             counts = np.concatenate((self.nodes[None] - running.counts.sum(axis=0), running.counts[by_end]))
@@ -242,31 +175,32 @@ class _Mapper:
             self.horizon = float(ends.max())
             self.result.start[running.rows], self.result.finish[running.rows] = running.start, ends
             self.result.counts[running.rows] = running.counts
-        return [_Table(times, counts[:, groups]) for groups in self.groups_of]
+        return [Table(times, counts[:, groups]) for groups in self.groups_of]
 
-    def _site(self, clusters: tuple[int, ...]) -> _Site:
-        return _Site(clusters, np.concatenate([self.groups_of[k] for k in clusters]), self.slowdown)
+    def _site(self, clusters: tuple[int, ...]) -> Site:
+        return Site(clusters, np.concatenate([self.groups_of[k] for k in clusters]), self.slowdown)
 
-    def _options(self) -> NDArray[np.bool_]:
-        # Jobs × sites. A job that no cluster alone can hold has one site: all that it may use, together [25].
-        tasks = self.workload.tasks
-        usable = np.stack([self.limit[:, groups].sum(axis=1) for groups in self.groups_of], axis=1)
+    def _sites_of_shapes(self) -> NDArray[np.bool_]:
+        # Shapes × sites. One that no cluster alone can hold has one site: all that its job may use, together [25].
+        tasks, owner = self.shapes.tasks, self.owner
+        usable = np.stack([self.limit[:, groups].sum(axis=1) for groups in self.groups_of], axis=1)[owner]
         single = usable >= tasks[:, None]
-        wide = np.flatnonzero(~single.any(axis=1) & self.waiting)
+        wide = np.flatnonzero(~single.any(axis=1) & self.waiting[owner])
         together: dict[tuple[int, ...], list[int]] = {}
-        for row in wide.tolist():
-            if tasks[row] > usable[row].sum():
+        for at in wide.tolist():
+            if tasks[at] <= usable[at].sum():
+                together.setdefault(tuple(np.flatnonzero(usable[at]).tolist()), []).append(at)
+            elif at == self.shapes.first[owner[at]]:
                 raise InfeasibleError(
-                    f"Job {self.workload.id[row]}: tasks={tasks[row]} exceeds the {usable[row].sum()} nodes that it "
-                    "may use; drop it, loosen its caps and allowed clusters or use a larger federation."
+                    f"Job {self.workload.id[owner[at]]}: tasks={tasks[at]} exceeds the {usable[at].sum()} nodes that "
+                    "it may use; drop it, loosen its caps and allowed clusters or use a larger federation."
                 )
-            together.setdefault(tuple(np.flatnonzero(usable[row]).tolist()), []).append(row)
-        options = np.zeros((len(tasks), len(self.groups_of) + len(together)), dtype=np.bool_)
-        options[:, : len(self.groups_of)] = single
-        for clusters, rows in together.items():
-            options[rows, len(self.sites)] = True
+        holds = np.zeros((len(tasks), len(self.groups_of) + len(together)), dtype=np.bool_)
+        holds[:, : len(self.groups_of)] = single
+        for clusters, shapes in together.items():
+            holds[shapes, len(self.sites)] = True
             self.sites.append(self._site(clusters))
-        return options
+        return holds
 
     def run(self) -> Assignment:
         for now, rows in self._instants():
@@ -300,16 +234,33 @@ class _Mapper:
                 for row, think in followers.get(on, ()):
                     heappush(queue, (float(self.result.finish[on]) + think, ids[row], row))
 
-    def _predict(self, site: int, rows: Ints, now: float) -> tuple[Floats, Floats, Ints]:
-        jobs, groups = self.workload, self.sites[site].groups
-        tasks, estimate, sigma = jobs.tasks[rows], jobs.estimate[rows], jobs.compute_fraction[rows]
+    def _predict(self, site: int, rows: Ints, now: float) -> tuple[Floats, Floats, Ints, Ints]:
+        # The earliest completion of each of these jobs there, with start, level and shape.
+        at = rows if self.rigid else self._shapes_at(site, rows)
+        owner, groups = self.owner[at], self.sites[site].groups
+        tasks, estimate = self.shapes.tasks[at], self.shapes.estimate[at]
+        sigma = self.workload.compute_fraction[owner]
         end, start, level = self.sites[site].predict(now, tasks, estimate, sigma)
-        limit = self.limit[np.ix_(rows, groups)]
+        limit = self.limit[np.ix_(owner, groups)]
         for i in np.flatnonzero((limit < self.nodes[groups]).any(axis=1)).tolist():
             end[i], start[i], level[i] = self.sites[site].predict_capped(
                 now, int(tasks[i]), float(estimate[i]), float(sigma[i]), limit[i]
             )
-        return end, start, level
+        if self.rigid:
+            return end, start, level, at
+        # Of each job the shape that ends first, then the one of the least tasks × time, then the first listed [67].
+        turn = np.repeat(np.arange(rows.size), [self.holds[self._shapes_of(row), site].sum() for row in rows.tolist()])
+        by_end = np.lexsort((at, tasks * (end - start), end, turn))
+        best = by_end[np.unique(turn[by_end], return_index=True)[1]]
+        return end[best], start[best], level[best], at[best]
+
+    def _shapes_of(self, row: int) -> slice:
+        return slice(int(self.shapes.first[row]), int(self.shapes.first[row + 1]))
+
+    def _shapes_at(self, site: int, rows: Ints) -> Ints:
+        # The shapes of these jobs that the site can hold, job by job.
+        each = [self._shapes_of(row) for row in rows.tolist()]
+        return np.concatenate([one.start + np.flatnonzero(self.holds[one, site]) for one in each])
 
     def _best_site(self, row: int, now: float) -> int:
         options = np.flatnonzero(self.options[row]).tolist()
@@ -317,18 +268,19 @@ class _Mapper:
             return int(options[0])
         ranked = []
         for site in options:
-            end, start, level = self._predict(site, np.array([row]), now)
+            end, start, level, at = self._predict(site, np.array([row]), now)
             energy = 0.0
             if self.heuristic == "least-energy":
-                energy = self._added_energy(row, site, float(start[0]), float(end[0]), int(level[0]))
+                energy = self._added_energy(int(at[0]), site, float(start[0]), float(end[0]), int(level[0]))
             ranked.append((energy, float(end[0]), site))
         return min(ranked)[2]
 
-    def _added_energy(self, row: int, site: int, start: float, end: float, level: int) -> float:
-        # By how much the job raises the predicted eq. 1.8: by its own joules, and by idling past the last end [28].
-        taken = self._fill(row, site, level, start)
-        sigma, slowdown = float(self.workload.compute_fraction[row]), float(self.sites[site].slowdowns[level])
-        seconds = float(self.workload.estimate[row]) * (sigma * slowdown + (1.0 - sigma))
+    def _added_energy(self, at: int, site: int, start: float, end: float, level: int) -> float:
+        # By how much a shape raises the predicted eq. 1.8: by its own joules, and by idling past the last end [28].
+        taken = self._fill(at, site, level, start)
+        sigma = float(self.workload.compute_fraction[self.owner[at]])
+        slowdown = float(self.sites[site].slowdowns[level])
+        seconds = float(self.shapes.estimate[at]) * (sigma * slowdown + (1.0 - sigma))
         longer = max(0.0, end - self.horizon)
         watts: float = sum((taken * self.extra_watts).tolist())
         return watts * seconds + self.idle_total * longer
@@ -359,8 +311,8 @@ class _Mapper:
         second: Floats = np.partition(completion, 1, axis=1)[:, 1]
         return second - best  # Sufferage; infinite where there is no second
 
-    def _fill(self, row: int, site: int, level: int, start: float) -> Ints:
-        # The nodes that `fastest` takes when the job starts (readings 14 and 16).
+    def _fill(self, at: int, site: int, level: int, start: float) -> Ints:
+        # The nodes that `fastest` takes when a job of this shape starts (readings 14 and 16).
         groups = self.sites[site].levels[level]
         free = np.zeros(self.nodes.size, dtype=np.int64)
         together = np.zeros(len(self.tables), dtype=np.int64)
@@ -369,20 +321,21 @@ class _Mapper:
             together[k] = free[self.groups_of[k]].sum()
         cluster = self.cluster_of[groups]
         in_turn = groups[np.lexsort((groups, self.turns[groups], cluster, -together[cluster], self.slowdown[groups]))]
-        usable = np.minimum(free, self.limit[row])[in_turn]
+        usable = np.minimum(free, self.limit[self.owner[at]])[in_turn]
         before = np.cumsum(usable) - usable
         taken = np.zeros(self.nodes.size, dtype=np.int64)
-        taken[in_turn] = np.clip(self.workload.tasks[row] - before, 0, usable)
+        taken[in_turn] = np.clip(self.shapes.tasks[at] - before, 0, usable)
         return taken
 
     def _bind(self, row: int, chosen: int, now: float) -> list[int]:
         # Gives the job its place in the plan; returns the sites whose predictions are no longer right.
         if self.look is not None:
             self.look()
-        end, start, level = (float(value[0]) for value in self._predict(chosen, np.array([row]), now))
-        groups = self.sites[chosen].levels[int(level)]
-        taken = self._fill(row, chosen, int(level), start)
+        (end,), (start,), (level,), (at,) = self._predict(chosen, np.array([row]), now)
+        groups = self.sites[chosen].levels[level]
+        taken = self._fill(at, chosen, level, start)
         result = self.result
+        result.which[row] = self.shapes.which[at]
         result.caps[row] = 0
         result.caps[row, groups] = self.limit[row, groups]
         result.counts[row] = taken

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fedsched.engine.simulation import Planner, Simulation
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
+    from fedsched.policies.list_heuristics import OpenShapes
 
 ORDERS: Mapping[str, str] = MappingProxyType(
     {
@@ -140,8 +141,24 @@ class ListHeuristic:
 
         The parameters are those of `simulate`, and `look` of `assign`.
         """
-        assignment = assign(workload, federation, self.heuristic, caps=caps, t0=t0, running=running, look=look)
-        return Rules(order=assignment.order, dispatch=self.dispatch, caps=assignment.caps, name=str(self))
+        return self.bound(workload, federation, caps=caps, t0=t0, running=running, look=look)[0]
+
+    def bound(
+        self,
+        workload: Workload,
+        federation: Federation,
+        *,
+        shapes: OpenShapes | None = None,
+        caps: NDArray[np.int64] | None = None,
+        t0: float | None = None,
+        running: RunningJobs | None = None,
+        look: Callable[[], None] | None = None,
+    ) -> tuple[Rules, NDArray[np.int64]]:
+        """Return the same rules, and which of its shapes each job has; the parameters are those of `assign`."""
+        found = assign(
+            workload, federation, self.heuristic, shapes=shapes, caps=caps, t0=t0, running=running, look=look
+        )
+        return Rules(order=found.order, dispatch=self.dispatch, caps=found.caps, name=str(self)), found.which
 
     def __str__(self) -> str:
         return self.heuristic if self.dispatch == "local" else f"{self.heuristic}-{self.dispatch}"

@@ -59,7 +59,10 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, slurm: S
         "downtimes of so many nodes": (_of_so_many(federation), "name the nodes"),
         "pools": (bool(needs_on(workload, federation).any()), "leave the federation's pools out"),
         "jobs that follow others (feedback)": (workload.feedback is not None, "give jobs without feedback="),
-        "plans that choose shapes": (reading.is_free(workload), "give alternatives='fixed' or 'smallest_area'"),
+        "shapes that are chosen on the way": (
+            reading.leaves_open(workload),
+            "give alternatives='fixed' or 'smallest_area'",
+        ),
         "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
     }
     for what, (is_there, cure) in needs.items():
