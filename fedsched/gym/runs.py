@@ -168,11 +168,13 @@ def _limits_of(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b: int)
 
 
 @inlined
-def _as_chosen(extras: Extras | None, recorded: Any, chosen: Any, b: int) -> Any:
-    # A column of the jobs of a run, in the shapes that they have.
+def _as_chosen(extras: Extras | None, recorded: Any, chosen: Any) -> Any:
+    # A column of the jobs of a run, in the shapes that they have where they choose them.
     if extras is None:
         return recorded
-    return chosen[b] if extras.moldable.which.size > 0 else recorded
+    if extras.moldable.which.size > 0:
+        return chosen
+    return recorded
 
 
 @inlined
@@ -182,9 +184,9 @@ def problem_of(runs: Runs, b: int) -> Problem:
     last = first + jobs
     return Problem(
         log.submit[first:last],
-        _as_chosen(log.extras, log.tasks[first:last], chosen.tasks, b),
-        _as_chosen(log.extras, log.runtime[first:last], chosen.runtime, b),
-        _as_chosen(log.extras, log.estimate[first:last], chosen.estimate, b),
+        _as_chosen(log.extras, log.tasks[first:last], chosen.tasks[b]),
+        _as_chosen(log.extras, log.runtime[first:last], chosen.runtime[b]),
+        _as_chosen(log.extras, log.estimate[first:last], chosen.estimate[b]),
         log.sigma[first:last],
         log.bandwidth[first:last],
         log.origin[first:last],
