@@ -168,8 +168,18 @@ def _limits_of(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b: int)
 
 
 @inlined
-def _as_chosen(extras: Extras | None, recorded: Any, chosen: Any) -> Any:
-    # A column of the jobs of a run, in the shapes that they have where they choose them.
+def _tasks_as_chosen(extras: Extras | None, recorded: Ints, chosen: Ints) -> Ints:
+    # The tasks of the jobs of a run, in the shapes that they have where they choose them.
+    if extras is None:
+        return recorded
+    if extras.moldable.which.size > 0:
+        return chosen
+    return recorded
+
+
+@inlined
+def _times_as_chosen(extras: Extras | None, recorded: Floats, chosen: Floats) -> Floats:
+    # The same of their times: a compiled function takes arrays of one kind.
     if extras is None:
         return recorded
     if extras.moldable.which.size > 0:
@@ -184,9 +194,9 @@ def problem_of(runs: Runs, b: int) -> Problem:
     last = first + jobs
     return Problem(
         log.submit[first:last],
-        _as_chosen(log.extras, log.tasks[first:last], chosen.tasks[b]),
-        _as_chosen(log.extras, log.runtime[first:last], chosen.runtime[b]),
-        _as_chosen(log.extras, log.estimate[first:last], chosen.estimate[b]),
+        _tasks_as_chosen(log.extras, log.tasks[first:last], chosen.tasks[b]),
+        _times_as_chosen(log.extras, log.runtime[first:last], chosen.runtime[b]),
+        _times_as_chosen(log.extras, log.estimate[first:last], chosen.estimate[b]),
         log.sigma[first:last],
         log.bandwidth[first:last],
         log.origin[first:last],
