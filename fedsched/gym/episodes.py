@@ -29,9 +29,10 @@ from fedsched.engine.simulation import (
 from fedsched.engine.states import new_state
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, unknown_name
+from fedsched.gym.chosen import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
-from fedsched.gym.runs import ChosenShapes, Room, Runs, Seen, Told, side_by_side, view_of
+from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
 from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.dependencies import settled

@@ -41,8 +41,8 @@ from fedsched.engine.moldable import Moldable, Molded
 from fedsched.engine.power import Powered
 from fedsched.engine.precedence import submitted_at
 from fedsched.engine.reserved import Apart
-from fedsched.engine.shapes import seen
 from fedsched.engine.sleepers import Sleepers
+from fedsched.gym.chosen import ChosenShapes
 from fedsched.model.metrics import Measured
 from fedsched.model.node_stack import NodeStacks
 from fedsched.references import by_reference
@@ -84,23 +84,6 @@ class Told(NamedTuple):
     reward: Floats
     cost: Floats  # what the jobs that have finished have cost: the objectives by their weights
     over: Ints  # 1: every job has finished
-
-
-@by_reference
-class ChosenShapes(NamedTuple):
-    """The shapes that the jobs of each run have, run x job, not to be written here; of no size where none choose."""
-
-    tasks: Ints
-    runtime: Floats
-    estimate: Floats
-
-    @classmethod
-    def in_states(cls, states: State, runs: int) -> ChosenShapes:
-        """Return what the states of these runs say, as views."""
-        if states.extras is None:
-            return cls(seen(np.zeros((runs, 0), np.int64)), seen(np.zeros((runs, 0))), seen(np.zeros((runs, 0))))
-        molded = states.extras.molded
-        return cls(seen(molded.tasks), seen(molded.runtime), seen(molded.estimate))
 
 
 @by_reference
