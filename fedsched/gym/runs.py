@@ -42,7 +42,6 @@ from fedsched.engine.power import Powered
 from fedsched.engine.precedence import submitted_at
 from fedsched.engine.reserved import Apart
 from fedsched.engine.sleepers import Sleepers
-from fedsched.gym.chosen import ChosenShapes
 from fedsched.model.metrics import Measured
 from fedsched.model.node_stack import NodeStacks
 from fedsched.references import by_reference
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays import Floats, Ints
+    from fedsched.gym.chosen import ChosenShapes
 
     Singles = NDArray[np.float32]
     Bytes = NDArray[np.int8]
