@@ -123,7 +123,7 @@ def sites(job: naive.Job, machine: naive.Machine) -> list[list[int]]:
 
 
 def shapes(job: naive.Job, machine: naive.Machine, *, choosing: bool) -> list[naive.Job]:
-    """Return the job in each shape that the machine can hold, the recorded one first (reading 67)."""
+    """Return the job in each shape that the machine can hold, the recorded one first (reading 68)."""
     if not choosing or not job.alternatives:
         return [job]
     each = [replace(job, tasks=tasks, runtime=run, estimate=asked) for tasks, run, asked in job.alternatives]
@@ -131,7 +131,7 @@ def shapes(job: naive.Job, machine: naive.Machine, *, choosing: bool) -> list[na
 
 
 def options(predictor: Predictor, job: naive.Job, now: float, *, choosing: bool) -> list[Place]:
-    """Return the job's place at each of its sites: of the shapes that the site holds the first to end (reading 67)."""
+    """Return the job's place at each of its sites: of the shapes that the site holds the first to end (reading 68)."""
     found: dict[tuple[bool, tuple[int, ...]], list[Place]] = {}
     for one in shapes(job, predictor.machine, choosing=choosing):
         for site in sites(one, predictor.machine):
@@ -176,7 +176,7 @@ def assign(
 
     `held` are the planned ends and nodes of the jobs that run `already` at t0. Whoever follows another job is
     submitted when that one has ended, as predicted (reading 53). Where they are `choosing`, jobs take their shapes as
-    they are bound (reading 67).
+    they are bound (reading 68).
     """
     began = min(job.submit for job in jobs) if t0 is None else t0
     predictor = Predictor(machine, began, held)

@@ -1,4 +1,4 @@
-"""List heuristics that choose the shapes of jobs as they bind them [67]."""
+"""List heuristics that choose the shapes of jobs as they bind them [68]."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ HEURISTICS: Mapping[str, str] = MappingProxyType(
 
 
 class OpenShapes(NamedTuple):
-    """The shapes of which each job takes one as it is bound, those of a job in turn [67]."""
+    """The shapes of which each job takes one as it is bound, those of a job in turn [68]."""
 
     first: Ints  # where each job's begin, and the last one's end
     which: Ints  # its place among the job's alternatives
@@ -248,7 +248,7 @@ class _Mapper:
             )
         if self.rigid:
             return end, start, level, at
-        # Of each job the shape that ends first, then the one of the least tasks × time, then the first listed [67].
+        # Of each job the shape that ends first, then the one of the least tasks × time, then the first listed [68].
         turn = np.repeat(np.arange(rows.size), [self.holds[self._shapes_of(row), site].sum() for row in rows.tolist()])
         by_end = np.lexsort((at, tasks * (end - start), end, turn))
         best = by_end[np.unique(turn[by_end], return_index=True)[1]]
