@@ -149,6 +149,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "EarliestStarts": None,
     "JobAmounts": None,
     "Alternatives": None,
+    "JobWatts": None,
     "Shape": None,
     "Cancellations": None,
     "Feedback": None,

@@ -136,18 +136,9 @@ def _limits_of(limits: Limits, moldable: Moldable, chosen: ChosenShapes, b: int)
     if moldable.which.size > 0 and tasks.size > 0:
         tasks = chosen.tasks[b]
     return Limits(
-        limits.amount,
-        limits.kind,
-        limits.first,
-        limits.counter,
-        limits.weight,
-        limits.first_kind,
-        limits.of_counter,
-        limits.kind_weight,
-        limits.first_place,
-        limits.first_node,
-        tasks,
-    )
+        limits.amount, limits.kind, limits.first, limits.counter, limits.weight, limits.first_kind, limits.of_counter,
+        limits.kind_weight, limits.first_place, limits.first_node, tasks,
+    )  # fmt: skip
 
 
 @inlined

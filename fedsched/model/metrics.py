@@ -10,7 +10,6 @@ import numpy as np
 
 from fedsched.compiled import inlined, kernel
 from fedsched.model.integrals import NOT_KNOWN, NOTHING_WASTED, Eligible, Integrals, Wasted
-from fedsched.model.watts import watts_of
 from fedsched.references import by_reference
 
 if TYPE_CHECKING:
@@ -285,7 +284,7 @@ def measured(workload: Workload, federation: Federation) -> Measured:
         group_cluster=np.array(federation.group_cluster, dtype=np.int64),
         busy_watts=np.array([group.busy_watts for group in groups], dtype=np.float64),
         idle_watts=np.array([group.idle_watts for group in groups], dtype=np.float64),
-        watts=np.array(watts_of(workload)),
+        watts=np.zeros(0) if workload.watts is None else workload.watts.told,
     )
     for array in inputs:
         array.setflags(write=False)  # as in a Problem: the kernel knows one type

@@ -35,6 +35,11 @@ class JobWatts(JobNumbers):
     NOTHING = OF_THE_GROUP
     RULE = "finite and at least 0, or -1 for those of its nodes' groups"
 
+    @property
+    def told(self) -> Floats:
+        """Return them with NaN for those of the groups."""
+        return np.where(self.given == OF_THE_GROUP, np.nan, self.given)
+
     def __str__(self) -> str:
         known = self.given[self.given != OF_THE_GROUP]
         return f"{known.min():,.4g} to {known.max():,.4g} W a node, of {counted(self.jobs, 'job')}"
@@ -42,9 +47,7 @@ class JobWatts(JobNumbers):
 
 def watts_of(workload: Workload) -> Floats:
     """Return the watts of each node of the jobs, NaN where they are the group's; of no size where no job says."""
-    if workload.watts is None:
-        return NOBODY_SAYS
-    return np.where(workload.watts.given == OF_THE_GROUP, np.nan, workload.watts.given)
+    return NOBODY_SAYS if workload.watts is None else workload.watts.told
 
 
 def drawn_watts(watts: Floats, groups: Sequence[NodeGroup], job: Ints) -> Floats:
