@@ -624,7 +624,8 @@ def test_resuming_from_running_jobs_changes_nothing(scenario: Scenario, instant:
 
     def watch(simulation: naive.Simulation) -> None:
         running = [replace(record) for record in simulation.running]
-        states.append((simulation.now, running, {record.job for record in simulation.done}))
+        over = {record.job for record in simulation.done} | {one.job for one in simulation.lost if not one.requeued}
+        states.append((simulation.now, running, over))
 
     whole = scenario.simulate(watch=watch)
     now, running, done = states[min(instant, len(states) - 1)]
