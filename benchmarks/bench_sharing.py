@@ -64,7 +64,7 @@ def main() -> None:
     figures = {}
     runs = [("fcfs", "first", "resources"), ("greedy", "first", "resources"), ("easy", "first", "resources")]
     runs += [("easy", "first", "nodes"), ("easy-sjbf", "first", "resources")]
-    runs += [("easy", choice, "resources") for choice in ("best", "least_loaded", "pack", "spread")]
+    runs += [("easy", choice, "resources") for choice in ("best", "least_loaded", "pack", "spread", "block")]
     for policy, choice, reservation in runs:
         sharing = fs.NodeSharing(choice=choice, reservation=reservation)
         fs.simulate(workload.head(10), federation, policy, sharing=sharing)

@@ -223,7 +223,8 @@ def simulate(
         `OnlinePolicy`, plans anew on the way; `policies.Slurm` is Slurm's own scheduler.
     sharing
         Nodes are shared: tasks take what they demand of them, beside those of other jobs. A `NodeSharing`, or the name
-        of its choice of nodes: "first", "best", "least_loaded", "pack" or "spread". None: a task has a node of its own.
+        of its choice of nodes: "first", "best", "least_loaded", "pack", "spread" or "block" (Slurm's). None: a task has
+        a node of its own.
     placement
         A name of `PLACEMENTS` in place of the policy's own.
     reading

@@ -170,6 +170,8 @@ class Run:
                         found[n] = found.get(n, 0) + 1
                         tasks -= 1
             return found
+        if self.choice == "block":
+            return self.side_by_side(ask, tasks, room, nodes)
         while tasks:
             left = [n for n in room if n not in found]
             if self.choice == "pack":
@@ -178,6 +180,33 @@ class Run:
                 node = min(left, key=keys[self.choice])
             found[node] = min(room[node], tasks)
             tasks -= found[node]
+        return found
+
+    def side_by_side(self, ask: Ask, tasks: int, room: dict[int, int], nodes: list[Node]) -> dict[int, int]:
+        """Return the nodes of the smallest block that has room for all; of the largest first, where none has."""
+        fit = {n: nodes[n].room(replace(ask, chunk=0)) for n in room}
+        found: dict[int, int] = {}
+        while tasks:
+            blocks: list[list[int]] = []
+            for n in sorted(set(room) - set(found)):
+                if blocks and blocks[-1][-1] == n - 1:
+                    blocks[-1].append(n)
+                else:
+                    blocks.append([n])
+            block: list[int] = []
+            for other in blocks:
+                size, most = sum(fit[n] for n in other), sum(fit[n] for n in block)
+                holds, held = (
+                    sum(fit[n] for n in one) >= tasks and len(one) * (ask.chunk or tasks) >= tasks
+                    for one in (other, block)
+                )
+                if (holds and not held) or (size < most if holds else size > most):
+                    block = other
+            one = [n for n in block if min(fit[n], ask.chunk or tasks) >= tasks]
+            for n in [min(one, key=lambda n: (fit[n], n))] if one else block:
+                if tasks:
+                    found[n] = min(fit[n], ask.chunk or tasks, tasks)
+                    tasks -= found[n]
         return found
 
     def put(self, nodes: list[Node], j: int, hold: Hold) -> None:

@@ -74,7 +74,7 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4) -> Case:
     order = draw.choice(ORDERS)
     backfill = draw.choice(("sjf", "saf", "wfp3", order, order))
     sharing = fs.NodeSharing(
-        choice=draw.choice(("first", "best", "least_loaded", "pack", "spread")),
+        choice=draw.choice(("first", "best", "least_loaded", "pack", "spread", "block")),
         reservation=draw.choice(("resources", "resources", "nodes")),
     )
     run = _run(machine, some, asks, names, placement)

@@ -252,7 +252,7 @@ class Policy(Group):
     ] = None
     completing: options.Completing = None
     sharing: Annotated[
-        Literal["first", "best", "least_loaded", "pack", "spread"] | None,
+        Literal["first", "best", "least_loaded", "pack", "spread", "block"] | None,
         Parameter(help="Jobs share nodes: which ones tasks take first. Without it a task has a node of its own."),
     ] = None
     reservation: Annotated[

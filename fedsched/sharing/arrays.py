@@ -26,7 +26,8 @@ class Choice(IntEnum):
     LEAST_LOADED = 2
     PACK = 3
     SPREAD = 4
-    GAINED = 5  # of a reservation: where the fewest tasks fit now
+    BLOCK = 5
+    GAINED = 6  # of a reservation: where the fewest tasks fit now
 
 
 class Reservation(IntEnum):

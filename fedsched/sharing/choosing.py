@@ -1,4 +1,4 @@
-"""Which nodes of a group tasks take: first, best, least loaded, packed or spread [55]."""
+"""Which nodes of a group tasks take: first, best, least loaded, packed, spread or side by side [55]."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import constant, inlined, part
 from fedsched.sharing.arrays import Choice, Number
 from fedsched.sharing.devices import choose_devices
-from fedsched.sharing.stock import room_on
+from fedsched.sharing.stock import fit_on, room_on
 
 if TYPE_CHECKING:
     from fedsched.sharing.arrays import Ints, Sharing, Stock, Work
@@ -144,6 +144,57 @@ def _in_order(sharing: Sharing, work: Work, stock: Stock, choice: int, g: int, s
 
 
 @inlined
+def _best_block(fit: Ints, first: int, last: int, tasks: int, nodes: int) -> int:
+    # The first node of the smallest block that holds all tasks, on so many nodes; of the largest, where none does. One
+    # that has too few nodes for its room is taken before a smaller one that holds all, as Slurm does.
+    best, most, holds = NONE, NOTHING, False
+    begin, total = first, NOTHING
+    for node in range(first, last + 1):
+        if node < last and fit[node] > 0:
+            total += fit[node]
+            continue
+        if total > 0:
+            enough = total >= tasks and node - begin >= nodes
+            if best == NONE or (enough and not holds) or (total < most if enough else total > most):
+                best, most, holds = begin, total, enough
+        begin, total = node + 1, NOTHING
+    return best
+
+
+@inlined
+def _tightest_that_holds(fit: Ints, first: int, last: int, tasks: int) -> int:
+    tightest, node = NONE, first
+    while node < last and fit[node] > 0:
+        if fit[node] >= tasks and (tightest == NONE or fit[node] < fit[tightest]):
+            tightest = node
+        node += 1
+    return tightest
+
+
+@part
+def _in_blocks(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks: int) -> None:
+    fit, first, last = work.fit, sharing.nodes.first[g], sharing.nodes.first[g + 1]
+    chunk = sharing.kinds.chunk[kind]
+    for node in range(first, last):
+        here = fit_on(sharing, stock, kind, node)
+        fit[node] = here if here >= chunk else 0
+    most = chunk if chunk > 0 else tasks
+    while tasks > 0:
+        node = _best_block(fit, first, last, tasks, (tasks + most - 1) // most)
+        if tasks <= most:
+            tightest = _tightest_that_holds(fit, node, last, tasks)
+            if tightest != NONE:
+                _find(work, tightest, tasks)
+                return
+        while tasks > 0 and node < last and fit[node] > 0:
+            here = min(fit[node], most, tasks)
+            _find(work, node, here)
+            fit[node] = 0
+            tasks -= here
+            node += 1
+
+
+@inlined
 def _first(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks: int) -> None:
     for node in range(sharing.nodes.first[g], sharing.nodes.first[g + 1]):
         here = min(room_on(sharing, stock, kind, node), tasks)
@@ -156,6 +207,9 @@ def _first(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks:
 
 @part
 def _by_choice(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks: int) -> None:
+    if sharing.choice == Choice.BLOCK:
+        _in_blocks(sharing, work, stock, kind, g, tasks)
+        return
     size = NOTHING
     for node in range(sharing.nodes.first[g], sharing.nodes.first[g + 1]):
         fit = room_on(sharing, stock, kind, node)

@@ -18,6 +18,7 @@ CHOICES: Mapping[str, str] = MappingProxyType(
         "least_loaded": "the node with the most free first",
         "pack": "as few nodes as possible",
         "spread": "as many nodes as possible, a task a node in turn",
+        "block": "the smallest block of nodes side by side that has room for all, as Slurm's cons_tres does",
     }
 )
 RESERVATIONS: Mapping[str, str] = MappingProxyType(

@@ -15,7 +15,16 @@ ALL = constant(2**62)
 
 @inlined
 def room_on(sharing: Sharing, stock: Stock, kind: int, node: int) -> int:
-    """Return how many tasks of a kind fit on a node, whatever group it is in."""
+    """Return how many tasks of a kind a node takes, whatever group it is in."""
+    chunk, fit = sharing.kinds.chunk[kind], fit_on(sharing, stock, kind, node)
+    if chunk > 0:
+        return chunk if fit >= chunk else 0
+    return fit
+
+
+@inlined
+def fit_on(sharing: Sharing, stock: Stock, kind: int, node: int) -> int:
+    """Return how many tasks of a kind fit on a node, however many of them are to stand together."""
     kinds, free = sharing.kinds, stock.free
     if kinds.alone[kind] == 1 and stock.jobs[node] > 0:
         return 0
@@ -29,9 +38,6 @@ def room_on(sharing: Sharing, stock: Stock, kind: int, node: int) -> int:
             fit = min(fit, there // need)
     if kinds.share[kind] > 0:
         fit = min(fit, _shares_on(stock.left, kinds.share[kind], node))
-    chunk = kinds.chunk[kind]
-    if chunk > 0:
-        return chunk if fit >= chunk else 0
     return fit
 
 

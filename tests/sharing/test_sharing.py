@@ -64,6 +64,7 @@ def test_memory_is_as_scarce_as_cores() -> None:
         ("least_loaded", [{0: 3}, {1: 2}, {2: 3}]),
         ("pack", [{0: 3}, {1: 2}, {2: 3}]),
         ("spread", [{0: 1, 1: 1, 2: 1}, {0: 1, 1: 1}, {0: 1, 1: 1, 2: 1}]),
+        ("block", [{0: 3}, {1: 2}, {2: 3}]),
     ],
 )
 def test_each_choice_takes_its_nodes(choice: str, nodes: list[dict[int, int]]) -> None:
@@ -74,6 +75,14 @@ def test_each_choice_takes_its_nodes(choice: str, nodes: list[dict[int, int]]) -
     if choice == "best":
         nodes = [{0: 3}, {0: 1, 1: 1}, {1: 3}]
     assert where(shared(workload, machine((3, {"cpu": 4})), choice=choice)) == nodes
+
+
+def test_blocks_of_neighbours_are_kept_whole() -> None:
+    """Tests that the smallest block that is enough is taken, of it the tightest node, and the largest where none is."""
+    workload = jobs((0, 4, 9), (0, 4, 9), (0, 4, 2), (0, 4, 9), (0, 4, 2), (0, 2, 3), (3, 3, 9), (4, 8, 9))
+    assert where(shared(workload, machine((6, {"cpu": 4})), choice="block")) == [
+        {0: 4}, {1: 4}, {2: 4}, {3: 4}, {4: 4}, {5: 2}, {2: 3}, {4: 4, 5: 4},
+    ]  # fmt: skip
 
 
 def test_tasks_per_node_stand_together() -> None:
