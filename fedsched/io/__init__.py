@@ -22,9 +22,10 @@ __all__ = ["read", "read_example", "read_federation", "write", "write_federation
 
 # Completed, failed, cancelled, unknown; 2, 3 and 4 are partial records of jobs that have a line of their own.
 WHOLE_JOBS = (0, 1, 5, -1)
-FORMATS = {".swf": "swf", ".csv": "csv", ".sacct": "sacct", ".json": "batsim"}
-FEDERATION_FORMATS = {".toml": "toml", ".xml": "simgrid", ".sacct": "sacct", ".conf": "slurm"}
+FORMATS = {".swf": "swf", ".csv": "csv", ".sacct": "sacct", ".json": "batsim", ".openb": "openb"}
+FEDERATION_FORMATS = {".toml": "toml", ".xml": "simgrid", ".sacct": "sacct", ".conf": "slurm", ".openb": "openb"}
 _CLEANED = ("swf", "sacct", "batsim")
+_TABLES = {"csv": "CSV", "openb": "a table of pods"}
 
 
 def read(
@@ -50,13 +51,14 @@ def read(
     Parameters
     ----------
     path
-        A file that ends in .swf, .csv, .sacct (what Slurm's sacct -P prints) or .json (a Batsim workload), plain or
-        with .gz, .xz or .bz2 after it. A pipe is read like a file, and "-" is the standard input.
+        A file that ends in .swf, .csv, .sacct (what Slurm's sacct -P prints), .json (a Batsim workload) or .openb (a
+        table of pods, which may end in .csv, too), plain or with .gz, .xz or .bz2 after it. A pipe is read like a
+        file, and "-" is the standard input.
     format
-        "swf", "csv", "sacct" or "batsim", for a file with another name.
+        "swf", "csv", "sacct", "batsim" or "openb", for a file with another name.
     clean, over_request, statuses, sites, cancelled, on_error
-        How a log is cleaned: see `fedsched.io.swf.read_swf`. A CSV file is written clean, so that for one these must
-        be left alone.
+        How a log is cleaned: see `fedsched.io.swf.read_swf`. Tables of jobs or pods are clean, so that for one these
+        must be left alone.
     queues
         Whether the queues of an SWF log are the partitions that its jobs ask for: see `fedsched.io.swf.read_swf`.
     nodes, name
@@ -80,7 +82,7 @@ def read(
         raise ValueError(
             f"descriptor={descriptor!r}: it is for logs in the Standard Workload Format; {path} is {kind}."
         )
-    if kind == "csv":
+    if kind in ("csv", "openb"):
         for option, value, default in (
             ("clean", clean, "standard"),
             ("over_request", over_request, "raise"),
@@ -90,8 +92,9 @@ def read(
             ("on_error", on_error, "raise"),
         ):
             if value != default:
-                raise ValueError(f"{option}={value!r}: it is for logs ({', '.join(_CLEANED)}); {path} is CSV.")
-        return _read_csv(path, nodes=nodes, name=name, rebase=rebase, renumber=renumber)
+                logs = ", ".join(_CLEANED)
+                raise ValueError(f"{option}={value!r}: it is for logs ({logs}); {path} is {_TABLES[kind]}.")
+        return _read_table(path, kind, nodes=nodes, name=name, rebase=rebase, renumber=renumber)
     from fedsched.io.cleaning import Cleaning, workload_of_log
 
     how = Cleaning(
@@ -110,9 +113,10 @@ def read(
 
 
 def told_by_content(path: str | PathLike[str], kind: str) -> str:
-    """Return "sacct" where a file named .csv or .json is a dump of Slurm's, else the kind that its name tells.
+    """Return "sacct" where a file named .csv or .json is a dump of Slurm's, "openb" where it is a table of pods.
 
-    A table is one where its first line names columns as sacct does and not as fedsched does; a pipe goes by its name.
+    Else it is the kind that its name tells. A table is a dump where its first line names columns as sacct does and not
+    as fedsched does; a pipe goes by its name.
     """
     if not Path(path).is_file():
         return kind
@@ -124,8 +128,11 @@ def told_by_content(path: str | PathLike[str], kind: str) -> str:
         # Batsim's has profiles; sacct's puts each job's times under "time", and says in "meta" who wrote it.
         dumped = re.search(r'"(?:submission|slurm|Slurm)"\s*:', begin) and '"subtime"' not in begin
         return "sacct" if dumped else kind
+    from fedsched.io.openb import PODS, is_openb
     from fedsched.io.sacct_lines import is_dump
 
+    if is_openb(path, PODS):
+        return "openb"
     header = next((line for line in begin.splitlines() if line.strip() and not line.startswith("#")), "")
     ours = {"submit", "tasks", "runtime"} <= {name.strip() for name in re.split("[,;\t]", header)}
     if ours and is_dump(header):
@@ -155,12 +162,13 @@ def _read_log(
     return swf.read_log(path, on_error=on_error, descriptor=descriptor)
 
 
-def _read_csv(
-    path: str | PathLike[str], *, nodes: int | None, name: str | None, rebase: bool, renumber: bool
+def _read_table(
+    path: str | PathLike[str], kind: str, *, nodes: int | None, name: str | None, rebase: bool, renumber: bool
 ) -> Workload:
     from fedsched.io.csv import read_csv
+    from fedsched.io.openb import read_pods
 
-    workload = read_csv(path)
+    workload = read_pods(path) if kind == "openb" else read_csv(path)
     if nodes is not None or name is not None:
         workload = replace(workload, nodes=workload.nodes if nodes is None else nodes, name=name or workload.name)
     workload = workload.rebased() if rebase else workload
@@ -191,9 +199,14 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
 
     .toml (and any other suffix) is fedsched's own "toml"; .xml a platform of "simgrid"; .sacct a dump of "sacct", of
     which the clusters are as large as their jobs ever were together; .conf a slurm.conf, "slurm", of which the nodes
-    are those of the model, with their resources, features, weights and partitions.
+    are those of the model, with their resources, features, weights and partitions; .openb a table of nodes with GPUs,
+    which may end in .csv, too.
     """
     kind = format or FEDERATION_FORMATS.get(plain_suffix(path), "toml")
+    if format is None and plain_suffix(path) == ".csv" and Path(path).is_file():
+        from fedsched.io.openb import NODES, is_openb
+
+        kind = "openb" if is_openb(path, NODES) else kind
     if kind not in FEDERATION_FORMATS.values():
         raise unknown_name("federation format", kind, FEDERATION_FORMATS.values())
     if kind == "simgrid":
@@ -208,6 +221,10 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
         from fedsched.io import slurm_machine
 
         return slurm_machine.read_federation(path)
+    if kind == "openb":
+        from fedsched.io import openb
+
+        return openb.read_nodes(path)
     from fedsched.io import toml
 
     return toml.read_federation(path)
