@@ -1,9 +1,10 @@
 """Makes best known plans of the field's instances: planted ones as they were planted, others by long searches.
 
-python benchmarks/best_known.py [NAME …] [--effort 1] [--seed 1] [--policies] [--lists N]
+python benchmarks/best_known.py [NAME …] [--effort 1 | --seconds 60] [--seed 1] [--ask ASK] [--open] [--policies]
+    [--lists N] [--missing]
 
 A plan that is better than the one in fedsched/data/bench/plans takes its place. `--effort 1` allows 10,000,000 / jobs
-evaluations for each ask, at most 100,000.
+evaluations for each ask, at most 100,000; `--seconds` is the clock's instead. `--open` leaves out what is closed.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from priced_lists import best_list
 
 import fedsched as fs
 from fedsched.instances import load, names
 from fedsched.instances.catalogue import PLANTED, planted_name, planted_pieces
 from fedsched.instances.plans import FOLDER, Plan, judged, known_path, values_of
-from fedsched.model.admission import open_groups
+from fedsched.instances.standing import standings
 from fedsched.model.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -60,24 +62,24 @@ def as_of(document: Document, start: Sequence[float], finish: Sequence[float], c
     )  # fmt: skip
 
 
-def found(document: Document, ask: str, effort: float, seed: int) -> Plan:
+def found(document: Document, ask: str, effort: float, seed: int, seconds: float | None = None) -> Plan:
     """Return what is known at once of an ask, or what a search finds."""
     today = time.strftime("%Y-%m-%d")
     planted = planted_schedule(document)
     if planted is not None:
         return Plan.of(document, ask, [planted], who=WHO, method="planted", when=today)
-    evaluations = min(MOST, int(PER_JOB / len(document.workload)))
-    evaluations = max(2000, int(evaluations * effort * (0.3 if "+" in ask else 1.0)))
+    most = min(MOST, int(PER_JOB / len(document.workload)))
+    evaluations = None if seconds else max(2000, int(most * effort * (0.3 if "+" in ask else 1.0)))
     result = fs.optimize(
         document.workload, document.federation, objectives=tuple(ask.split("+")), method="memetic", seed=seed,
-        evaluations=evaluations, submits=document.data["submits"],
+        evaluations=evaluations, seconds=seconds, submits=document.data["submits"],
         reading=replace(document.reading, knowledge="runtime"),
         baselines=("fcfs", "easy", "easy-sjf", "conservative"),
     )  # fmt: skip
     keep = range(len(result.front)) if "+" not in ask else spread(result.front.values)
     schedules = [result.schedule(k) for k in keep]
     mine = [as_of(document, one.start, one.finish, one.counts) for one in schedules]
-    said = f"fedsched {fs.__version__}, memetic, seed {seed}, {evaluations:,} evaluations"
+    said = f"fedsched {fs.__version__}, memetic, seed {seed}, {result.evaluations:,} evaluations"
     return Plan.of(document, ask, mine, who=WHO, method=said, when=today)
 
 
@@ -100,51 +102,9 @@ def best_policy(document: Document, ask: str) -> Plan:
 
 
 def listed(document: Document, ask: str, tries: int, seed: int) -> Plan:
-    """Return the best of many lists: jobs by drawn powers of width and length, each where it ends soonest.
-
-    A job takes nodes no slower than some speed, those that are free in time and were busy last; where jobs communicate,
-    of one group. What its nodes draw is weighed against its end by a drawn price.
-    """
-    rng = np.random.default_rng(seed)
-    groups, workload = document.federation.groups, document.workload
-    of_node = np.repeat(np.arange(len(groups)), [one.count for one in groups])
-    of_node = of_node[np.argsort([-groups[g].speed for g in of_node], kind="stable")]  # the fastest first
-    speed = np.array([groups[g].speed for g in of_node])
-    extra = np.array([groups[g].busy_watts - groups[g].idle_watts for g in of_node])
-    idle = sum(one.count * one.idle_watts for one in groups)
-    opened = open_groups(workload, document.federation)
-    apart = bool(workload.task_bandwidth.any())
-    rooms = [np.flatnonzero(of_node == g) for g in range(len(groups))] if apart else []
-    rooms = rooms or [np.arange(int((speed >= s).sum())) for s in np.unique(speed)]
-    best = (np.inf, np.zeros(0), np.zeros(0), np.zeros((0, 0), dtype=np.int64))
-    for n in range(tries):
-        wide, long = (1.0, 0.001) if n % 3 == 0 else rng.uniform(0.1, 2.0, 2)
-        noise = rng.uniform(1.0 - (0.0, 0.1, 0.3)[n % 3], 1.0, len(workload))
-        price = 0.0 if ask == "makespan" else float(rng.choice((0.0, 0.3, 1.0))) / idle
-        free, joules = np.zeros(of_node.size), 0.0
-        start, finish = np.zeros(len(workload)), np.zeros(len(workload))
-        counts = np.zeros((len(workload), len(groups)), dtype=np.int64)
-        for j in np.argsort(-(workload.tasks**wide) * workload.runtime**long * noise, kind="stable").tolist():
-            tasks, run, share = int(workload.tasks[j]), workload.runtime[j], workload.compute_fraction[j]
-            ways = []
-            for room in rooms:
-                mine = room[opened[j, of_node[room]]]
-                if mine.size >= tasks:
-                    begin = float(np.partition(free[mine], tasks - 1)[tasks - 1])
-                    in_time = mine[free[mine] <= begin]
-                    taken = in_time[np.argsort(free[in_time], kind="stable")[-tasks:]]
-                    end = begin + run * (share / speed[taken].min() + 1.0 - share)
-                    drawn = float(extra[taken].sum()) * (end - begin)
-                    ways.append((end + price * drawn, begin, end, drawn, taken))
-            _, start[j], finish[j], drawn, taken = min(ways, key=lambda way: way[0])
-            free[taken] = finish[j]
-            joules += drawn
-            counts[j] = np.bincount(of_node[taken], minlength=len(groups))
-        value = float(finish.max()) + (0.0 if ask == "makespan" else joules / idle)
-        if value < best[0]:
-            best = value, start, finish, counts
-    one = as_of(document, *best[1:])
-    method = f"the best of {tries} lists by width and length, seed {seed}"
+    """Return the best of many lists of jobs that are annealed."""
+    one = as_of(document, *best_list(document, ask, tries, seed))
+    method = f"the best of {tries:,} annealed lists, seed {seed}"
     return Plan.of(document, ask, [one], who=WHO, method=method, when=time.strftime("%Y-%m-%d"))
 
 
@@ -159,17 +119,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=names())
     parser.add_argument("--effort", type=float, default=1.0)
+    parser.add_argument("--seconds", type=float, help="of a search, in place of its effort")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ask", help="only this, e.g. makespan")
+    parser.add_argument("--open", action="store_true", help="only asks that are not closed")
     parser.add_argument("--policies", action="store_true", help="what policies find, in place of a search")
-    parser.add_argument("--lists", type=int, default=0, help="so many lists in place of a search (makespan and energy)")
+    parser.add_argument("--lists", type=int, default=0, help="so many annealed lists in place of a search")
     parser.add_argument("--missing", action="store_true", help="only asks without a plan")
     asked = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in asked.names:
         document = load(name)
-        for ask in document.asks:
+        for standing in standings(document):
+            ask = standing.ask
             path = known_path(name, ask)
-            if (asked.missing and path.is_file()) or (asked.lists and ask not in ("makespan", "energy")):
+            if (asked.open and standing.is_closed) or (asked.missing and path.is_file()):
+                continue
+            if asked.ask not in (None, ask) or (asked.lists and ask not in ("makespan", "energy")):
                 continue
             began = time.process_time()
             try:
@@ -178,7 +144,7 @@ def main() -> None:
                     if asked.lists
                     else best_policy(document, ask)
                     if asked.policies
-                    else found(document, ask, asked.effort, asked.seed)
+                    else found(document, ask, asked.effort, asked.seed, asked.seconds)
                 )
             except Exception as error:
                 print(f"{name}/{ask}: {type(error).__name__}: {error}", flush=True)

@@ -1,6 +1,6 @@
 """Makes the certificates of the field's instances: for each objective the best bound that the library can have proven.
 
-python benchmarks/certify.py [NAME …] [--missing]
+python benchmarks/certify.py [NAME …] [--missing] [--objective makespan]
 
 Each is proven by fedsched/instances/proof.py, which knows nothing of how it was found. One that proves no more than
 what is kept in fedsched/data/bench/certificates is left out.
@@ -29,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=names())
     parser.add_argument("--missing", action="store_true", help="only objectives without a certificate")
+    parser.add_argument("--objective", action="append", choices=PROVABLE, help="only this; may be repeated")
     asked = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in asked.names:
@@ -36,7 +37,7 @@ def main() -> None:
         wanted = dict.fromkeys(one for ask in document.asks for one in ask.split("+") if one in PROVABLE)
         for objective in wanted:
             path = certificate_path(name, objective)
-            if asked.missing and path.is_file():
+            if (asked.missing and path.is_file()) or (asked.objective and objective not in asked.objective):
                 continue
             began = time.process_time()
             planted = document.family == "planted" and objective == "makespan"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from math import floor
@@ -13,8 +12,7 @@ import numpy as np
 
 from fedsched.bounds.buckets import Scarce
 from fedsched.bounds.charges import CHARGES
-from fedsched.bounds.dual import Multipliers, dual_value
-from fedsched.bounds.modes import least_end, without_late_modes
+from fedsched.bounds.dual import Multipliers
 from fedsched.bounds.prices import found_prices
 from fedsched.bounds.prover import Prover
 from fedsched.bounds.relaxation import Relaxation, relax
@@ -23,6 +21,7 @@ from fedsched.engine.pack import pack
 from fedsched.instances import DATA
 from fedsched.instances import proof as checker
 from fedsched.instances.documents import Document
+from fedsched.instances.programs import UNIT, multipliers, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 
 FORMAT = "fedsched certificate 1"
 FOLDER = DATA / "certificates"
-UNIT = 10**9  # of the largest multiplier
+MOST_OF_PROGRAMS = 500  # jobs
 EFFORT, LEAST_EDGES = 20_000, 17  # how many ways to run × stretches of time are looked at, and the fewest of these
 OF_TIMES = ("flow", "mean_wait", "bounded_slowdown")
 PROVABLE = ("makespan", "energy", *OF_TIMES)
@@ -56,9 +55,11 @@ def certified_bound(name: str, objective: str) -> float | None:
 
 def certificate(document: Document, objective: str) -> str:
     """Return the text of the best certificate that is found for an objective of an instance."""
-    prover = Prover(_relaxation(document), "lp" if len(document.workload) <= 500 else "lagrangian")
-    ways = _by_times if objective in OF_TIMES else _by_prices
-    proofs = [(_valued(document, one), one) for one in ways(document, prover, objective) if not _is_empty(one)]
+    prover = Prover(_relaxation(document), "lp" if len(document.workload) <= MOST_OF_PROGRAMS else "lagrangian")
+    proposed = [*(_by_times if objective in OF_TIMES else _by_prices)(document, prover, objective)]
+    if objective not in OF_TIMES and len(document.workload) <= MOST_OF_PROGRAMS:
+        proposed += _by_programs(document, prover, objective)
+    proofs = [(_valued(document, one), one) for one in proposed if not _is_empty(one)]
     return _sealed(document, *max(proofs, key=lambda found: found[0][0]))
 
 
@@ -72,13 +73,11 @@ def certificate_of_plan(document: Document, plan: Plan) -> str:
 
 
 def _relaxation(document: Document) -> Relaxation:
-    # Windows and partitions only take nodes away: the checker does without them, and so must what it is given.
-    open_to_all = Document(
-        {name: part for name, part in document.data.items() if name not in ("downtimes", "partitions")}
-    )
-    federation, workload = open_to_all.federation, replace(document.workload, labels=None)
+    # Windows only take nodes away: the checker does without them, and so must what it is given.
+    always_up = Document({name: part for name, part in document.data.items() if name != "downtimes"})
+    federation, workload = always_up.federation, document.workload
     problem = pack(workload, federation, reading=document.reading, t0=0.0)
-    return relax(problem, caps_table(workload, federation, None), workload.id, runtime=workload.runtime)
+    return relax(problem, caps_table(workload, federation, None), workload.id, runtime=workload.runtime, apart=True)
 
 
 def _whole(values: NDArray[np.float64], largest: float) -> list[Any]:
@@ -97,39 +96,46 @@ def _by_prices(document: Document, prover: Prover, objective: str) -> Iterator[d
         for line in prover.energy_lines:
             if line.slope == 0:
                 yield _weights(problem, _filled(relaxation, line.multipliers, best), objective)
-        for multipliers in (*tried, best):
-            yield _weights(problem, multipliers, objective)
+        for prices in (*tried, best):
+            yield _weights(problem, prices, objective)
         return
     lone = np.zeros(len(document.workload))
     lone[np.argmax(prover.relaxation.release + prover.relaxation.shortest)] = 1.0
     nothing = tried[0].scaled(0.0)
     tried += [Multipliers(nothing.area, nothing.wide, lone), prover.best_makespan.multipliers]
-    for multipliers in tried:
-        yield _weights(problem, multipliers, objective)
-    found: dict[float, Multipliers] = {}
-
-    def bound_on(fewer: BoundProblem) -> float:
-        solved = [*tried, prover._solve(fewer, None).multipliers]
-        best = max(solved, key=lambda one: dual_value(fewer, one).constant)
-        value = dual_value(fewer, best).constant
-        found[value] = best
-        return value
-
-    if len(document.workload) <= 500:
-        least = least_end(problem, prover.floor, bound_on)
-        relaxation = prover.relaxation
-        ends = (relaxation.release[:, None] + relaxation.duration)[relaxation.usable]
-        for instant in np.unique(ends[ends >= least * (1 - 1e-12)])[:2].tolist():
-            before = _exact_end(document, instant)
-            fewer = without_late_modes(problem, instant)
-            several = list(found.values()) if fewer is not None else tried[:1]
-            for multipliers in several:
-                yield _weights(problem, multipliers, objective) | {"before": before}
+    for prices in tried:
+        yield _weights(problem, prices, objective)
 
 
-def _exact_end(document: Document, instant: float) -> str:
-    """Return an instant at which a mode ends, a hair later than a double says it."""
-    return str(Fraction(floor(instant * 1000) + 1, 1000))
+def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator[dict[str, Any]]:
+    """Give proofs by the multipliers of programs that know wide jobs on every pool of nodes.
+
+    Of makespans, by bisection too: if T < t, no job ends at t or later; so T >= min(t, what holds then).
+    """
+    relaxation, levels = prover.relaxation, prover.problem.levels
+    homes = document.data["jobs"].get("partition", [""] * len(document.workload))
+
+    def proof(before: Fraction | None) -> dict[str, Any]:
+        until = None if before is None else float(before)
+        found = multipliers(relaxation, levels, homes, of_energy=objective == "energy", before=until)
+        if found is None:  # some job cannot end by then: any multiplier will do
+            found = multipliers(relaxation, levels, homes, of_energy=False)
+        limit = {} if before is None else {"before": str(before)}
+        return {"objective": objective, "kind": "prices", **(found or {}), **limit}
+
+    best = proof(None)
+    yield best
+    if objective == "energy":
+        return
+    ends = (relaxation.release[:, None] + relaxation.duration)[relaxation.usable]
+    instants = np.unique(ends[ends > float(_valued(document, best)[0])])
+    low, high = 0, instants.size
+    while low < high:
+        middle = (low + high) // 2
+        before = Fraction(floor(float(instants[middle]) * 1000), 1000)
+        one = proof(before)
+        yield one
+        low, high = (middle + 1, high) if _valued(document, one)[0] >= before else (low, middle)
 
 
 def _filled(relaxation: Relaxation, some: Multipliers, rest: Multipliers) -> Multipliers:
@@ -155,15 +161,11 @@ def _weights(problem: BoundProblem, multipliers: Multipliers, objective: str) ->
     return {
         "objective": objective,
         "kind": "prices",
-        "levels": [_text(level) for level in problem.levels.tolist()],
+        "levels": [text_of(level) for level in problem.levels.tolist()],
         "area": [[row[c] for c in group_class] for row in area],
         "wide": {str(p): w for p, w in zip(thresholds, wide, strict=True) if w},
         "job": {str(j): w for j, w in enumerate(job) if w},
     }
-
-
-def _text(value: float) -> str | int:
-    return int(value) if value.is_integer() else str(Fraction(repr(value)))
 
 
 def _threshold(row: NDArray[np.float64], tasks: NDArray[np.int64], total: int) -> int:

@@ -71,6 +71,7 @@ class Document:
         online: bool = False,
         downtimes: list[dict[str, Any]] | None = None,
         partitions: list[dict[str, Any]] | None = None,
+        signals: list[dict[str, Any]] | None = None,
     ) -> Document:
         """Return the document of these parts."""
         data: dict[str, Any] = {
@@ -78,8 +79,8 @@ class Document:
             "submits": "keep" if online else "now", "knowledge": "estimate" if online else "runtime",
             "objectives": list(asks), "clusters": clusters, "jobs": jobs,
         }  # fmt: skip
-        data |= {} if downtimes is None else {"downtimes": downtimes}
-        return cls(data | ({} if partitions is None else {"partitions": partitions}))
+        more = {"downtimes": downtimes, "partitions": partitions, "signals": signals}
+        return cls(data | {part: given for part, given in more.items() if given is not None})
 
     @property
     def name(self) -> str:
@@ -112,6 +113,7 @@ class Document:
         from fedsched.model.calendar import Downtime
         from fedsched.model.federation import Cluster, Federation, NodeGroup
         from fedsched.model.partition import Partition
+        from fedsched.model.signal import Signal
 
         clusters = tuple(
             Cluster(
@@ -131,6 +133,7 @@ class Document:
             name=self.data["machine"],
             partitions=tuple(Partition(**one) for one in self.data.get("partitions", ())),
             calendar=tuple(Downtime(**one) for one in self.data.get("downtimes", ())),
+            signals=tuple(Signal(**one) for one in self.data.get("signals", ())),
         )
 
     @cached_property

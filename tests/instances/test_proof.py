@@ -21,6 +21,7 @@ from fedsched.bounds import lower_bounds
 from fedsched.instances import load, names
 from fedsched.instances import proof as checker
 from fedsched.instances.certificates import FOLDER, PROVABLE, certificate
+from fedsched.instances.documents import Document
 from fedsched.instances.proof import Refused, proven
 from fedsched.instances.standing import checked, standings
 
@@ -33,9 +34,9 @@ REFUSED = (Refused, LookupError, ValueError, TypeError, ZeroDivisionError)
 
 
 def test_the_checker_knows_nothing_else() -> None:
-    """Tests that the checker is under 200 lines and imports nothing but Python's own library."""
+    """Tests that the checker is under 200 lines, blank ones aside, and imports nothing but Python's own library."""
     text = Path(checker.__file__).read_text(encoding="utf-8")
-    assert text.count("\n") < 200
+    assert sum(bool(line) for line in text.splitlines()) < 200
     modules = {
         alias.name if isinstance(node, ast.Import) else node.module
         for node in ast.walk(ast.parse(text))
@@ -70,7 +71,7 @@ def test_many_makespans_and_energies_are_closed() -> None:
     """Tests that of many of these the best known plan is proven to be within a hundredth of the optimum."""
     found = [one for name in names() for one in standings(load(name)) if one.ask in ("makespan", "energy")]
     assert len(found) > 60
-    assert sum(one.is_closed for one in found) >= len(found) / 3
+    assert sum(one.is_closed for one in found) >= 0.4 * len(found)
 
 
 def multipliers(data: dict[str, Any]) -> Iterator[tuple[list[Any] | dict[str, Any], Any]]:
@@ -148,6 +149,74 @@ def test_what_is_refused_is_said(change: dict[str, Any], said: str) -> None:
     data = json.loads((FOLDER / "planted-one-20.energy.json").read_text())
     with pytest.raises(REFUSED, match=said):
         proven(document.text, json.dumps(data | change))
+
+
+def small(clusters: list[list[tuple[int, int]]], jobs: list[tuple[int, int, str]]) -> Document:
+    """Return an instance of clusters of (nodes, speed) and jobs of (tasks, run time, partition)."""
+    names = sorted({home for _, _, home in jobs})
+    columns = {"submit": [0] * len(jobs), "tasks": [job[0] for job in jobs], "runtime": [job[1] for job in jobs]}
+    return Document.of(
+        "small", family="partitions", about="by hand", machine="small", asks=("makespan",),
+        clusters=[
+            {"name": f"C{k}", "uplink": "inf", "groups": [
+                {"nodes": nodes, "speed": speed, "busy_watts": 200, "idle_watts": 90} for nodes, speed in groups
+            ]}
+            for k, groups in enumerate(clusters)
+        ],
+        partitions=[{"name": name, "nodes": [["C0", f"{k}-3"]]} for k, name in enumerate(names)],
+        jobs=columns | {"partition": [home for _, _, home in jobs]},
+    )  # fmt: skip
+
+
+def value_of(document: Document, proof: dict[str, Any]) -> Fraction:
+    """Return what weights prove of a makespan."""
+    whole = {"levels": [0], "wide": {}, "job": {}} | proof
+    return checker.by_prices(checker.Problem(document.text), whole, "makespan")[0]
+
+
+def test_jobs_have_nodes_of_their_partition_alone() -> None:
+    """Tests that nodes of one group in different partitions are priced apart, in the order of their numbers."""
+    document = small([[(3, 1), (3, 2)]], [(1, 40, "a"), (1, 12, "b")])  # "a": 0-3, "b": 1-3: all but one of the slow
+    problem = checker.Problem(document.text)
+    assert problem.nodes == (1, 2, 1, 2)
+    assert [len(problem.ways(home, Fraction(1), problem.speed)) for home in ("a", "b", "")] == [3, 2, 4]
+    assert value_of(document, {"area": [[0, 1, 1, 0]]}) == Fraction(6, 3)  # "a" has node 0 for nothing, "b" has not
+    assert value_of(document, {"area": [[1, 1, 1, 0]]}) == Fraction(20 + 6, 4)
+
+
+def test_wide_jobs_of_a_partition_exclude_one_another() -> None:
+    """Tests that two jobs that each need more than half of their partition's nodes run one after the other."""
+    document = small([[(5, 1)]], [(2, 10, "b"), (2, 20, "b"), (1, 7, "a")])  # "b": nodes 1-3
+    assert value_of(document, {"area": [[0] * 3], "wide": {"2:1:b": 1}}) == 30
+    assert value_of(document, {"area": [[0] * 3], "wide": {"2:0:": 1}}) == Fraction(2 * 10 + 2 * 20, 5)
+    with pytest.raises(Refused, match="no family 3:1:b"):
+        value_of(document, {"area": [[0] * 3], "wide": {"3:1:b": 1}})
+    with pytest.raises(LookupError):
+        value_of(document, {"area": [[0] * 3], "wide": {"2:1:c": 1}})
+
+
+def test_leaves_of_a_branch_hold_each_by_itself() -> None:
+    """Tests that a proof by cases is worth what its least case is, that cases are all there are, and that all count."""
+    document = small([[(1, 2), (3, 1)]], [(1, 10, "a"), (1, 10, "a")])  # "a": one fast node, three slow ones
+    both_fast, alone = {"area": [[1, 0]]}, {"area": [[0, 0]], "job": {"1": 1}}
+    whole = {"levels": [0], "wide": {}, "job": {}}
+    fast = {"branch": [1, 2, whole | both_fast, whole | alone]}
+    first_slow = whole | {"area": [[0, 0]], "job": {"0": 1}}
+    assert value_of(document, {"branch": [0, 2, fast, first_slow]}) == 10
+    assert value_of(document, {"branch": [0, 2, first_slow, fast]}) == 5  # the cases the other way round
+    assert value_of(document, both_fast) == 0
+    with pytest.raises(ValueError, match="zip"):
+        value_of(document, {"branch": [0, 2, fast]})
+
+
+def test_what_a_cap_leaves_is_shared_like_nodes() -> None:
+    """Tests that jobs together draw no more than the highest cap leaves beside idle nodes; none proves nothing."""
+    document = small([[(4, 1)]], [(1, 10, "a"), (2, 20, "a")])  # a busy node draws 110 W more than an idle one
+    cap = {"times": [0, 9], "values": [500, 580], "unit": "W", "beyond": "last"}
+    capped = Document(document.data | {"signals": [cap]})
+    assert value_of(capped, {"area": [[0]], "watt": 3}) == Fraction(110 * (10 + 40), 580 - 4 * 90)
+    with pytest.raises(Refused, match="no cap"):
+        value_of(document, {"area": [[0]], "watt": 3})
 
 
 def test_an_instance_with_something_new_is_refused() -> None:
