@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import venv
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER = ROOT / "out" / "peers"
-NODES = 128
+JOBS = 2000
+CORES = 128
+SHARED, MEMORY = 8, 64  # cores and units of memory of a node that jobs share
 CHILD = """
 import collections, collections.abc, json, logging, sys, time
 for name in ("Callable", "Iterable", "Mapping", "MutableMapping", "Sequence"):  # it was written for Python < 3.10
@@ -50,16 +53,16 @@ def install() -> Path | None:
     return python
 
 
-def prepare(jobs: int) -> fs.Workload:
-    """Return the first jobs of the shipped trace, as written for AccaSim: every job asks for one unit of memory."""
-    workload = read(ROOT / "traces" / "lublin-128.swf.gz").head(jobs)
+def prepare(workload: fs.Workload, memory: np.ndarray, *, cores: int, most: int) -> None:
+    """Write jobs for AccaSim, with units of memory of each processor, and its machine of nodes of so many cores."""
     path = FOLDER / "jobs.swf"
     write(workload, path)
+    units = iter(memory.tolist())
     lines = []
     for line in path.read_text().splitlines():
         fields = line.split()
         if not line.startswith(";"):
-            fields[6] = fields[9] = "1"
+            fields[6] = fields[9] = str(next(units))
             line = " ".join(fields)
         lines.append(line)
     path.write_text("\n".join(lines) + "\n")
@@ -67,11 +70,10 @@ def prepare(jobs: int) -> fs.Workload:
         "system_name": "one cluster",
         "start_time": 0,
         "equivalence": {"processor": {"core": 1}},
-        "groups": {"g0": {"core": 1, "mem": 10**9}},
-        "resources": {"g0": NODES},
+        "groups": {"g0": {"core": cores, "mem": most}},
+        "resources": {"g0": CORES // cores},
     }
     (FOLDER / "machine.json").write_text(json.dumps(machine))
-    return workload
 
 
 def accasim(python: Path, policy: str) -> float:
@@ -93,9 +95,37 @@ def accasim_waits(workload: fs.Workload) -> np.ndarray:
     return np.array([start[job] for job in workload.id.tolist()]) - workload.submit
 
 
-def read_simulate_write(machine: fs.Federation, policy: str) -> None:
+def on_shared(jobs: fs.Workload, memory: np.ndarray) -> fs.Workload:
+    """Return jobs whose tasks take a core and so much memory of a node."""
+    return replace(jobs, demand={"cpu": 1, "memory": memory})
+
+
+def read_simulate_write(machine: fs.Federation, policy: str, sharing: str | None) -> None:
     """Do what AccaSim's timed call does: read the log, simulate it, write the schedule."""
-    fs.simulate(read(FOLDER / "jobs.swf"), machine, policy).to_csv(FOLDER / "schedule.csv")
+    jobs = read(FOLDER / "jobs.swf")
+    jobs = on_shared(jobs, jobs.log.requested_memory) if sharing else jobs
+    fs.simulate(jobs, machine, policy, sharing=sharing).to_csv(FOLDER / "schedule.csv")
+
+
+def compare(
+    report: Report, python: Path, workload: fs.Workload, machine: fs.Federation, sharing: str | None
+) -> dict[str, float]:
+    """Print the rows of each policy, and return the ratios and the shares of equal starts."""
+    figures = {}
+    for policy in ("fcfs", "easy"):
+        ours = fs.simulate(workload, machine, policy, sharing=sharing)
+        seconds = best_of(5, partial(read_simulate_write, machine, policy, sharing))[0]
+        theirs = accasim(python, policy)
+        waits = accasim_waits(workload)
+        same = float((waits == ours.wait).mean()) * 100
+        report.row(f"{policy}: AccaSim, jobs a second", len(workload) / theirs, "/s")
+        report.row(f"{policy}: fedsched, jobs a second", len(workload) / seconds, "/s")
+        report.row(f"{policy}: ratio", theirs / seconds, "×", 50 if sharing else 100)
+        report.row(f"{policy}: jobs with the same start", same, "%")
+        report.row(f"{policy}: mean wait, AccaSim", float(waits.mean()), "s")
+        report.row(f"{policy}: mean wait, fedsched", float(ours.wait.mean()), "s")
+        figures |= {policy: theirs / seconds, f"{policy}_same": same}
+    return figures
 
 
 def main() -> None:
@@ -107,22 +137,19 @@ def main() -> None:
     python = install()
     if python is None:
         return
-    workload = prepare(2000)
-    machine = fs.Federation.homogeneous(NODES)
-    report = Report(f"{len(workload)} jobs on {NODES} nodes, log read and schedule written by both")
-    for policy in ("fcfs", "easy"):
-        ours = fs.simulate(workload, machine, policy)
-        seconds = best_of(5, partial(read_simulate_write, machine, policy))[0]
-        theirs = accasim(python, policy)
-        waits = accasim_waits(workload)
-        report.row(f"{policy}: AccaSim, jobs a second", len(workload) / theirs, "/s")
-        report.row(f"{policy}: fedsched, jobs a second", len(workload) / seconds, "/s")
-        report.row(f"{policy}: ratio", theirs / seconds, "×", 100)
-        same = float((waits == ours.wait).mean()) * 100
-        report.row(f"{policy}: jobs with the same start", same, "%")
-        record("bench_peers", {policy: theirs / seconds, f"{policy}_same": same})
-        report.row(f"{policy}: mean wait, AccaSim", float(waits.mean()), "s")
-        report.row(f"{policy}: mean wait, fedsched", float(ours.wait.mean()), "s")
+    workload = read(ROOT / "traces" / "lublin-128.swf.gz").head(JOBS)
+    prepare(workload, np.ones(JOBS, dtype=int), cores=1, most=10**9)
+    report = Report(f"{JOBS} jobs on {CORES} nodes, log read and schedule written by both")
+    record("bench_peers", compare(report, python, workload, fs.Federation.homogeneous(CORES), None))
+
+    memory = np.random.default_rng(1).choice([1, 2, 4, 8, 16], JOBS, p=[0.2, 0.2, 0.3, 0.2, 0.1])
+    memory[workload.tasks > CORES // 2] = MEMORY // SHARED  # so that each finds room on empty nodes
+    shared = on_shared(workload, memory)
+    prepare(workload, memory, cores=SHARED, most=MEMORY)
+    node = fs.NodeGroup(CORES // SHARED, resources={"cpu": SHARED, "memory": MEMORY})
+    report = Report(f"the same on {CORES // SHARED} shared nodes of {SHARED} cores and {MEMORY} units of memory")
+    figures = compare(report, python, shared, fs.Federation((fs.Cluster("shared", (node,)),)), "first")
+    record("bench_peers", {f"shared_{name}": value for name, value in figures.items()})
 
 
 if __name__ == "__main__":
