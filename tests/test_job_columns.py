@@ -41,6 +41,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "layout": ({"tasks_per_node": [2, 0, 1, 1], "exclusive": [0, 1, 0, 0]}, {"exclusive": [0, 0, 0, 1]}),
     "alternatives": ({2: "2x5|1x9.5/12|3x4", 4: [(1, 3), (2, 2)]}, {3: "1x4|2x3"}),
     "watts": ([-1.0, 250.5, 0.0, 90.0], 120.0),
+    "slack": ([0.0, 3600.0, 0.0, 90.5], 120.0),
     "log": ({"wait": [1.5, 2.0, 0.0, 7.0], "status": 1.0}, {"wait": 3.0}),
 }
 PLAIN = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=[1, 2, 1, 1], runtime=[10.0, 5.0, 4.0, 3.0], nodes=8)
@@ -115,7 +116,7 @@ def test_columns_come_back_from_tables(field: str, tmp_path: Path) -> None:
 @each
 def test_columns_come_back_from_saved_results(field: str) -> None:
     """Tests that a saved result gives the columns back."""
-    searched = PLAIN if field in ("cancel_at", "feedback") else given(field)  # no search takes such jobs
+    searched = PLAIN if field in ("cancel_at", "feedback", "slack") else given(field)  # no such search takes such jobs
     result = replace(fs.optimize(searched, fs.Federation.of(4, 4), evaluations=20, seed=1), workload=given(field))
     data = json.loads(json.dumps(as_data(result)))
     again = of_data(data).workload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 the command line reads the types
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from fedsched.cli.shared import (
     written,
 )
 from fedsched.model.reading import CLAIRVOYANT
+from fedsched.model.slack import slack_said
 
 if TYPE_CHECKING:
     from fedsched.model.workload import Workload
@@ -51,6 +53,7 @@ def command(
     executor: options.Executor = None,
     package: int | None = None,
     submits: options.Submits = "now",
+    slack: options.Slack = None,
     reading: groups.Reading = groups.READING,
     choose: options.Choose = "knee",
     initial: tuple[Path, ...] = (),
@@ -108,6 +111,8 @@ def command(
         check_input(checkpoint)
     groups.say_unused(scenario, asked, "optimize")
     workload = load_workload(asked.jobs, asked.seed)
+    if slack is not None:
+        workload = replace(workload, slack=slack_said(slack))  # type: ignore[arg-type]
     cluster = asked.cluster(workload)
     former = [Result.load(path, baselines=False) for path in initial]
     with chosen_executor(executor, workers) as chosen:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 CUT, REQUEUED, KILLED = "cut", "requeued", "killed"  # of runs that lost their nodes: the column, and what it says
 PROMISED = ("promised", "turn")  # since when jobs had their nodes, where these may have had to boot
+DELAY = "delay"  # by how long a plan put off each job, where it might
 PLAIN = ("id", "submit", "tasks", "runtime", "estimate", "start", "finish")
 
 
@@ -62,6 +63,8 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     table |= {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
     if schedule.promises is not None:
         table |= dict(zip(PROMISED, schedule.promises, strict=True))
+    if schedule.delays is not None:
+        table[DELAY] = schedule.delays
     return table
 
 
@@ -134,7 +137,7 @@ def read_csv(
     finish = np.full(len(workload), np.nan)
     counts = np.zeros((len(workload), len(federation.groups)), dtype=np.int64)
     at, cut = [header.index(name) for name in wanted], header.index(CUT) if CUT in header else None
-    promises = _promises(header, body, place, path)
+    promises, delays = _promises(header, body, place, path), _delays(header, body, place, path)
     lost: list[tuple[int, float, float, list[int], bool]] = []
     for line, row in enumerate(body, start=2):
         try:
@@ -171,6 +174,7 @@ def read_csv(
         policy=f"read from {path}",
         lost=found,
         promises=promises,
+        delays=delays,
     )
 
 
@@ -180,12 +184,26 @@ def _promises(
     """Return since when jobs had their nodes, where a schedule's file says so."""
     if not set(PROMISED) <= set(header):
         return None
-    found = Promises(np.full(len(place), np.nan), np.zeros(len(place), dtype=np.int64))
-    at = [header.index(name) for name in ("id", *PROMISED)]
+    time, turn = (_column(name, header, body, place, path) for name in PROMISED)
+    return Promises(time, np.nan_to_num(turn).astype(np.int64))
+
+
+def _delays(
+    header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
+) -> NDArray[np.float64] | None:
+    """Return by how long a plan put off the jobs, where a schedule's file says so."""
+    return np.nan_to_num(_column(DELAY, header, body, place, path)) if DELAY in header else None
+
+
+def _column(
+    name: str, header: list[str], body: list[list[str]], place: Mapping[int, int], path: str | PathLike[str]
+) -> NDArray[np.float64]:
+    """Return what a column says of every job, the last line of each; NaN where it says nothing."""
+    found = np.full(len(place), np.nan)
+    job, at = header.index("id"), header.index(name)
     for line, row in enumerate(body, start=2):
         try:
-            job = place[int(float(row[at[0]]))]
-            found.time[job], found.turn[job] = float(row[at[1]] or "nan"), int(row[at[2]])
+            found[place[int(float(row[job]))]] = float(row[at] or "nan")
         except (KeyError, ValueError, IndexError, OverflowError) as error:
             said = shortened(str(error))
             raise ScheduleError(f"{path}, line {line}: a field is missing or no number ({said}).") from None

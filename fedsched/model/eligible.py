@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.delays import put_off_until
 from fedsched.model.dependencies import Kind, broken_edges, edges_of
 from fedsched.model.reservations import earliest_starts
 
@@ -19,9 +20,9 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
     """Return the time from which every job of a schedule might start; NaN where that was not known, or never came."""
     workload = schedule.workload
     alone = workload.after is None and workload.begin is None and workload.feedback is None
-    if alone and not schedule.federation.calendar:
+    if alone and schedule.delays is None and not schedule.federation.calendar:
         return np.array(workload.submit)
-    moment = np.array(workload.submit)
+    moment = np.maximum(workload.submit, put_off_until(schedule))
     earliest = earliest_starts(workload, schedule.federation)
     if earliest is not None:
         moment = np.maximum(moment, earliest)

@@ -15,6 +15,7 @@ from fedsched.model.layout import NodeLayout
 from fedsched.model.log import LogColumns
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.resources import NodeDemands
+from fedsched.model.slack import Slack
 from fedsched.model.watts import JobWatts
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ UNKNOWN_USER = -1
 EXTRAS: dict[str, type[JobColumns]] = {
     "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "cancel_at": Cancellations,
     "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "layout": NodeLayout,
-    "alternatives": Alternatives, "watts": JobWatts,
+    "alternatives": Alternatives, "watts": JobWatts, "slack": Slack,
 }  # fmt: skip
 OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
@@ -57,3 +58,4 @@ class Job:
     layout: Mapping[str, int] | None = None
     alternatives: str | None = None
     watts: float | None = None
+    slack: float | None = None

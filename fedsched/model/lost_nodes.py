@@ -51,7 +51,7 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
     """Return the runs of a schedule of which these rows ran to their ends, and these left the queue without a start."""
     lost, groups = schedule.lost, schedule.counts.shape[1]
     columns = {name: getattr(schedule, name)[ended] for name in ("start", "finish", "counts")}
-    whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), **columns)
+    whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), delays=None, **columns)
     job = np.concatenate([ended, lost.job])
     start, end = np.concatenate([whole.start, lost.start]), np.concatenate([whole.finish, lost.end])
     latest = np.array(schedule.eligible)

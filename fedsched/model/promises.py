@@ -33,3 +33,10 @@ def same_promises(mine: Promises | None, theirs: Promises | None) -> bool:
     if mine is None or theirs is None:
         return mine is theirs
     return all(np.array_equal(one, other, equal_nan=True) for one, other in zip(mine, theirs, strict=True))
+
+
+def same_delays(mine: NDArray[np.float64] | None, theirs: NDArray[np.float64] | None) -> bool:
+    """Return whether two schedules' jobs are put off by the same times, or neither's may be."""
+    if mine is None or theirs is None:
+        return mine is theirs
+    return np.array_equal(mine, theirs)

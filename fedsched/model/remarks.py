@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.model import cancellations, closed_spans, reservations, workflows
+from fedsched.model import cancellations, closed_spans, delays, reservations, workflows
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def remarks(schedule: Schedule) -> tuple[str, ...]:
-    """Return who has no end and why, which workflows there are, and how much was closed or kept."""
+    """Return who has no end and why, whom a plan puts off, which workflows there are, what was closed or kept."""
     workload, said = schedule.workload, cancellations.in_words(schedule)
     if (hopeless := schedule.hopeless & ~reservations.missed(schedule)).any():
         jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"
         said.append(f"never started, for they wait for what cannot happen: {jobs}")
-    said += workflows.in_words(schedule)
+    said += [*delays.in_words(schedule), *workflows.in_words(schedule)]
     said += [*schedule.lost.in_words(workload), *closed_spans.in_words(schedule)]
     return (*said, *reservations.in_words(schedule))

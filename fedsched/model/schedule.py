@@ -11,7 +11,7 @@ import numpy as np
 from fedsched.errors import ScheduleError
 from fedsched.model.integrals import NOT_KNOWN, Integrals
 from fedsched.model.lost import LostRuns, no_runs
-from fedsched.model.promises import Promises, same_promises
+from fedsched.model.promises import Promises, same_delays, same_promises
 from fedsched.model.reading import UNRECORDED, Read, Reading
 from fedsched.text import counted, html, one_line
 from fedsched.values import is_number
@@ -38,7 +38,7 @@ class Schedule(Read):
     has the runs that came to nothing, for a downtime took their nodes: a job that was killed has no other. The reading
     says what the policy knew, and how instants, uplinks and estimates were read; its words may be given alone,
     as may what the run added up over time. It tells what happened `until` then: to the end, where that is infinite.
-    `promises` says since when jobs had their nodes, where these may have had to boot.
+    `promises` says since when jobs had their nodes, where these may have had to boot; `delays` whom a plan put off.
     """
 
     workload: Workload
@@ -54,6 +54,7 @@ class Schedule(Read):
     lost: LostRuns
     until: float
     promises: Promises | None
+    delays: NDArray[np.float64] | None
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class Schedule(Read):
         lost: LostRuns | None = None,
         until: float = np.inf,
         promises: Promises | None = None,
+        delays: ArrayLike | None = None,
         same_time: str | None = None,
         knowledge: str | None = None,
         saturation: str | None = None,
@@ -87,13 +89,13 @@ class Schedule(Read):
         integrals = integrals._replace(**{name: value for name, value in alone.items() if value is not None})
         lost = no_runs(len(federation.groups)) if lost is None else lost.frozen()
         promises = None if promises is None else promises.frozen()
-        given = (
-            workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost, until, promises
-        )  # fmt: skip
+        given = (workload, federation, start, finish, counts, t0, reading, policy, integrals, notes, lost, until,
+                 promises, delays)  # fmt: skip
         for name, value in zip(Schedule.__slots__, given, strict=True):
             object.__setattr__(self, name, value)
         jobs, groups = len(workload), len(federation.groups)
-        for name, shape in (("start", (jobs,)), ("finish", (jobs,)), ("counts", (jobs, groups))):
+        shapes: dict[str, tuple[int, ...]] = {"start": (jobs,), "finish": (jobs,), "counts": (jobs, groups)}
+        for name, shape in (shapes | ({} if delays is None else {"delays": (jobs,)})).items():
             dtype = np.int64 if name == "counts" else np.float64
             array = np.array(getattr(self, name), dtype=dtype, order="C")
             if array.shape != shape:
@@ -110,15 +112,13 @@ class Schedule(Read):
         if not isinstance(other, Schedule):
             return NotImplemented
         return (
-            self.workload == other.workload
-            and self.federation == other.federation
-            and self.t0 == other.t0
+            (self.workload, self.federation, self.t0) == (other.workload, other.federation, other.t0)
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name != "counts")
                 for name in ("start", "finish", "counts")
             )
             and all(map(np.array_equal, self.lost, other.lost))
-            and same_promises(self.promises, other.promises)
+            and same_promises(self.promises, other.promises) and same_delays(self.delays, other.delays)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -282,6 +282,7 @@ class Schedule(Read):
             lost=self.lost.of_rows(rows),
             until=self.until,
             promises=None if self.promises is None else self.promises.of_rows(rows),
+            delays=None if self.delays is None else self.delays[rows],
         )
 
     def fairness(self) -> dict[int, float]:
@@ -310,8 +311,7 @@ class Schedule(Read):
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None
     ) -> None:
         """Raise a ScheduleError that names the first violation of the model, if there is one."""
-        found = self.violations(tolerance=tolerance, caps=caps, claimed=claimed)
-        if found:
+        if found := self.violations(tolerance=tolerance, caps=caps, claimed=claimed):
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             raise ScheduleError(f"{found[0]}{more}")
 

@@ -21,6 +21,7 @@ from fedsched.model.claimed_switching import broken_boots, nights_of, switching_
 from fedsched.model.claimed_workflows import workflow_measures
 from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures, broken_reservations
+from fedsched.model.delays import broken_delays
 from fedsched.model.dependencies import Condition, Kind, conditions_of
 from fedsched.model.following import broken_submits, followed
 from fedsched.model.limited import Shares, broken_limits
@@ -56,7 +57,7 @@ def violations(
     away = stuck & ~gone
     found = [*_jobs(schedule, away, gone), *broken_cancellations(schedule, gone), *_nodes_per_job(schedule)]
     found += [*broken_places(schedule, caps), *_times(schedule), *broken_submits(schedule, gone)]
-    found += _conditions(schedule)
+    found += [*_conditions(schedule), *broken_delays(schedule)]
     found += [*broken_losses(schedule), *broken_shapes(schedule)]
     if found:
         return found  # the rest would only echo these
@@ -188,6 +189,9 @@ def _eligible(schedule: Schedule) -> NDArray[np.float64]:
     since = np.array(workload.submit)
     if workload.begin is not None:
         since = np.maximum(since, workload.begin.begin)
+    if schedule.delays is not None:
+        put_off = schedule.delays > 0.0
+        since[put_off] = np.maximum(since, schedule.t0)[put_off] + schedule.delays[put_off]
     begins = {one.name: one.begin for one in schedule.federation.calendar if one.kind == RESERVATION}
     for row, name in enumerate(workload.label(RESERVATION).tolist() if begins else ()):
         since[row] = max(since[row], begins.get(name, since[row]))

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fedsched.model.pools import PoolNeeds
     from fedsched.model.recorded import Recorded
     from fedsched.model.resources import NodeDemands
+    from fedsched.model.slack import Slack
     from fedsched.model.watts import JobWatts
 
 
@@ -82,8 +83,9 @@ class Workload:
     alternatives
         Shapes of which each job may have one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
         runtime and estimate, or a text a job: "4x3600/7200|8x2000". None (default) = nobody has a choice.
-    watts
-        What each node of a job draws while it runs; -1, or None (default) for all = the busy watts of its group.
+    watts, slack
+        What each node of a job draws while it runs, and by how many seconds plans may put it off; -1 and 0, or None
+        (default) for all = the busy watts of its group, and not at all.
     log, name, nodes, header, cleaning, history
         Of a log: its other columns, its name, its machine's nodes (0 = unknown), its header, what reading left out or
         altered, and what made this workload.
@@ -110,6 +112,7 @@ class Workload:
     layout: NodeLayout | None
     alternatives: Alternatives | None
     watts: JobWatts | None
+    slack: Slack | None
     log: LogColumns | None
     name: str
     nodes: int
@@ -141,6 +144,7 @@ class Workload:
         layout: NodeLayout | Mapping[str, ArrayLike] | None = None,
         alternatives: Alternatives | Mapping[int, Any] | Sequence[Any] | None = None,
         watts: JobWatts | ArrayLike | None = None,
+        slack: Slack | ArrayLike | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         nodes: int = 0,
@@ -159,7 +163,7 @@ class Workload:
             kind = np.int64 if field in ("tasks", "id", "origin", "user") else np.float64
             object.__setattr__(self, field, table_column(field, values, jobs, kind, ids))
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
-        optional = (pools, after, begin, cancel_at, feedback, labels, demand, layout, alternatives, watts, log)
+        optional = (pools, after, begin, cancel_at, feedback, labels, demand, layout, alternatives, watts, slack, log)
         for field, given in zip(OPTIONAL, optional, strict=True):
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (
@@ -422,7 +426,5 @@ class Workload:
         return replace(self, history=(*self.history, line))
 
 
-_ARRAYS = (
-    *("submit", "tasks", "runtime", "estimate", "id", "compute_fraction"),
-    *("task_bandwidth", "origin", "user", "allowed"),
-)
+_ARRAYS = ("submit", "tasks", "runtime", "estimate", "id", "compute_fraction", "task_bandwidth", "origin", "user",
+           "allowed")  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.bounds.hours import least_costs
 from fedsched.bounds.lower import bounds_of_relaxation, lower_bounds
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.caps import caps_table
@@ -157,7 +158,10 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
     # By how long the jobs really run, whatever plans know.
     runtime, planned = packed.runtime, packed.estimate
     relaxation = relax(packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned)
-    found = replace(bounds_of_relaxation(relaxation, seconds=seconds), watts_assumed=problem.federation.watts_assumed)
+    found = bounds_of_relaxation(relaxation, seconds=seconds)
+    priced = problem.pricing is not None
+    costs = least_costs(problem.federation, relaxation.clocked(), found.makespan) if priced else {}
+    found = replace(found, watts_assumed=problem.federation.watts_assumed, costs=costs)
     for objective in problem.objectives.names:
         bound_on(found, objective)  # within the time that is given to bounds
     return found
@@ -243,12 +247,13 @@ def _rows_of(problem: SearchProblem, plan: object) -> Iterator[Ints]:
         if plan.schedule is not None:
             yield from _rows_of(problem, plan.schedule)
         elif plan.order is not None:  # else a policy: the baselines hold it already
-            yield problem.row(plan.order, plan.caps, plan.rules, problem.choices_of(plan.alternatives))
+            choices = problem.choices_of(plan.alternatives)
+            yield problem.row(plan.order, plan.caps, plan.rules, choices, plan.delays)
     elif isinstance(plan, Schedule):
         if len(plan) != problem.layout.jobs or not plan.complete:
             raise ValueError(f"initial: the schedule must start all of the {problem.layout.jobs} jobs.")
         choices = problem.choices_of(chosen(plan.workload))
-        yield problem.row(np.argsort(plan.start, kind="stable"), plan.counts, choices=choices)
+        yield problem.row(np.argsort(plan.start, kind="stable"), plan.counts, choices=choices, delays=plan.delays)
     elif isinstance(plan, tuple) and len(plan) == 2:
         yield problem.row(plan[0], plan[1])
     else:

@@ -74,6 +74,7 @@ def _plan(problem: SearchProblem, entry: Entry) -> PlannedQueue:
         order=order,
         caps=caps,
         alternatives=problem.alternatives_of(entry.row),
+        delays=problem.delays_of(entry.row),
         dispatch=Dispatch(dispatch).name.lower(),
         placement=Placement(placement).name.lower(),
     )

@@ -94,6 +94,7 @@ def problem_of(
         t0=settings.t0,
         running=running,
         threads=search.threads,
+        delays=workload.slack is not None,
     )
 
 

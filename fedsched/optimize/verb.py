@@ -15,6 +15,7 @@ from fedsched.optimize.searching import Search, problem_of, result_of, search_on
 from fedsched.result import Settings
 from fedsched.search.checkpoint import Checkpoint
 from fedsched.search.clock import Clock
+from fedsched.search.delays import refuse_slack
 from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
@@ -192,6 +193,8 @@ def optimize(
     refuse_late_choice("optimize", workload, settings.reading, "let plans choose them: alternatives='free'")
     if settings.reading.is_free(workload):
         _refuse_to_choose(info, package)
+    if workload.slack is not None:
+        refuse_slack(info, aims, package)
     search = Search(
         info=info,
         objectives=aims,

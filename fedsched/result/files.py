@@ -238,6 +238,7 @@ def _plan_data(plan: PlannedQueue) -> dict[str, Any]:
     shapes = {} if plan.alternatives is None else {"alternatives": plan.alternatives.tolist()}
     return {
         "order": plan.order.tolist(), "caps": caps, "dispatch": plan.dispatch, "placement": plan.placement, **shapes,
+        **({} if plan.delays is None else {"delays": plan.delays.tolist()}),
     }  # fmt: skip
 
 
@@ -263,7 +264,8 @@ def _plan_of(data: dict[str, Any], workload: Workload, federation: Federation) -
     order = np.array(data["order"], dtype=np.int64)
     shapes = np.array(data["alternatives"], dtype=np.int64) if "alternatives" in data else None
     rules = {"dispatch": data["dispatch"], "placement": data["placement"]}
-    return PlannedQueue(order=order, caps=caps, alternatives=shapes, **rules)
+    delays = np.array(data["delays"], dtype=np.int64) if "delays" in data else None
+    return PlannedQueue(order=order, caps=caps, alternatives=shapes, delays=delays, **rules)
 
 
 def _or_none(value: float) -> float | None:

@@ -41,6 +41,7 @@ class PlannedQueue:
     order: NDArray[np.int64] | None = None
     caps: NDArray[np.int64] | None = None
     alternatives: NDArray[np.int64] | None = None  # which of its own each job has, where plans choose
+    delays: NDArray[np.int64] | None = None  # by how many seconds each job is put off, where plans may
     dispatch: str = "greedy"
     placement: str = "fastest"
     policy: str = ""
@@ -165,7 +166,8 @@ class Result:
             return plan.schedule
         if plan.order is None:
             return self.problem.truth.simulated(plan.policy)
-        row = self.problem.row(plan.order, plan.caps, plan.rules, self.problem.choices_of(plan.alternatives))
+        choices = self.problem.choices_of(plan.alternatives)
+        row = self.problem.row(plan.order, plan.caps, plan.rules, choices, plan.delays)
         return self.problem.truth.schedule(row, policy=self.method)
 
     @property
@@ -173,17 +175,19 @@ class Result:
         """Return what was searched, packed; where the result is from a file, when it is first asked for."""
         packed = self._packed
         if packed is None:
+            from fedsched.search.costs import told_by
             from fedsched.search.objectives import Objectives
             from fedsched.search.problem import SearchProblem
 
             packed = SearchProblem(
                 self.workload,
                 self.federation,
-                Objectives(("makespan",)),  # those that were searched for may be functions
+                Objectives(told_by(self.objectives, self.federation) or ("makespan",)),  # others may be functions
                 submits="keep",  # the workload is as it was planned
                 reading=self.settings.reading,
                 t0=self.settings.t0,
                 running=self.running,
+                delays=self.workload.slack is not None,
             )
             self.keep(packed)
         return packed

@@ -130,7 +130,10 @@ def _row_of(plan: PlannedQueue, problem: SearchProblem, place: int) -> Ints:
     if plan.order is None or plan.order.shape != (layout.jobs,) or caps.shape != limits.shape:
         raise DeniedError(f"{_named(place)} is none of these jobs on these nodes")
     choices = problem.choices_of(plan.alternatives)
-    row = layout.pack(plan.order[None], caps[None], rules, None if choices is None else choices[None])
+    delays = np.zeros(layout.jobs, dtype=np.int64) if plan.delays is None else plan.delays
+    if delays.shape != (layout.jobs,) or (plan.delays is not None and not layout.delayed):
+        raise DeniedError(f"{_named(place)} puts off jobs, but not these by their slack")
+    row = layout.pack(plan.order[None], caps[None], rules, None if choices is None else choices[None], delays[None])
     if not problem.holds(row):
         raise DeniedError(f"{_named(place)} is none: its order, caps or rules are not those of these jobs")
     return row[0]

@@ -10,9 +10,17 @@ from fedsched.model.power import Pricing
 from fedsched.model.watts import watts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
     from fedsched.search.objectives import Objectives
+
+
+def told_by(names: Sequence[str], federation: Federation) -> tuple[str, ...]:
+    """Return which of these metrics the signals of a federation make."""
+    tariffs = Pricing(federation).tariffs
+    return tuple(name for name in names if name in tariffs or (name == "peak_watts" and federation.signals))
 
 
 def pricing_for(objectives: Objectives, workload: Workload, federation: Federation) -> Pricing | None:
@@ -20,9 +28,9 @@ def pricing_for(objectives: Objectives, workload: Workload, federation: Federati
     asked = [name for name in objectives.names if name in PRICED and name not in objectives.functions]
     if not asked:
         return None
-    pricing = Pricing(federation, watts_of(workload))
+    pricing, told = Pricing(federation, watts_of(workload)), told_by(asked, federation)
     for name in asked:
-        if name not in pricing.tariffs and not (name == "peak_watts" and federation.signals):
+        if name not in told:
             kind, option = ("price", "tariff") if name == "cost" else ("carbon", "carbon")
             raise InfeasibleError(
                 f"optimize: objective {name!r} needs a {kind} signal, and the federation has none; give it signals= "

@@ -11,7 +11,7 @@ from fedsched.bounds.heads import may_not_start
 from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.batch import in_slices
 from fedsched.engine.codes import Dispatch, Placement, Status
-from fedsched.engine.evaluate import NO_JOB_IS_MISSING, Common, Layout, evaluate_rows, nothing_runs
+from fedsched.engine.evaluate import NO_JOB_IS_MISSING, Common, evaluate_rows, nothing_runs
 from fedsched.engine.foresight import may_miss
 from fedsched.engine.loop import first_unplaceable
 from fedsched.engine.moldable import as_chosen
@@ -24,8 +24,10 @@ from fedsched.engine.states import new_state
 from fedsched.errors import InfeasibleError
 from fedsched.model.lost import Held
 from fedsched.model.metrics import NAMES, Column
+from fedsched.search import delays as put_off
 from fedsched.search.genome import Space, decode_weights, repair
 from fedsched.search.interruptible import metrics_unless
+from fedsched.search.layout import PlanLayout
 from fedsched.search.objectives import signs_of
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
     from fedsched.model.power import Pricing
     from fedsched.model.schedule import Schedule
+    from fedsched.search.delays import Delays
     from fedsched.search.objectives import Objectives
 
 PLAN_DISPATCH = (Dispatch.GREEDY, Dispatch.STRICT, Dispatch.EASY)
@@ -74,6 +77,8 @@ class PackedProblem:
         Those that plans choose for the jobs; None: jobs are as they are.
     pricing
         What the federation's signals make of runs, where objectives ask for that.
+    delays
+        By how long plans may put off the jobs; None: they do not.
     """
 
     def __init__(
@@ -90,13 +95,15 @@ class PackedProblem:
         states: Sequence[State] = (),
         shapes: Shapes | None = None,
         pricing: Pricing | None = None,
+        delays: Delays | None = None,
     ) -> None:
         self.problem = problem
+        self.delays = delays
         self.pricing = pricing
         self.shapes = shapes
         self.objectives = objectives
         self.ids = ids
-        self.layout = Layout(len(limits), limits.shape[1], shapes is not None)
+        self.layout = PlanLayout(len(limits), limits.shape[1], shapes is not None, delays is not None)
         self.space = Space(
             common=Common(
                 shared=plan_in_order(np.arange(len(limits)), limits, dispatch=dispatches[0]),
@@ -114,6 +121,7 @@ class PackedProblem:
         self.threads = threads
         self._states = list(states)
         self._seats: list[Seat] = []
+        self._moments: list[Floats] = []  # of each seat: where delays are written
         self._lacking = np.zeros(0, dtype=np.int64)
         self.no_users = np.zeros((0, 2))
         self.rank_by_ends()
@@ -177,6 +185,7 @@ class PackedProblem:
     def seat(self, thread: int = 0) -> Seat:
         """Return what a thread works on: where plans write the jobs' shapes, columns of its own to write them in."""
         if not self._seats:
+            self._moments = []
             self._seats = [self._seat(state) for state in self.states]
         return self._seats[thread]
 
@@ -187,6 +196,9 @@ class PackedProblem:
         else:
             problem, shapes = opened(problem, self.shapes)
             common = common._replace(measured=measured_of(problem), shapes=shapes)
+        if self.delays is not None:
+            problem, moments = put_off.opened(problem, self.delays)
+            self._moments.append(moments)
         if state.extras is not None and np.isinf(problem.submit).any():  # as they come in each plan [45]
             common = common._replace(measured=common.measured._replace(submit=seen(state.extras.waiting.submitted)))
         return Seat(problem, self.space._replace(common=common), state)
@@ -198,7 +210,7 @@ class PackedProblem:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_states": [], "_seats": []}  # workspaces do not travel
+        return {**self.__dict__, "_states": [], "_seats": [], "_moments": []}  # workspaces do not travel
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -213,21 +225,28 @@ class PackedProblem:
 
     def metrics(self, rows: Ints) -> Floats:
         """Return the metric rows of feasible plans, evaluated on all threads."""
-        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        rows = np.asarray(rows, dtype=np.int64)
+        read = np.ascontiguousarray(rows[:, : self.layout.read])
         metrics = np.full((len(rows), len(Column)), np.nan)
         self.seat()
 
         def work(thread: int, first: int, last: int) -> None:
             problem, space, state = self.seat(thread)
             one_by_one = [(k, k + 1) for k in range(first, last)]
-            for begin, end in [(first, last)] if self.pricing is None else one_by_one:
-                failed = evaluate_rows(problem, space.common, rows, state, self.no_users, metrics, begin, end)
+            for begin, end in [(first, last)] if self.pricing is None and self.delays is None else one_by_one:
+                self._put_off(rows[begin], thread)
+                failed = evaluate_rows(problem, space.common, read, state, self.no_users, metrics, begin, end)
                 if failed >= 0:
                     raise self._stuck(failed, state)
                 self._price(metrics[begin], state)
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         return metrics
+
+    def _put_off(self, row: Ints, thread: int) -> None:
+        # Write the delays of the plan that a seat is about to run.
+        if self.delays is not None:
+            self._moments[thread][:] = self.delays.moments(self.layout.delays(row[None])[0])
 
     def _price(self, row: Floats, state: State) -> None:
         # Fill in what signals make of the plan that a workspace has just run.
@@ -257,7 +276,9 @@ class PackedProblem:
                 if over():
                     return
                 problem, space, state = self.seat(thread)
-                status = metrics_unless(problem, space.common, self.layout, rows[k], state, metrics[k], over)
+                self._put_off(rows[k], thread)
+                read = rows[k][: self.layout.read]
+                status = metrics_unless(problem, space.common, self.layout, read, state, metrics[k], over)
                 if status == Status.STUCK:
                     raise self._stuck(k, state)
                 if status == Status.DONE:
@@ -273,9 +294,15 @@ class PackedProblem:
     # ---- rows ---------------------------------------------------------------------------------------------------
 
     def repaired(self, rows: Ints) -> Ints:
-        """Return the rows, made feasible in place: caps within limits, every job placeable on the empty federation."""
+        """Return the rows, made feasible in place.
+
+        Caps are within limits, delays within slack, and every job is placeable on the empty federation.
+        """
         problem, space, state = self.seat()
         repair(problem, space, rows, state)
+        if self.delays is not None:
+            delays = self.layout.delays(rows)
+            np.clip(delays, 0, self.delays.slack, out=delays)
         return rows
 
     def holds(self, rows: Ints) -> bool:
@@ -330,10 +357,12 @@ class PackedProblem:
         caps: Ints | None = None,
         rules: tuple[int, int] | None = None,
         choices: Ints | None = None,
+        delays: Ints | Floats | None = None,
     ) -> Ints:
         """Return one feasible plan of its parts; by default nothing is forbidden and the rules are the default ones.
 
-        Jobs keep their present shapes unless `choices` says which of those that they may have.
+        Jobs keep their present shapes unless `choices` says which of those that they may have, and none is put off
+        unless `delays` says by how many seconds.
         """
         jobs = self.layout.jobs
         permutation = np.asarray(order, dtype=np.int64)
@@ -347,7 +376,8 @@ class PackedProblem:
             known = ", ".join(rule.name.lower() for rule in PLAN_DISPATCH)
             raise ValueError(f"rules: a plan's dispatch must be {known}, not {Dispatch(chosen[0]).name.lower()}.")
         shapes = None if choices is None else choices[None]
-        return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None], shapes))[0]
+        late = None if delays is None else np.asarray(delays, dtype=np.int64)[None]
+        return self.repaired(self.layout.pack(permutation[None], limits[None], chosen[None], shapes, late))[0]
 
     def random_rows(self, count: int, rng: np.random.Generator) -> Ints:
         """Return random plans: any order, and whole groups forbidden at random to about half of the jobs."""
@@ -360,7 +390,8 @@ class PackedProblem:
         if self.shapes is not None:
             drawn = rng.integers(0, np.diff(self.shapes.first), size=orders.shape)
             choices = np.where(rng.random(orders.shape) < 0.5, drawn, 0)
-        return self.repaired(self.layout.pack(orders, caps, rules, choices))
+        late = None if self.delays is None else put_off.random_delays(self.delays, count, rng)
+        return self.repaired(self.layout.pack(orders, caps, rules, choices, late))
 
 
 def usable_placements(problem: Problem, plan: Plan) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.admission import as_asked
 from fedsched.model.alternatives import shaped, with_shapes
+from fedsched.model.delays import put_off, slack_of
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.waiting import waiting_from
 from fedsched.policies import Rules, policy_named
 from fedsched.search.costs import pricing_for
+from fedsched.search.delays import delays_on, opened
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
 from fedsched.search.shapes import choices_on
 from fedsched.simulate import begun, prepare, to_the_end
@@ -63,6 +66,8 @@ class SearchProblem(PackedProblem, Read):
         Jobs of the workload that run already.
     threads
         How many threads evaluate; results do not depend on it.
+    delays
+        Whether plans may put off jobs that have slack.
     """
 
     def __init__(
@@ -80,6 +85,7 @@ class SearchProblem(PackedProblem, Read):
         t0: float | None = None,
         running: RunningJobs | None = None,
         threads: int = 1,
+        delays: bool = False,
     ) -> None:
         if submits not in SUBMITS:
             raise unknown_name("submits", submits, SUBMITS)
@@ -109,12 +115,18 @@ class SearchProblem(PackedProblem, Read):
         workload = shaped(workload, self.reading)
         rows = () if running is None else tuple(running.rows.tolist())
         self.workload = workload
-        true = pack(workload, federation, reading=self.reading, t0=t0, running=rows)
+        begin = float(workload.submit.min()) if t0 is None else t0
+        late = delays_on(workload, federation, begin, np.array(rows, dtype=np.int64)) if delays else None
+
+        def packed(jobs: Workload) -> Problem:
+            if late is None:
+                return pack(jobs, federation, reading=self.reading, t0=t0, running=rows)
+            able = put_off(jobs, begin, slack_of(jobs))  # plans write when each begins
+            return opened(pack(able, federation, reading=self.reading, t0=begin, running=rows), late)[0]
+
+        true = packed(workload)
         self._jobs = jobs_as_known(workload, true.t0)
-        known = true
-        if self._jobs is not workload:
-            known = pack(self._jobs, federation, reading=self.reading, t0=true.t0, running=rows)
-        problem = foreseen(known, true.t0)
+        problem = foreseen(true if self._jobs is workload else packed(self._jobs), true.t0)
         table, row_of = caps_table(workload, federation)
         choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
         self._which = None if choice is None else choice.which
@@ -138,6 +150,7 @@ class SearchProblem(PackedProblem, Read):
             threads=threads,
             shapes=None if choice is None else choice.shapes,
             pricing=pricing_for(objectives, workload, federation),
+            delays=late,
         )
         self._truth = None if problem is true else self._of(true)
         if self.pricing is not None and (self.may_miss or self.truth.may_miss):
@@ -185,17 +198,31 @@ class SearchProblem(PackedProblem, Read):
             found[job] = at[0]
         return found
 
+    def delays_of(self, row: Ints) -> Ints | None:
+        """Return by how many seconds a plan puts off each job; None where plans do not."""
+        return None if self.delays is None else self.layout.delays(row[None])[0].copy()
+
     def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
         """Return the schedule of a plan, with its full trace."""
-        return to_the_end(self.started(row, policy=policy))
+        ended = to_the_end(self.started(row, policy=policy))
+        if (delays := self.delays_of(row)) is None:
+            return ended
+        return replace(
+            ended, workload=replace(ended.workload, begin=self.workload.begin), delays=delays.astype(np.float64)
+        )
 
     def started(self, row: Ints, *, policy: str = "plan") -> Simulation:
-        """Return the run of a plan, not yet begun."""
+        """Return the run of a plan, not yet begun; jobs that it puts off have a `begin` instead."""
         order, caps, dispatch, placement = unpacked(self.layout, row)
         workload, problem = self._jobs, self.problem
-        if (alternatives := self.alternatives_of(row)) is not None:
+        alternatives, delays = self.alternatives_of(row), self.delays_of(row)
+        if alternatives is not None:
             workload = with_shapes(workload, alternatives)
-            own = pack(workload, self.federation, reading=self.reading, t0=problem.t0)
+        if delays is not None:
+            workload = put_off(workload, problem.t0, delays)
+        if workload is not self._jobs:
+            rows = () if self.running is None else tuple(self.running.rows.tolist())
+            own = pack(workload, self.federation, reading=self.reading, t0=problem.t0, running=rows)
             problem = own if self._truth is None else foreseen(own, own.t0)
         return Simulation(
             workload,

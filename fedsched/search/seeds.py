@@ -10,6 +10,7 @@ from fedsched.engine.codes import Dispatch
 from fedsched.engine.orders import order_as_recorded
 from fedsched.engine.shapes import seen
 from fedsched.search.binding import bind
+from fedsched.search.delays import cheapest_delays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def structured_seeds(problem: PackedProblem, *, limit: int, clock: Clock | None 
     """
     seen: set[bytes] = set()
     rows: list[Ints] = []
-    for row in _shaped(problem, _candidates(problem)):
+    for row in _put_off(problem, _shaped(problem, _candidates(problem))):
         problem.repaired(row[None])
         key = row.tobytes()
         if key not in seen:
@@ -57,6 +58,17 @@ def _shaped(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
         for choices in others:
             problem.layout.choices(row[None])[:] = choices
             yield row.copy()
+
+
+def _put_off(problem: PackedProblem, rows: Iterator[Ints]) -> Iterator[Ints]:
+    # Where jobs have slack, each also with every job in its cheapest hours.
+    cheapest = cheapest_delays(problem)
+    for row in rows:
+        yield row
+        for delays in cheapest:
+            late = row.copy()
+            problem.layout.delays(late[None])[:] = delays
+            yield late
 
 
 def _candidates(problem: PackedProblem) -> Iterator[Ints]:

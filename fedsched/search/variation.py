@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.search.delays import cross_delays, mutate_delays
 from fedsched.search.operators import cross_rows, mutate_rows
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, generation: int) -> Ints:
-    """Return one child a pair of row numbers: order crossover, and each job's caps from either parent."""
+    """Return one child a pair of row numbers: order crossover, and each job's caps and delay from either parent."""
     children = np.empty((len(pairs), problem.layout.length), dtype=np.int64)
     packed, space, state = problem.seat()
     cross_rows(
@@ -29,6 +30,8 @@ def crossed(problem: PackedProblem, parents: Ints, pairs: Ints, *, seed: int, ge
         generation,
         state,
     )
+    if problem.delays is not None:
+        cross_delays(problem.layout, parents, pairs, children, seed=seed, generation=generation)
     return children
 
 
@@ -46,6 +49,8 @@ def mutated(problem: PackedProblem, rows: Ints, moves: Ints, *, seed: int, gener
         generation,
         state,
     )
+    if problem.delays is not None:
+        mutate_delays(problem.delays, problem.layout, rows, moves, seed=seed, generation=generation)
     return rows
 
 

@@ -1,0 +1,35 @@
+"""By how long a plan may put off each job, as its user grants [71]."""
+
+from __future__ import annotations
+
+import re
+
+from fedsched.errors import shortened
+from fedsched.model.job_numbers import LEAST, JobNumbers
+from fedsched.text import counted
+
+NO_SLACK = LEAST
+HOUR = 3600.0
+_TEXT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([smhd]?)", re.ASCII)
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": HOUR, "d": 24 * HOUR}
+
+
+class Slack(JobNumbers):
+    """By how many seconds plans may put off each job; 0 = not at all."""
+
+    __slots__ = ()
+    NAMES = ("slack",)
+    NOTHING = NO_SLACK
+    RULE = "finite and at least 0 seconds"
+
+    def __str__(self) -> str:
+        return f"plans may put off {counted(self.jobs, 'job')}, by up to {self.given.max() / HOUR:.4g} h"
+
+
+def slack_said(text: str) -> float:
+    """Return the seconds of a slack as users write it: "4h", "90m", "600"."""
+    if (found := _TEXT.fullmatch(text)) is None:
+        raise ValueError(
+            f"slack={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 takes it away."
+        )
+    return float(found[1]) * _SECONDS[found[2]]

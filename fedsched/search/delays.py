@@ -1,0 +1,143 @@
+"""Delays: by how many whole seconds a plan puts off each job, within the slack that its user grants [71].
+
+Kernels know nothing of them. What a plan says is written, before the plan runs, where its jobs' earliest starts stand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fedsched.engine.shapes import seen
+from fedsched.errors import InfeasibleError
+from fedsched.model.delays import counted_from, slack_of
+from fedsched.model.metrics import PRICED
+from fedsched.model.reservations import earliest_starts
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Floats, Ints, Problem
+    from fedsched.model.federation import Federation
+    from fedsched.model.workload import Workload
+    from fedsched.search.layout import PlanLayout
+    from fedsched.search.methods import MethodInfo
+    from fedsched.search.objectives import Objectives
+    from fedsched.search.packed import PackedProblem
+
+MOVED = 0.35  # of the moves of a mutation: how many put off a job anew, beside the others
+NEAR = 0.4  # of these: how many by little more or less than before
+AT_ONCE = 0.2  # and how many not at all
+REACH = 0.1  # how much is little: this share of the slack
+STREAM = 71  # of random numbers, beside those of the kernels
+CURE = "leave the slack out (dataclasses.replace(workload, slack=None); fedsched: --slack 0)"
+
+
+class Delays(NamedTuple):
+    """What plans may say of delays."""
+
+    slack: Ints  # of each job, in whole seconds
+    since: Floats  # from when its delay counts
+    earliest: Floats  # before when it does not start, however small its delay
+
+    @property
+    def choosers(self) -> Ints:
+        """Return the jobs that may be put off."""
+        return np.flatnonzero(self.slack > 0)
+
+    def moments(self, delays: Ints) -> Floats:
+        """Return before when no job starts, with these delays."""
+        return np.where(delays > 0, np.maximum(self.earliest, self.since + delays), self.earliest)
+
+
+def delays_on(workload: Workload, federation: Federation, t0: float, running: Ints) -> Delays | None:
+    """Return what plans may say of the jobs' delays; None where no job has a second of slack."""
+    slack = np.floor(slack_of(workload)).astype(np.int64)
+    slack[running] = 0
+    if not slack.any():
+        return None
+    if workload.feedback is not None:
+        raise InfeasibleError(
+            "optimize: jobs that follow others (feedback) have slack, which counts from submits that are not known "
+            f"before; {CURE}."
+        )
+    own = earliest_starts(workload, federation)
+    return Delays(slack, counted_from(workload, t0), np.zeros(len(workload)) if own is None else np.array(own))
+
+
+def opened(problem: Problem, delays: Delays) -> tuple[Problem, Floats]:
+    """Return a problem with earliest starts of its own, those without delays, and where to write others."""
+    assert problem.extras is not None
+    moments = delays.earliest.copy()
+    precedence = problem.extras.precedence._replace(earliest=seen(moments))
+    return problem._replace(extras=problem.extras._replace(precedence=precedence)), moments
+
+
+# ---- variation ------------------------------------------------------------------------------------------------------
+
+
+def random_delays(delays: Delays, count: int, rng: np.random.Generator) -> Ints:
+    """Return random delays of so many plans, about half of the jobs put off."""
+    drawn = rng.integers(0, delays.slack + 1, size=(count, delays.slack.size))
+    return np.where(rng.random(drawn.shape) < 0.5, drawn, 0)
+
+
+def cheapest_delays(problem: PackedProblem) -> list[Ints]:
+    """Return delays for plans to begin with: each job in its cheapest stretch, as if it were alone; by each tariff.
+
+    The stretch is as long as the job runs on reference nodes, and costs what it does in the mean of the clusters. It is
+    sought at the job's earliest start, at its latest, and where it begins or ends with a step of a signal.
+    """
+    delays, pricing = problem.delays, problem.pricing
+    if delays is None or pricing is None:
+        return []
+    found = []
+    for metric in (name for name in problem.objectives.names if name in pricing.tariffs):
+        chosen = np.zeros_like(delays.slack)
+        curves = pricing.tariffs[metric].curves
+        for job in delays.choosers.tolist():
+            first, slack = float(max(delays.since[job], delays.earliest[job])), int(delays.slack[job])
+            length = float(problem.problem.runtime[job])
+            steps = np.concatenate([curve.changes(first, first + slack + length) for curve in curves]) - first
+            begins = np.concatenate([[0.0, slack], steps, steps - length])
+            begins = np.unique(np.rint(begins[(begins >= 0.0) & (begins <= slack)])).astype(np.int64)
+            spans = [curve.integral(first + begins + length) - curve.integral(first + begins) for curve in curves]
+            chosen[job] = begins[np.argmin(np.sum(spans, axis=0))]
+        found.append(chosen)
+    return found
+
+
+def cross_delays(layout: PlanLayout, parents: Ints, pairs: Ints, children: Ints, *, seed: int, generation: int) -> None:
+    """Give each job of each child the delay that it has in either parent."""
+    rng = np.random.default_rng([STREAM, seed, generation])
+    theirs = layout.delays(parents)
+    from_first = rng.random((len(pairs), layout.jobs)) < 0.5
+    layout.delays(children)[:] = np.where(from_first, theirs[pairs[:, 0]], theirs[pairs[:, 1]])
+
+
+def mutate_delays(delays: Delays, layout: PlanLayout, rows: Ints, moves: Ints, *, seed: int, generation: int) -> None:
+    """Put off some jobs anew, in place: one after the other for some of so many moves of each plan."""
+    rng = np.random.default_rng([STREAM, seed, generation])
+    row = np.repeat(np.arange(len(rows)), rng.binomial(moves, MOVED))
+    job = rng.choice(delays.choosers, size=row.size)
+    slack, kind, present = delays.slack[job], rng.random(row.size), layout.delays(rows)
+    near = present[row, job] + np.rint(slack * REACH * rng.uniform(-1.0, 1.0, size=row.size)).astype(np.int64)
+    drawn = np.where(kind < NEAR, np.clip(near, 0, slack), rng.integers(0, slack + 1))
+    present[row, job] = np.where(kind >= 1.0 - AT_ONCE, 0, drawn)
+
+
+# ---- what has no delays ---------------------------------------------------------------------------------------------
+
+
+def refuse_slack(info: MethodInfo, objectives: Objectives, package: int | None) -> None:
+    """Refuse by name what cannot put off jobs, or has no reason to, where they have slack."""
+    if package is not None:
+        raise ValueError(f"package={package}: plans of packages put off no jobs, and these have slack; {CURE}.")
+    if not any(name in PRICED and name not in objectives.functions for name in objectives.names):
+        raise ValueError(
+            f"objectives={objectives.names}: jobs have slack, and none of these is better for a delay; seek one of "
+            f"{', '.join(PRICED)}, or {CURE}."
+        )
+    if not info.takes_shapes:
+        raise ValueError(
+            f"Plans of method {info.title} put off no jobs, and these have slack; take ga or moga, or {CURE}."
+        )
