@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,8 @@ from fedsched.errors import TwinError, shortened
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.slurm_values import seconds_of
 from fedsched.io.wall_clock import wall_time_of
-from fedsched.outlook.habits import Ended
+from fedsched.outlook.ages import Ages
+from fedsched.outlook.habits import Ran
 from fedsched.steer import Queue, SlurmJob
 from fedsched.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
 from fedsched.text import counted
@@ -20,6 +22,8 @@ from fedsched.twin.commands import CONFIG, NODES, PARTITIONS, QUEUE, RESERVATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from fedsched.twin import Site
 
@@ -30,48 +34,69 @@ _TASK = re.compile(r"(\d+)(?:_(\d+)|\+(\d+))?", re.ASCII)
 _SIZES = {"K": 1024, "M": 1024**2}
 
 
-def ended_by(site: Site, moment: float) -> Ended:
-    """Return the runs that had ended of themselves by a moment of the wall, the latest last."""
+def ran_by(site: Site, moment: float) -> Ran:
+    """Return the runs that had ended of themselves by a moment of the wall, and behind them those that went on then."""
     records = site.records
-    run = records.end - records.start
-    there = np.flatnonzero((records.end <= moment) & (run > 0.0) & ~records.preempted)
-    there = there[np.argsort(records.end[there], kind="stable")]
-    return Ended(records.labels["user"][there], site.limits[there], run[there])
+    over = np.flatnonzero((records.end <= moment) & ~records.preempted)
+    over = over[np.argsort(records.end[over], kind="stable")]
+    on = np.flatnonzero((records.start <= moment) & ~(records.end <= moment))
+    on = on[np.argsort(records.start[on], kind="stable")]
+    rows = np.concatenate([over, on])
+    run = np.minimum(np.where(np.isnan(records.end), moment, records.end), moment) - records.start
+    ended = np.arange(rows.size) < over.size
+    return Ran(records.labels["user"][rows], site.limits[rows], run[rows], ended)
 
 
 def queue_of(site: Site) -> tuple[Queue, list[str]]:
     """Return the queue when the dump was taken, and what is assumed of it."""
     if not site.dump.has(QUEUE):
         queue, notes = queue_at(site, site.dump.taken)
-        return queue, [*notes, f"assumed: jobs have their turn as they became eligible, for there is no {QUEUE}"]
+        turn = "by the priorities on record" if Ages.of(queue).by_factors else "as they became eligible"
+        return queue, [*notes, f"assumed: jobs have their turn {turn}, for there is no {QUEUE}"]
     known = {int(job): row for row, job in enumerate(site.records.job.tolist()) if job == job}
     jobs = tuple(_of_squeue(site, known, line, words) for line, words in _rows(site.dump.text(QUEUE)))
-    return _queue(site, site.dump.taken, jobs)
+    return _with_nodes(_queue(site, site.dump.taken, jobs))
 
 
 def queue_at(site: Site, moment: float) -> tuple[Queue, list[str]]:
     """Return the queue at a moment of the dump as the records have it, and what is assumed of it.
 
-    Priorities are on no record: jobs have their turn as they became eligible. Who was not eligible yet waits for what
-    nobody knew, unless it was a time that he had asked for.
+    Where priorities are made of factors and the records tell those of the starts, jobs have their turn by these, with
+    the age that they had at the moment; else as they became eligible. Who was not eligible yet waits for what nobody
+    knew, unless it was a time that he had asked for.
     """
     records = site.records
     begun = records.start <= moment
     here = (records.submit <= moment) & ~(records.end <= moment)
     rows = np.flatnonzero(here & ~(records.gone & (records.end <= records.submit)))
-    turn = np.argsort(np.argsort(records.eligible[rows], kind="stable"), kind="stable")
+    queue = _queue(site, moment, ())
+    priority = _priorities(site, queue, rows)
     last = moment >= site.dump.taken
     jobs = tuple(
-        _of_record(site, row, begun=bool(begun[row]), turn=len(rows) - place, moment=moment, last=last)
-        for row, place in zip(rows.tolist(), turn.tolist(), strict=True)
+        _of_record(site, row, begun=bool(begun[row]), turn=turn, moment=moment, last=last)
+        for row, turn in zip(rows.tolist(), priority, strict=True)
     )
-    return _queue(site, moment, jobs)
+    return _with_nodes(replace(queue, jobs=jobs))
 
 
-def _queue(site: Site, moment: float, jobs: tuple[SlurmJob, ...]) -> tuple[Queue, list[str]]:
+def _priorities(site: Site, queue: Queue, rows: NDArray[np.int64]) -> list[int]:
+    """Return by what jobs have their turn at the queue's moment, the greatest first."""
+    records, ages = site.records, Ages.of(queue)
+    eligible = records.eligible[rows]
+    base = ages.without(records, rows)
+    before = ages.without(records, np.flatnonzero(records.start <= queue.now))
+    known = np.concatenate([base[np.isfinite(base)], before[np.isfinite(before)]])
+    if ages.by_factors and known.size:
+        base = np.where(np.isfinite(base), base, np.median(known))
+        return np.maximum(1, base + ages.points(queue.now - eligible)).astype(np.int64).tolist()  # type: ignore[no-any-return]
+    place = np.argsort(np.argsort(eligible, kind="stable"), kind="stable")
+    return (rows.size - place).tolist()  # type: ignore[no-any-return]
+
+
+def _queue(site: Site, moment: float, jobs: tuple[SlurmJob, ...]) -> Queue:
     dump = site.dump
     settings, _ = settings_of(dump.text(CONFIG))
-    queue = Queue(
+    return Queue(
         cluster=site.machine.conf.name,
         now=moment,
         jobs=jobs,
@@ -81,13 +106,10 @@ def _queue(site: Site, moment: float, jobs: tuple[SlurmJob, ...]) -> tuple[Queue
         federation={},
         reservations=reservations_of(dump.text(RESERVATIONS)) if dump.has(RESERVATIONS) else (),
     )
-    return _with_nodes(queue)
 
 
 def _with_nodes(queue: Queue) -> tuple[Queue, list[str]]:
     """Return the queue in which everybody who runs has nodes that are known, and what is assumed for that."""
-    from dataclasses import replace
-
     there = {node.name for node in queue.nodes}
     taken = {name for job in queue.running for name in job.hosts}
     without = [job for job in queue.running if not job.hosts or not set(job.hosts) <= there]

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 DRAWS = 100
 SHARE = 0.8
 LEAST = 1.0  # seconds that a job runs at least
-MODEL = (
-    "assumed: nobody else comes, and each job is planned in turn by what was asked for, as Slurm's backfilling does"
-)
+NOBODY = "assumed: nobody else comes"
+BACKFILLS = "assumed: each job is planned in turn by what was asked for, as Slurm's backfilling does"
+IN_TURN = "assumed: nobody starts before those in front of him, for sched/builtin backfills nothing"
 
 
 class Forecast(NamedTuple):
@@ -94,7 +94,7 @@ def forecast(
     if not 0.0 < share < 1.0:
         raise SteerError(f"share={share!r} must be above 0 and below 1.")
     queue = present.queue
-    notes = (*present.notes, MODEL)
+    notes = (*present.notes, NOBODY)
     if not queue.waiting:
         return Outlook(present, (), share, draws, (*queue.aside_in_words(), *notes))
     picture = picture_of(queue)
@@ -104,6 +104,7 @@ def forecast(
     by_limits = picture.starts(picture.rows_of(order))
     jobs = {job.number: job for job in queue.waiting}
     found = tuple(ranged(jobs[number], starts[number], share, by_limits[number]) for number in order)
+    notes = (*notes, BACKFILLS if picture.backfills else IN_TURN)
     return Outlook(present, found, share, draws, (*picture.notes, *queue.aside_in_words(), *notes))
 
 

@@ -21,14 +21,16 @@ LATEST = 100  # ended jobs of a user, at most, that tell of him: habits change
 FEW = 10  # with fewer, everybody's jobs tell of him, too
 OF_ALL = 2000  # of everybody's jobs, the latest
 ENDED = ("COMPLETED", "TIMEOUT", "FAILED", "OUT_OF_MEMORY", "CANCELLED", "DEADLINE")
+RUNS = "RUNNING"
 
 
-class Ended(NamedTuple):
-    """Jobs that have ended, the latest last: whose they were, what they asked for, and how long they ran."""
+class Ran(NamedTuple):
+    """Runs, the latest last: whose they are, what they asked for, how long they have run, whether that is all."""
 
     user: NDArray[np.object_]
     limit: Column  # seconds
     run: Column
+    over: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,22 +42,29 @@ class Habits:
     known: int
 
     @classmethod
-    def of(cls, ended: Ended) -> Habits:
-        """Return what ended jobs tell: of each user his latest ones, mixed with everybody's where those are few."""
-        told = (ended.limit > 0.0) & np.isfinite(ended.limit) & (ended.run > 0.0)
-        user, part = ended.user[told], np.minimum(ended.run[told] / ended.limit[told], 1.0)
-        of_all = np.sort(part[-OF_ALL:])
+    def of(cls, ran: Ran) -> Habits:
+        """Return what runs tell: of each user his latest ones, mixed with everybody's where those are few.
+
+        Who still runs tells, too, that he has used no less: else those who end early would be all that is known.
+        """
+        told = (ran.limit > 0.0) & np.isfinite(ran.limit) & (ran.run > 0.0)
+        user, part = ran.user[told], np.minimum(ran.run[told] / ran.limit[told], 1.0)
+        over = ran.over[told] | (part >= 1.0)
+        if not over.any():
+            return cls.none()
+        of_all = _likely(part[-OF_ALL:], over[-OF_ALL:])
         rows: dict[str, list[int]] = {}
         for row, name in enumerate(user.tolist()):
             rows.setdefault(name, []).append(row)
         own = {}
         for name, mine in rows.items():
-            parts = part[mine[-LATEST:]]
+            latest = mine[-LATEST:]
+            parts = _likely(part[latest], over[latest])
             if parts.size < FEW:  # as many of everybody's, evenly from the shortest to the longest, as are missing
                 at = np.linspace(0, of_all.size - 1, FEW - parts.size).round().astype(np.int64)
                 parts = np.concatenate([parts, of_all[at]])
             own[name] = np.sort(parts)
-        return cls(own, of_all, int(part.size))
+        return cls(own, of_all, int(over.sum()))
 
     @classmethod
     def none(cls) -> Habits:
@@ -88,3 +97,19 @@ class Habits:
         if not left.size:  # none of his has run as long: anything until its limit
             return sofar + at * max(0.0, limit - sofar)
         return float(left[math.floor(at * left.size)]) * limit
+
+
+def _likely(part: Column, over: NDArray[np.bool_]) -> Column:
+    """Return as many parts as there are, each as likely as the others, sorted; who still runs has used no less.
+
+    The distribution is that of Kaplan and Meier: of who has come as far, which share ended there. What is beyond all
+    that ended is taken to be the limit.
+    """
+    order = np.lexsort((~over, part))
+    part, over = part[order], over[order]
+    if over.all():
+        return part
+    count = part.size
+    ended = 1.0 - np.cumprod(1.0 - over / (count - np.arange(count)))
+    at = np.searchsorted(ended, (np.arange(count) + 0.5) / count)
+    return np.concatenate([part, [1.0]])[at]

@@ -13,8 +13,8 @@ import numpy as np
 
 from fedsched.errors import FedschedError
 from fedsched.io.wall_clock import WallTime
-from fedsched.outlook.dumped import ended_by, queue_of
-from fedsched.outlook.habits import ENDED, Ended, Habits
+from fedsched.outlook.dumped import queue_of, ran_by
+from fedsched.outlook.habits import ENDED, RUNS, Habits, Ran
 from fedsched.slurm.associations import Associations
 from fedsched.steer import CommandError, read_queue
 from fedsched.steer.recorded import Recorded
@@ -88,7 +88,7 @@ def present(source: str | PathLike[str] | Runner) -> Present:
 def _of_dump(folder: Path) -> Present:
     site = read_site(Dump(folder))
     queue, notes = queue_of(site)
-    habits = Habits.of(ended_by(site, site.dump.taken))
+    habits = Habits.of(ran_by(site, site.dump.taken))
     of_partitions = {name: line.words.get("qos", "") for name, line in site.machine.conf.partitions.items()}
     enforced = _are_enforced(queue)
     return Present(
@@ -104,7 +104,7 @@ def _of_commands(runner: Runner) -> Present:
     queue = read_queue(runner)
     notes = []
     try:
-        habits = Habits.of(_ended(runner.run(HISTORY)))
+        habits = Habits.of(_ran(runner.run(HISTORY)))
     except CommandError as error:
         habits = Habits.none()
         notes.append(f"no ended jobs are known: {error.said}")
@@ -124,21 +124,23 @@ def _of_habits(habits: Habits) -> list[str]:
     return [f"run times are drawn from what {counted(habits.known, 'ended job')} used of their limits, by user"]
 
 
-def _ended(text: str) -> Ended:
-    """Return the ended jobs that sacct tells of, in the order of their ends."""
+def _ran(text: str) -> Ran:
+    """Return the runs that sacct tells of: those over in the order of their ends, then those that go on."""
     rows = []
     for line in text.splitlines():
         cells = line.split("|")
-        if len(cells) != 5 or cells[3].split()[:1] == [] or cells[3].split()[0].rstrip("+") not in ENDED:
+        state = cells[3].split()[0].rstrip("+") if len(cells) == 5 and cells[3].split() else ""
+        if state not in (*ENDED, RUNS):
             continue
         if not (cells[1].isdecimal() and cells[2].isdecimal()):  # no limit, or none that is a number
             continue
-        rows.append((cells[4], cells[0], 60.0 * int(cells[1]), float(cells[2])))
-    rows.sort(key=lambda row: row[0])
-    return Ended(
-        np.array([row[1] for row in rows], dtype=object),
-        np.array([row[2] for row in rows], dtype=np.float64),
+        rows.append((state == RUNS, cells[4], cells[0], 60.0 * int(cells[1]), float(cells[2])))
+    rows.sort(key=lambda row: row[:2])
+    return Ran(
+        np.array([row[2] for row in rows], dtype=object),
         np.array([row[3] for row in rows], dtype=np.float64),
+        np.array([row[4] for row in rows], dtype=np.float64),
+        np.array([not row[0] for row in rows], dtype=np.bool_),
     )
 
 

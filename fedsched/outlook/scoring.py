@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import TwinError
-from fedsched.outlook.dumped import ended_by, queue_at
+from fedsched.outlook.dumped import queue_at, ran_by
 from fedsched.outlook.forecast import DRAWS, SHARE, forecast
 from fedsched.outlook.habits import Habits
 from fedsched.outlook.present import Present
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 MOMENTS = 20
 KNOWN = (
-    "at each moment: who ran and waited on record, jobs in turn as they became eligible, the nodes that are up as the "
-    "dump ends, habits of jobs that had ended by then"
+    "at each moment: who ran and waited on record, jobs in turn as they became eligible, or under priority/multifactor "
+    "by the priority on record less what age added since, the nodes that are up as the dump ends, habits of jobs that "
+    "had ended or ran by then"
 )
 
 
@@ -121,7 +122,7 @@ def score(
     notes: dict[str, None] = {}
     for k, moment in enumerate(np.floor(at).tolist()):
         queue, said = queue_at(site, moment)
-        here = Present(queue, Habits.of(ended_by(site, moment)), None, {}, True, tuple(said))
+        here = Present(queue, Habits.of(ran_by(site, moment)), None, {}, True, tuple(said))
         found = forecast(here, draws=draws, share=share, seed=seed + k)
         for one in found.forecasts:
             begun = start[one.job.number]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 YEAR = 365 * 86_400.0  # what Slurm, too, plans for a job without a limit
 MOST_TASKS = 200  # of one array that are planned one by one
+BUILTIN = "sched/builtin"  # which backfills nothing, and goes through each partition by itself
 SHARED = ("select/cons_tres", "select/cons_res")
 _FEATURES = re.compile(r"[\w&|.-]+", re.ASCII)
 
@@ -67,15 +68,21 @@ class Picture:
         """Return when each waiting job would start, in seconds since 1970, if rows had their turn in this order.
 
         Of a job with several tasks it is the last one's start. Each has a reservation as soon as it can have one behind
-        those before it, as Slurm's backfilling has it, by what users asked for.
+        those before it, as Slurm's backfilling has it, by what users asked for; without backfilling nobody starts
+        before those in front of him.
         """
         return self.by_job(self.simulated(self.workload, self.running, order))
 
     def simulated(self, workload: Workload, running: RunningJobs, order: Sequence[int]) -> NDArray[np.float64]:
         """Return the rows' starts on the workload's clock, waiting rows in this order, with these run times."""
         whole = np.concatenate([np.asarray(order, dtype=np.int64), np.arange(self.waiting, len(self.jobs))])
-        rules = Rules(order=whole, dispatch="conservative", name="in turn")
+        rules = Rules(order=whole, dispatch="conservative" if self.backfills else "strict", name="in turn")
         return simulate(workload, self.federation, rules, running=running).start[: self.waiting]
+
+    @property
+    def backfills(self) -> bool:
+        """Return whether jobs start before others in front of them that these do not delay."""
+        return self.queue.setting("SchedulerType").lower() != BUILTIN or len(self.queue.partitions) > 1
 
     def by_job(self, starts: NDArray[np.float64]) -> dict[int, float]:
         """Return the last start of each waiting job's rows, in seconds since 1970."""

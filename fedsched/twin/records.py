@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
-KEPT = ("state", "reason", "user", "cluster", "account", "qos", "nodelist", "flags")
+KEPT = ("state", "reason", "user", "cluster", "account", "qos", "nodelist", "flags", "priority")
 LABELS = {"account": "account", "qos": "qos", "user": "user", "jobname": "name", "constraints": "features",
           "reservation": "reservation"}  # fmt: skip
 RUNS = ("RUNNING", "COMPLETING", "SUSPENDED", "RESIZING", "STAGE_OUT", "SIGNALING", "CONFIGURING", "STOPPED")
@@ -55,6 +55,7 @@ class Records:
     limit: Column  # seconds; NaN: that of the partition
     nodes: NDArray[np.int64]
     cpus: NDArray[np.int64]
+    priority: Column  # as Slurm last noted it, which is at the start of a run; 0: nobody tells
     again: Mask
     gone: Mask
     preempted: Mask
@@ -154,6 +155,7 @@ def _taken(
         limit=np.where(limit == UNLIMITED, YEAR, np.where(np.isfinite(limit) & (limit > 0), limit, np.nan)),
         nodes=nodes[order].astype(np.int64),
         cpus=np.maximum(np.where(np.isfinite(cpus), cpus, 0), 0).astype(np.int64),
+        priority=_numbers(texts["priority"][order]),
         again=_later_runs(job, submit),
         gone=gone,
         preempted=state == "PREEMPTED",
@@ -189,6 +191,12 @@ def _texts(texts: Texts, read: dict[str, Column], name: str) -> NDArray[Any]:
     if name == "state":
         said = [text.partition(" ")[0].rstrip("+").upper() for text in said]
     return as_objects(said)[codes.astype(np.int64)]
+
+
+def _numbers(texts: NDArray[Any]) -> Column:
+    """Return what texts say that are whole numbers, 0 for others."""
+    said = {text: float(text) if text.isdecimal() else 0.0 for text in dict.fromkeys(texts.tolist())}
+    return np.array([said[text] for text in texts.tolist()], dtype=np.float64)
 
 
 def _later_runs(job: Column, submit: Column) -> Mask:

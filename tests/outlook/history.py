@@ -29,6 +29,7 @@ class Accounted(FakeSlurm):
     """A fake with a past: of each user the parts of their limits that jobs have run."""
 
     past: tuple[tuple[str, float], ...] = ()
+    goes_on: tuple[tuple[str, float], ...] = ()  # the same of runs that are not over
     reserved: str = ""  # a line of scontrol's
     partition_state: str = "UP"
 
@@ -37,6 +38,7 @@ class Accounted(FakeSlurm):
             raise CommandError(command, "Slurm accounting storage is disabled")
         rows = [f"{user}|100|{round(6000 * part)}|COMPLETED|{k:09}" for k, (user, part) in enumerate(self.past)]
         rows += ["ann|100|60|NODE_FAIL|9", "ann|UNLIMITED|60|COMPLETED|9", "ann|100|0|CANCELLED by 0|9"]
+        rows += [f"{user}|100|{round(6000 * part)}|RUNNING|Unknown" for user, part in self.goes_on]
         return "\n".join(rows)
 
     def _sacctmgr(self, command: Command) -> str:

@@ -128,7 +128,7 @@ def test_forecasts_of_steady_users_come_true(halves: Path) -> None:
     assert found.pinball == pytest.approx(0.0, abs=1.0)
     assert found.error_by_limits > 600.0
     assert found.pinball_by_limits > 300.0
-    assert any("habits of jobs that had ended by then" in note for note in found.notes)
+    assert any("had ended or ran by then" in note for note in found.notes)
 
 
 def test_nothing_to_score_is_an_error(made: Path) -> None:

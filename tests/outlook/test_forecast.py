@@ -9,7 +9,7 @@ from steer.fake import NOW, Job, running
 
 from fedsched.errors import SteerError
 from fedsched.outlook import Habits, forecast, present
-from fedsched.outlook.habits import FEW, LATEST, Ended
+from fedsched.outlook.habits import FEW, LATEST, Ran
 
 HALF = (("ann", 0.5),) * 12
 
@@ -55,6 +55,17 @@ def test_the_same_seed_gives_the_same_ranges() -> None:
     assert forecast(here, draws=9).forecasts != forecast(here, draws=9, seed=1).forecasts
 
 
+def test_without_backfilling_nobody_starts_before_those_in_front() -> None:
+    """Under sched/builtin a small job that would not delay the first waits behind it, and that is said."""
+    jobs = (running(1, "1-3", minutes=30.0, since=600.0), Job(2, nodes=4, minutes=10.0), Job(3, minutes=5.0))
+    found = forecast(seen(*jobs), draws=1)
+    assert [one.median - NOW for one in found.forecasts] == [1200.0, 0.0]
+    assert any("as Slurm's backfilling does" in note for note in found.notes)
+    found = forecast(seen(*jobs, settings={"SchedulerType": "sched/builtin"}), draws=1)
+    assert [one.median - NOW for one in found.forecasts] == [1200.0, 1800.0]
+    assert any("sched/builtin backfills nothing" in note for note in found.notes)
+
+
 def test_without_a_past_ranges_are_points_and_it_is_said() -> None:
     """Where sacct knows nothing all jobs run to their limits."""
     found = forecast(seen(running(1, "1-4"), Job(2, nodes=4)), draws=3)
@@ -62,6 +73,13 @@ def test_without_a_past_ranges_are_points_and_it_is_said() -> None:
     assert one.earliest == one.latest == one.by_limits == NOW + 1500.0
     assert any(note.startswith("no ended jobs are known: Slurm accounting storage is disabled") for note in found.notes)
     assert any("all jobs run to their limits" in note for note in found.notes)
+
+
+def test_jobs_that_run_tell_of_their_users_too() -> None:
+    """Of one whose short runs have ended and whose long ones go on, sacct tells both."""
+    here = seen(running(1, "1-4"), Job(2, nodes=4), past=(("ann", 0.1), ("ann", 0.2)), goes_on=(("ann", 0.5),))
+    assert here.habits.of_all.tolist() == [0.1, 0.2, 1.0]
+    assert here.habits.known == 2
 
 
 def test_who_waits_for_what_nobody_knows_is_left_aside() -> None:
@@ -89,7 +107,7 @@ def test_habits_are_the_latest_and_few_are_mixed_with_everybodys() -> None:
     """A user's oldest jobs are forgotten; who has three of his own has seven of everybody's beside them."""
     user = np.array(["ann"] * (LATEST + 50) + ["bob"] * 3, dtype=object)
     run = np.concatenate([np.full(50, 10.0), np.full(LATEST, 80.0), np.full(3, 50.0)])
-    habits = Habits.of(Ended(user, np.full(user.size, 100.0), run))
+    habits = Habits.of(Ran(user, np.full(user.size, 100.0), run, np.ones(user.size, dtype=np.bool_)))
     assert set(habits.parts("ann").tolist()) == {0.8}
     own = habits.parts("bob").tolist()
     assert len(own) == FEW

@@ -1,0 +1,62 @@
+"""Forecasts at moments of days that a real Slurm played, beside what then happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from slurm.as_dump import names, recorded
+
+from fedsched.outlook import score
+from fedsched.outlook.dumped import queue_at
+from fedsched.twin import read_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fedsched.twin import Site
+
+# Of fair shares, limits and priorities that are on no record, forecasts know nothing.
+UNKNOWN = ("kth-multifactor", "log multifactor", "log limits", "day factors")
+
+
+def site_of(name: str, tmp_path: Path) -> Site:
+    """Return a recorded day as what was read of a dump."""
+    return read_site(recorded(name).write(tmp_path / "dump"))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("name", [name for name in names() if name not in UNKNOWN])
+def test_forecasts_of_recorded_days_beat_starts_by_limits(name: str, tmp_path: Path) -> None:
+    """Three of ten ranges hold at least, and the loss is below seven tenths of that of starts by limits."""
+    found = score(site_of(name, tmp_path), moments=8, draws=20)
+    assert len(found.wait) > 30
+    assert found.covered > 0.3
+    assert found.pinball < 0.7 * found.pinball_by_limits
+
+
+def test_a_day_without_backfilling_is_forecast_within_minutes(tmp_path: Path) -> None:
+    """Where the first in the queue is always the next, four of five ranges hold, and medians are off by minutes."""
+    found = score(site_of("log builtin", tmp_path), moments=4, draws=8)
+    assert len(found.wait) > 50
+    assert found.covered >= 0.7
+    assert found.error < 240.0
+
+
+def test_the_turn_is_that_of_the_priorities_on_record(tmp_path: Path) -> None:
+    """Under fair shares the order of starts is nearer to that of priorities than to that of submits."""
+    site = site_of("log multifactor", tmp_path)
+    begun = dict(zip(site.records.id.tolist(), site.records.start.tolist(), strict=True))
+    by_turn, by_age = [], []
+    for moment in np.floor(np.linspace(site.since, site.dump.taken, 8, endpoint=False))[1:].tolist():
+        queue, _ = queue_at(site, moment)
+        waiting = [job for job in queue.waiting if begun[job.number] == begun[job.number]]
+        if len(waiting) < 5:
+            continue
+        starts = np.argsort(np.argsort([begun[job.number] for job in waiting]))
+        ages = np.argsort(np.argsort([job.submit for job in waiting]))
+        by_turn.append(np.abs(starts - np.arange(len(waiting))).mean())
+        by_age.append(np.abs(starts - ages).mean())
+    assert len(by_turn) >= 3
+    assert np.mean(by_turn) < 0.8 * np.mean(by_age)
