@@ -36,6 +36,8 @@ class Lists(NamedTuple):
     before: np.ndarray  # job × 2: jobs that it waits for, or -1
     room: np.ndarray  # room × group
     fits: np.ndarray  # job × room
+    draw: np.ndarray  # group: of a busy node more than of an idle one, in milliwatts
+    left: int  # of that, at a time, where power is capped; else 0
 
 
 @numba.njit(cache=True)
@@ -47,6 +49,8 @@ def evaluated(of, order, forced, weight, start, finish, counts):
     many = np.zeros((groups, most), dtype=np.int64)
     blocks = np.ones(groups, dtype=np.int64)
     many[:, 0] = of.nodes
+    watts_free, watts = np.zeros(jobs + 2), np.zeros(jobs + 2, dtype=np.int64)
+    watts[0], pieces = of.left, 1
     place = np.zeros(groups, dtype=np.int64)
     taken = np.zeros(groups, dtype=np.int64)
     best_taken = np.zeros(groups, dtype=np.int64)
@@ -100,18 +104,41 @@ def evaluated(of, order, forced, weight, start, finish, counts):
                     place[latest] -= 1
                     slowest = max(slowest, of.slow[latest])
                 takes = of.run[j] * (of.share[j] * slowest + 1.0 - of.share[j])
-                paid, watts = of.second[j, r], 0.0
-                for g in range(groups):
-                    paid += taken[g] * of.price[j, g]
-                    watts += taken[g] * of.watts[g]
+                if of.left > 0:
+                    got, k = 0, 0
+                    while got < (taken * of.draw).sum():
+                        got += watts[k]
+                        begin = max(begin, watts_free[k])
+                        k += 1
+                paid = of.second[j, r] + (taken * of.price[j]).sum()
                 score = begin + takes + weight * (paid * takes - of.least[j])
                 if score < best:
-                    best, best_begin, best_end, best_drawn = score, begin, begin + takes, watts * takes
+                    best, best_begin, best_end, best_drawn = (
+                        score,
+                        begin,
+                        begin + takes,
+                        (taken * of.watts).sum() * takes,
+                    )
                     best_taken[:] = taken
             start[j], finish[j] = best_begin, best_end
             drawn += best_drawn
             end_of_all = max(end_of_all, best_end)
             left -= 1
+            need = (best_taken * of.draw).sum() if of.left > 0 else 0
+            k = pieces - 1
+            while need > 0:  # of what is free by then, what is so latest
+                if watts_free[k] <= best_begin:
+                    here = min(need, watts[k])
+                    watts[k] -= here
+                    need -= here
+                k -= 1
+            if of.left > 0:
+                k, kept = pieces, (best_taken * of.draw).sum()
+                while watts_free[k - 1] > best_end:
+                    watts_free[k], watts[k] = watts_free[k - 1], watts[k - 1]
+                    k -= 1
+                watts_free[k], watts[k] = best_end, kept
+                pieces += 1
             for g in range(groups):
                 counts[j, g] = best_taken[g]
                 need = best_taken[g]
@@ -234,6 +261,7 @@ def problem_of(document: Document, ask: str) -> Lists:
             filled = np.minimum(np.cumsum(nodes[order]), workload.tasks[j])
             paid = float(np.diff(filled, prepend=0) @ price[j, order]) + second[j, r]
             least[j] = min(least[j], paid * takes[j])
+    cap = min((value for one in federation.signals for value in one.values), default=0.0)
     before = np.full((jobs, 2), -1)
     for j, text in enumerate(document.data["jobs"].get("after", ())):
         for k, condition in enumerate(filter(None, text.split(","))):
@@ -241,6 +269,7 @@ def problem_of(document: Document, ask: str) -> Lists:
     return Lists(
         nodes, 1 / speed, watts, price, second, least, workload.tasks.astype(np.int64), workload.runtime,
         workload.compute_fraction, workload.submit, before, room, fits,
+        np.rint(1000 * watts * idle).astype(np.int64), max(0, round(1000 * (cap - idle))),
     )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def command(
     names
         Instances to list or show; files to check; methods to run, each a name or FILE.py:NAME for one of your own.
     family
-        Only instances of this kind: planted, package, month, windows, partitions, dependencies, log.
+        Only instances of this kind: planted, package, month, windows, partitions, dependencies, power, log.
     instance
         Run on this one: NAME for all that it asks, NAME/OBJECTIVE for one; several. Default: all.
     seeds

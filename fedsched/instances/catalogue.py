@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cache, partial
 from importlib.resources import files
 from typing import Any
@@ -260,9 +261,31 @@ def _dependencies(where: str, jobs: int, seed: int, share: int) -> Document:
     )
 
 
+def _power(where: str, jobs: int, seed: int, shares: tuple[int, ...]) -> Document:
+    clusters = machine(where)
+    groups = [group for cluster in clusters for group in cluster["groups"]]
+    idle, busy = (sum(one["nodes"] * Fraction(one[key]) for one in groups) for key in ("idle_watts", "busy_watts"))
+    caps = [int(idle + (busy - idle) * share / 100) for share in shares]
+    left = " and ".join(map(str, shares))
+    cap: dict[str, Any] = {"times": [2 * HOUR * k for k in range(len(caps))], "values": caps, "unit": "W"}
+    cap |= {"until": 2 * HOUR * len(caps), "beyond": "repeat"} if len(caps) > 1 else {"beyond": "last"}
+    return Document.of(
+        f"power-{where}-{jobs}",
+        family="power",
+        about=f"{jobs} jobs under a cap that leaves {left} % of what busy nodes add to idle ones",
+        machine=where,
+        clusters=clusters,
+        jobs=drawn_jobs(Draws(seed, jobs), jobs, widest=_widest(clusters) // 4, octaves=EVEN),
+        asks=("makespan",),
+        signals=[cap],
+    )
+
+
 WINDOWS = ((50, 301), (100, 302), (200, 303))
 PARTITIONS = ((50, 311), (100, 312), (500, 313))
 DEPENDENCIES = (("example", 50, 321, 40), ("example", 200, 322, 30), ("das-2", 100, 323, 60), ("das-2", 500, 324, 20))
+# federation, jobs, seed, and of what all jobs can draw beside idle nodes, how many per cent a cap leaves, by turns
+POWER = (("example", 50, 331, (50,)), ("example", 200, 332, (60, 30)), ("das-2", 100, 333, (40,)))
 
 RECIPES: dict[str, Recipe] = {
     **{
@@ -285,4 +308,5 @@ RECIPES: dict[str, Recipe] = {
         f"workflows-{where}-{jobs}": partial(_dependencies, where, jobs, seed, share)
         for where, jobs, seed, share in DEPENDENCIES
     },
+    **{f"power-{where}-{jobs}": partial(_power, where, jobs, seed, shares) for where, jobs, seed, shares in POWER},
 }

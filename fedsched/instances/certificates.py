@@ -73,8 +73,8 @@ def certificate_of_plan(document: Document, plan: Plan) -> str:
 
 
 def _relaxation(document: Document) -> Relaxation:
-    # Windows only take nodes away: the checker does without them, and so must what it is given.
-    always_up = Document({name: part for name, part in document.data.items() if name != "downtimes"})
+    # Windows only take nodes away: the checker does without them, and so must what it is given. Of caps it is told.
+    always_up = Document({name: part for name, part in document.data.items() if name not in ("downtimes", "signals")})
     federation, workload = always_up.federation, document.workload
     problem = pack(workload, federation, reading=document.reading, t0=0.0)
     return relax(problem, caps_table(workload, federation, None), workload.id, runtime=workload.runtime, apart=True)
@@ -114,10 +114,12 @@ def _by_programs(document: Document, prover: Prover, objective: str) -> Iterator
     """
     relaxation, levels = prover.relaxation, prover.problem.levels
     homes = document.data["jobs"].get("partition", [""] * len(document.workload))
+    left = float(_problem(document.text).left)
+    watts = left if left > 0 else None
 
     def proof(before: Fraction | None) -> dict[str, Any]:
         until = None if before is None else float(before)
-        found = multipliers(relaxation, levels, homes, of_energy=objective == "energy", before=until)
+        found = multipliers(relaxation, levels, homes, of_energy=objective == "energy", before=until, left=watts)
         if found is None:  # some job cannot end by then: any multiplier will do
             found = multipliers(relaxation, levels, homes, of_energy=False)
         limit = {} if before is None else {"before": str(before)}
@@ -195,7 +197,7 @@ def _by_times(document: Document, prover: Prover, objective: str) -> Iterator[di
 
 def _is_empty(one: dict[str, Any]) -> bool:
     """Return whether a proof has no multiplier, as a solver's is that gave up."""
-    return one["kind"] == "prices" and not (any(map(any, one["area"])) or one["wide"] or one["job"])
+    return one["kind"] == "prices" and not (any(map(any, one["area"])) or one["wide"] or one["job"] or one.get("watt"))
 
 
 def _valued(document: Document, one: dict[str, Any]) -> tuple[Fraction, Fraction]:

@@ -57,11 +57,18 @@ def families(relaxation: Relaxation, homes: list[str]) -> list[Family]:
 
 
 def multipliers(
-    relaxation: Relaxation, levels: Floats, homes: list[str], *, of_energy: bool, before: float | None = None
+    relaxation: Relaxation,
+    levels: Floats,
+    homes: list[str],
+    *,
+    of_energy: bool,
+    before: float | None = None,
+    left: float | None = None,
 ) -> dict[str, Any] | None:
     """Return a proof by the program's multipliers; None where it has no solution.
 
-    With `before`, of schedules that end sooner: no job runs so that it ends then, or later.
+    With `before`, of schedules that end sooner: no job runs so that it ends then, or later. With `left`, the watts that
+    a cap leaves beside idle nodes.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_matrix
@@ -88,6 +95,8 @@ def multipliers(
     for j in range(jobs):
         mine = np.flatnonzero(job == j)
         rows.add(np.append(1 + mine, 0), np.append(takes[mine], -1.0), -float(relaxation.release[j]))
+    watts = np.append(takes[way] * relaxation.extra_watts[of], -(left or 0.0))
+    rows.add(np.append(used, 0), watts if left else 0.0 * watts, -(left or 0.0) * float(levels[0]))
     for k in range(way.size):
         rows.add(np.array([used[k], 1 + way[k]]), np.array([1.0, -float(least[k])]), 0.0)
     columns = 1 + job.size + way.size
@@ -116,7 +125,7 @@ def multipliers(
         "area": [[int(row[c]) for c in relaxation.group_class.tolist()] for row in area],
         "wide": {_key(relaxation, one): int(w) for one, w in zip(pools, rest, strict=False) if w},
         "job": {str(j): int(w) for j, w in enumerate(rest[len(pools) : len(pools) + jobs].tolist()) if w},
-    }
+    } | ({"watt": int(rest[len(pools) + jobs])} if left else {})
 
 
 def text_of(value: float) -> str | int:

@@ -65,7 +65,15 @@ def test_there_are_some_fifty_of_every_kind() -> None:
     """Tests that the list holds what it promises: sizes, machines, communication, one to three objectives."""
     found = [instances.load(name) for name in instances.names()]
     assert len(found) >= 50
-    assert {one.family for one in found} == {"planted", "package", "month", "windows", "partitions", "dependencies"}
+    assert {one.family for one in found} == {
+        "planted",
+        "package",
+        "month",
+        "windows",
+        "partitions",
+        "dependencies",
+        "power",
+    }
     sizes = {len(one.workload) for one in found}
     assert (min(sizes), max(sizes)) == (20, 2000)
     assert {one.data["machine"] for one in found} >= {
