@@ -150,6 +150,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "JobAmounts": None,
     "Alternatives": None,
     "JobWatts": None,
+    "Slack": None,
     "Shape": None,
     "Cancellations": None,
     "Feedback": None,
