@@ -27,12 +27,17 @@ SWF = (
 )
 SACCT = b"JobIDRaw|Submit|Start|ElapsedRaw|AllocCPUS\n1|0|5|10|1\n2|3|9|10|2\n"
 CONF = b"ClusterName=c\nNodeName=n[1-4] CPUs=2\n"
+PODS = (
+    b"name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time\n"
+    b"a,1000,512,0,0,0,10,0\nb,1000,512,1,500,5,20,7\n"
+)
+PODS_NODES = b"sn,cpu_milli,memory_mib,gpu,model\nn0,32000,4096,1,G2\n"
 XML = b'<?xml version="1.0"?><platform version="4.1"><zone id="z"><host id="h" speed="1Gf"/></zone></platform>'
 
 
 def content_of(kind: str, folder: Path) -> bytes:
     """Return a small file of a format."""
-    if kind in (known := {"swf": SWF, "sacct": SACCT, "simgrid": XML, "slurm": CONF}):
+    if kind in (known := {"swf": SWF, "sacct": SACCT, "simgrid": XML, "slurm": CONF, "openb": PODS}):
         return known[kind]
     path = folder / f"made.{ {'csv': 'csv', 'batsim': 'json', 'toml': 'toml'}[kind] }"
     if kind == "toml":
@@ -58,7 +63,7 @@ def test_every_format_is_read_from_the_standard_input(
         piped(monkeypatch, pack(content))
         assert len(read("-", kind)) == 2
     if kind in FEDERATION_FORMATS.values():
-        piped(monkeypatch, pack(content))
+        piped(monkeypatch, pack(PODS_NODES if kind == "openb" else content))
         found = read_federation("-", kind)
         assert found.nodes
         assert kind in ("toml", "slurm") or found.name == "stdin"
