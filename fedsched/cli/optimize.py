@@ -26,7 +26,6 @@ from fedsched.cli.shared import (
     written,
 )
 from fedsched.model.reading import CLAIRVOYANT
-from fedsched.model.slack import slack_said
 
 if TYPE_CHECKING:
     from fedsched.model.workload import Workload
@@ -53,7 +52,7 @@ def command(
     executor: options.Executor = None,
     package: int | None = None,
     submits: options.Submits = "now",
-    slack: options.Slack = None,
+    put_off: options.PutOff = None,
     reading: groups.Reading = groups.READING,
     choose: options.Choose = "knee",
     initial: tuple[Path, ...] = (),
@@ -111,8 +110,10 @@ def command(
         check_input(checkpoint)
     groups.say_unused(scenario, asked, "optimize")
     workload = load_workload(asked.jobs, asked.seed)
-    if slack is not None:
-        workload = replace(workload, slack=slack_said(slack))  # type: ignore[arg-type]
+    if put_off is not None:
+        from fedsched.model.slack import slack_said
+
+        workload = replace(workload, slack=slack_said(put_off))  # type: ignore[arg-type]
     cluster = asked.cluster(workload)
     former = [Result.load(path, baselines=False) for path in initial]
     with chosen_executor(executor, workers) as chosen:

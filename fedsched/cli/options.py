@@ -178,7 +178,7 @@ Submits = Annotated[
     reading.Submits,
     Parameter(help="Whether all jobs wait already when the first is submitted, or keep their submit times."),
 ]
-Slack = Annotated[
+PutOff = Annotated[
     str | None,
     Parameter(
         help="By how long plans may put off each job, to cheaper or cleaner hours: 4h, 90m; in place of the log's "

@@ -27,9 +27,9 @@ class Slack(JobNumbers):
 
 
 def slack_said(text: str) -> float:
-    """Return the seconds of a slack as users write it: "4h", "90m", "600"."""
+    """Return the seconds of a slack as the command line has it: "4h", "90m", "600"."""
     if (found := _TEXT.fullmatch(text)) is None:
         raise ValueError(
-            f"slack={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 takes it away."
+            f"put_off={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 takes it away."
         )
     return float(found[1]) * _SECONDS[found[2]]

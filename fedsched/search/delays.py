@@ -29,7 +29,7 @@ NEAR = 0.4  # of these: how many by little more or less than before
 AT_ONCE = 0.2  # and how many not at all
 REACH = 0.1  # how much is little: this share of the slack
 STREAM = 71  # of random numbers, beside those of the kernels
-CURE = "leave the slack out (dataclasses.replace(workload, slack=None); fedsched: --slack 0)"
+CURE = "leave the slack out (dataclasses.replace(workload, slack=None); fedsched: --put-off 0)"
 
 
 class Delays(NamedTuple):
