@@ -120,26 +120,39 @@ def told_by_content(path: str | PathLike[str], kind: str) -> str:
     """
     if not Path(path).is_file():
         return kind
-    from fedsched.io.files import decode, open_bytes
-
-    with open_bytes(path) as stream:
-        begin = decode(stream.read(1 << 16))
+    begin = _begin(path)
     if kind == "batsim":
         # Batsim's has profiles; sacct's puts each job's times under "time", and says in "meta" who wrote it.
         dumped = re.search(r'"(?:submission|slurm|Slurm)"\s*:', begin) and '"subtime"' not in begin
         return "sacct" if dumped else kind
-    from fedsched.io.openb import PODS, is_openb
+    from fedsched.io.openb import PODS
     from fedsched.io.sacct_lines import is_dump
 
-    if is_openb(path, PODS):
+    header = _header(begin)
+    columns = _columns(header)
+    if columns >= set(PODS):
         return "openb"
-    header = next((line for line in begin.splitlines() if line.strip() and not line.startswith("#")), "")
-    ours = {"submit", "tasks", "runtime"} <= {name.strip() for name in re.split("[,;\t]", header)}
+    ours = {"submit", "tasks", "runtime"} <= columns
     if ours and is_dump(header):
         raise ValueError(
             f'{path}: its columns are those of fedsched and of sacct; give format= (--from) "csv" or "sacct".'
         )
     return "sacct" if is_dump(header) else kind
+
+
+def _begin(path: str | PathLike[str]) -> str:
+    from fedsched.io.files import decode, open_bytes
+
+    with open_bytes(path) as stream:
+        return decode(stream.read(1 << 16))
+
+
+def _header(begin: str) -> str:
+    return next((line for line in begin.splitlines() if line.strip() and not line.startswith("#")), "")
+
+
+def _columns(header: str) -> set[str]:
+    return {name.strip() for name in re.split("[,;\t]", header)}
 
 
 def _read_log(
@@ -204,9 +217,9 @@ def read_federation(path: str | PathLike[str], format: str | None = None) -> Fed
     """
     kind = format or FEDERATION_FORMATS.get(plain_suffix(path), "toml")
     if format is None and plain_suffix(path) == ".csv" and Path(path).is_file():
-        from fedsched.io.openb import NODES, is_openb
+        from fedsched.io.openb import NODES
 
-        kind = "openb" if is_openb(path, NODES) else kind
+        kind = "openb" if _columns(_header(_begin(path))) >= set(NODES) else kind
     if kind not in FEDERATION_FORMATS.values():
         raise unknown_name("federation format", kind, FEDERATION_FORMATS.values())
     if kind == "simgrid":

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedsched.errors import FederationError, TraceError, shortened
 from fedsched.io.csv import table_of
-from fedsched.io.files import open_bytes, read_text, stem_of
+from fedsched.io.files import read_text, stem_of
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -30,13 +30,6 @@ NODES = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 LABELS = {"name": "name", "qos": "qos", "pod_phase": "pod_phase", "gpu_spec": "features"}
 WHOLE = 1000  # thousandths of a GPU
 NEVER = -1
-
-
-def is_openb(path: str | PathLike[str], columns: tuple[str, ...]) -> bool:
-    """Return whether a file's first line names these columns."""
-    with open_bytes(path) as stream:
-        first = stream.readline(1 << 16).decode("utf-8", errors="replace")
-    return set(columns) <= {name.strip() for name in first.split(",")}
 
 
 def read_pods(path: str | PathLike[str]) -> Workload:

@@ -175,14 +175,16 @@ class Result:
         """Return what was searched, packed; where the result is from a file, when it is first asked for."""
         packed = self._packed
         if packed is None:
+            from fedsched.model.power import Pricing
             from fedsched.search.costs import told_by
             from fedsched.search.objectives import Objectives
             from fedsched.search.problem import SearchProblem
 
+            told = told_by(self.objectives, Pricing(self.federation))
             packed = SearchProblem(
                 self.workload,
                 self.federation,
-                Objectives(told_by(self.objectives, self.federation) or ("makespan",)),  # others may be functions
+                Objectives(told or ("makespan",)),  # others may be functions
                 submits="keep",  # the workload is as it was planned
                 reading=self.settings.reading,
                 t0=self.settings.t0,

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from fedsched.search.objectives import Objectives
 
 
-def told_by(names: Sequence[str], federation: Federation) -> tuple[str, ...]:
+def told_by(names: Sequence[str], pricing: Pricing) -> tuple[str, ...]:
     """Return which of these metrics the signals of a federation make."""
-    tariffs = Pricing(federation).tariffs
-    return tuple(name for name in names if name in tariffs or (name == "peak_watts" and federation.signals))
+    signals = pricing.federation.signals
+    return tuple(name for name in names if name in pricing.tariffs or (name == "peak_watts" and signals))
 
 
 def pricing_for(objectives: Objectives, workload: Workload, federation: Federation) -> Pricing | None:
@@ -28,7 +28,8 @@ def pricing_for(objectives: Objectives, workload: Workload, federation: Federati
     asked = [name for name in objectives.names if name in PRICED and name not in objectives.functions]
     if not asked:
         return None
-    pricing, told = Pricing(federation, watts_of(workload)), told_by(asked, federation)
+    pricing = Pricing(federation, watts_of(workload))
+    told = told_by(asked, pricing)
     for name in asked:
         if name not in told:
             kind, option = ("price", "tariff") if name == "cost" else ("carbon", "carbon")
