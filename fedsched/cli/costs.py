@@ -52,7 +52,7 @@ class Run:
 
 
 def print_costs(run: Run, free: Run | None = None) -> None:
-    """Print what is in the log, and a table of the metrics with their meanings, beside those without a cap."""
+    """Print what is in the log, and a table of the metrics with their meanings, with a column of `free` beside."""
     from fedsched.model.assumed import marked
     from fedsched.model.metrics import METRICS
     from fedsched.model.recorded import of_some
@@ -73,7 +73,7 @@ def print_costs(run: Run, free: Run | None = None) -> None:
     say(schedule.workload)
     for line in facts_of(schedule.workload, schedule.federation):
         say(line)
-    shown = (*(("simulated", "recorded") if log else ("value",)), *(() if free is None else ("without the cap",)))
+    shown = (*(("simulated", "recorded") if log else ("value",)), *(() if free is None else (free.label,)))
     heads = ("metric", *shown, "unit", "meaning")
     print_table(f"{schedule.policy}, {schedule.federation}", heads, rows, align=f"l{'r' * len(shown)}ll")
     if partly := of_some(schedule):

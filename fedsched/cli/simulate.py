@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,9 +100,7 @@ def command(
             runs.append(Run(label, schedule, taken()))
         if not schedule.complete:
             break
-    free = None
-    if asked[0].machine.cap and not more and schedule.complete:
-        free = _without_cap(asked[0], workload, cluster, rules)
+    free = None if more or not schedule.complete else _otherwise(asked[0], workload, cluster, rules)
     if out is not None:
         write_schedule(schedule, out)
     if gantt is not None:
@@ -110,7 +109,7 @@ def command(
     if json:
         said = [run.to_json() | {"written": there} for run in runs]
         if free is not None:
-            said[0]["without_cap"] = {**free.values, "peak_watts": free.schedule.power().peak}
+            said[0][free.label.replace(" ", "_")] = {**free.values, "peak_watts": free.schedule.power().peak}
         print_json(said if more else said[0])
     elif more:
         print_side_by_side(runs)
@@ -123,16 +122,22 @@ def command(
     return INTERRUPTED
 
 
-def _without_cap(asked: Scenario, workload: Workload, federation: Federation, rules: Policy | Slurm) -> Run | None:
-    # What the same would be had the federation no caps; None where it has none.
+def _otherwise(asked: Scenario, workload: Workload, federation: Federation, rules: Policy | Slurm) -> Run | None:
+    # What the same would be without the cap, or the power saving, that is asked for; None where neither is.
     from fedsched.model.power_cap import is_capped, without_caps
     from fedsched.simulate import simulate
 
-    if not is_capped(federation):
+    other, left = federation, []
+    if asked.machine.cap and is_capped(federation):
+        other, left = without_caps(other), ["without cap"]
+    if asked.machine.power and federation.power is not None:
+        other, left = replace(other, power=None), [*left, "always on"]
+    if not left:
         return None
-    with stopwatch() as taken, progress_bar("without the cap") as progress:
-        schedule = simulate(workload, without_caps(federation), rules, reading=asked.reading, progress=progress)
-        return Run("without the cap", schedule, taken())
+    label = " ".join(left)
+    with stopwatch() as taken, progress_bar(label) as progress:
+        schedule = simulate(workload, other, rules, reading=asked.reading, progress=progress)
+        return Run(label, schedule, taken())
 
 
 def _refuse_of_one(options: Mapping[str, object], logs: int) -> None:

@@ -192,14 +192,15 @@ def facts(material: Material) -> str:
 
 def machine(material: Material) -> str:
     """Return the federation's clusters and groups."""
-    rows = []
+    rows, saves = [], material.federation.power is not None
     for cluster in material.federation.clusters:
         uplink = f"{number(cluster.uplink * 8 / 1e9)} Gbit/s" if np.isfinite(cluster.uplink) else "unlimited"
         for k, group in enumerate(cluster.groups):
             name = cluster.name if len(cluster.groups) == 1 else f"{cluster.name} {group.name or k + 1}"
             watts = [f"{number(one)} W{' *' * are_assumed(one)}" for one in (group.busy_watts, group.idle_watts)]
+            watts += [f"{number(group.idle_watts if group.off_watts is None else group.off_watts)} W"] if saves else []
             rows.append((name, f"{group.count:,}", number(group.speed), *watts, uplink))
-    head = ("cluster", "nodes", "speed", "busy node", "idle node", "uplink")
+    head = ("cluster", "nodes", "speed", "busy node", "idle node", *(["node off"] if saves else []), "uplink")
     said = "; * = assumed" if material.federation.watts_assumed else ""
     return table(f"On what: {counted(material.federation.nodes, 'node')}{said}", head, rows)
 

@@ -136,10 +136,14 @@ def federated(cases: Sequence[Case]) -> Case:
     for case in cases:
         if len(case.federation.clusters) > 1:
             raise TraceError(f"{one_line(case.federation.name)}: it is a federation already; give clusters one by one.")
-        if case.federation.partitions or case.federation.calendar or case.federation.power is not None:
-            left = "partitions, closed nodes and power saving are left out in a federation"
-            case_notes = f"{one_line(case.federation.name)}: {left}"
-            first = first.noted(case_notes)
+        there = {
+            "partitions": case.federation.partitions,
+            "closed nodes": case.federation.calendar,
+            "power saving": case.federation.power is not None,
+            "signals and caps": case.federation.signals,
+        }
+        if left := [name for name, some in there.items() if some]:
+            first = first.noted(f"{one_line(case.federation.name)}: left out in a federation: {', '.join(left)}")
     clusters = tuple(replace(case.federation.clusters[0], name=name) for name, case in zip(names, cases, strict=True))
     bare = [replace(case.workload, labels=None) if case.workload.labels else case.workload for case in cases]
     workload = Workload.merge(*bare, sites=names)

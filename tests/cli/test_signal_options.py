@@ -71,6 +71,9 @@ def test_the_command_line_switches_idle_nodes_off(call: Callable[..., Any], tmp_
     told = {power: json.loads(call(*words, "--power", power)[1])["metrics"] for power in ("always", "timeout:10m")}
     assert (told["always"]["boot_wait"], told["timeout:10m"]["boot_wait"]) == (None, 15.0)
     assert told["timeout:10m"]["energy"] < told["always"]["energy"]
+    beside = {power: json.loads(call(*words, "--power", power)[1]).get("always_on") for power in told}
+    assert (beside["always"], beside["timeout:10m"]["energy"]) == (None, told["always"]["energy"])
+    assert "always on" in call(*words[:-1], "--power", "timeout:10m")[1]
     assert json.loads(call(*words)[1])["metrics"]["switches"] == 4.0
     status, _, said = call("simulate", log, "--nodes", "4", "--power", "timeout:10m")
     assert status != 0
@@ -96,7 +99,7 @@ def test_the_command_line_caps_power(call: Callable[..., Any], tmp_path: Path) -
         assert told["metrics"]["mean_wait"] == wait, cap
         assert (told["without_cap"]["mean_wait"], told["without_cap"]["peak_watts"]) == (0.0, 600.0)
     said = call(*words[:-1], "--cap", "75%")[1]
-    assert "without the cap" in said
+    assert "without cap" in said
     assert "without_cap" not in json.loads(call(*words, "--cap", "none")[1])
     for options, wrong in (
         (("--cap", "none", "--cap", "75%"), "'none' does not go with others"),

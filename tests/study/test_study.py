@@ -12,7 +12,7 @@ import pytest
 import fedsched as fs
 from fedsched.errors import FieldError, TraceError, UnknownNameError
 from fedsched.study import Case, change_of, sweep_of
-from fedsched.study.case import case_of
+from fedsched.study.case import case_of, federated
 from fedsched.study.record import DAY, WEEK, blocks_of
 from fedsched.twin import made_dump
 
@@ -120,10 +120,22 @@ def test_clusters_that_are_federated_share_their_jobs() -> None:
     busy, idle = fs.generate.lublin(60, 32, load=1.3, seed=1), fs.generate.lublin(20, 64, load=0.1, seed=2)
     found = fs.study([busy, idle], {"one": "federate=single", "both": "federate=co"}, bounds=False)
     assert found.base.nodes == 96
+    assert not any("left out" in note for note in found.notes)
     assert found.scenarios[0].metrics["mean_wait"] < found.base.metrics["mean_wait"]
     alone = [fs.simulate(jobs, fs.Federation.homogeneous(jobs.nodes), "easy") for jobs in (busy, idle)]
     waits = np.concatenate([one.start - one.workload.submit for one in alone])
     assert np.sort(found.base.wait) == pytest.approx(np.sort(waits))
+
+
+def test_what_a_federation_leaves_out_is_said() -> None:
+    """Tests that signals and power saving of one cluster are named where it becomes one of several."""
+    jobs = fs.generate.lublin(5, 8, seed=1)
+    cluster = fs.Cluster("A", (fs.NodeGroup(8, off_watts=1.0, boot_seconds=60.0),))
+    price = fs.Signal((0.0,), (100.0,), "EUR/MWh", beyond="last")
+    plain = case_of(jobs)
+    saving = replace(plain, federation=fs.Federation((cluster,), signals=(price,), power=fs.policies.Timeout(600)))
+    (said,) = federated([saving, plain]).notes
+    assert said.endswith("left out in a federation: power saving, signals and caps")
 
 
 def test_a_function_is_a_change(jobs: fs.Workload) -> None:
