@@ -13,7 +13,7 @@ from fedsched.errors import TwinError, shortened
 from fedsched.io.host_lists import hosts_of
 from fedsched.io.slurm_values import seconds_of
 from fedsched.io.wall_clock import wall_time_of
-from fedsched.outlook.ages import Ages
+from fedsched.outlook.factors import Factors
 from fedsched.outlook.habits import Ran
 from fedsched.steer import Queue, SlurmJob
 from fedsched.steer.machine_read import nodes_of_text, partitions_of, reservations_of, settings_of
@@ -51,7 +51,7 @@ def queue_of(site: Site) -> tuple[Queue, list[str]]:
     """Return the queue when the dump was taken, and what is assumed of it."""
     if not site.dump.has(QUEUE):
         queue, notes = queue_at(site, site.dump.taken)
-        turn = "by the priorities on record" if Ages.of(queue).by_factors else "as they became eligible"
+        turn = "by the priorities on record" if Factors(site).there else "as they became eligible"
         return queue, [*notes, f"assumed: jobs have their turn {turn}, for there is no {QUEUE}"]
     known = {int(job): row for row, job in enumerate(site.records.job.tolist()) if job == job}
     jobs = tuple(_of_squeue(site, known, line, words) for line, words in _rows(site.dump.text(QUEUE)))
@@ -61,16 +61,15 @@ def queue_of(site: Site) -> tuple[Queue, list[str]]:
 def queue_at(site: Site, moment: float) -> tuple[Queue, list[str]]:
     """Return the queue at a moment of the dump as the records have it, and what is assumed of it.
 
-    Where priorities are made of factors and the records tell those of the starts, jobs have their turn by these, with
-    the age that they had at the moment; else as they became eligible. Who was not eligible yet waits for what nobody
-    knew, unless it was a time that he had asked for.
+    Where priorities are made of factors, jobs have their turn by what was known of these at the moment; else as they
+    became eligible. Who was not eligible yet waits for what nobody knew, unless it was a time that he had asked for.
     """
     records = site.records
     begun = records.start <= moment
     here = (records.submit <= moment) & ~(records.end <= moment)
     rows = np.flatnonzero(here & ~(records.gone & (records.end <= records.submit)))
     queue = _queue(site, moment, ())
-    priority = _priorities(site, queue, rows)
+    priority = _priorities(site, moment, rows)
     last = moment >= site.dump.taken
     jobs = tuple(
         _of_record(site, row, begun=bool(begun[row]), turn=turn, moment=moment, last=last)
@@ -79,17 +78,12 @@ def queue_at(site: Site, moment: float) -> tuple[Queue, list[str]]:
     return _with_nodes(replace(queue, jobs=jobs))
 
 
-def _priorities(site: Site, queue: Queue, rows: NDArray[np.int64]) -> list[int]:
-    """Return by what jobs have their turn at the queue's moment, the greatest first."""
-    records, ages = site.records, Ages.of(queue)
-    eligible = records.eligible[rows]
-    base = ages.without(records, rows)
-    before = ages.without(records, np.flatnonzero(records.start <= queue.now))
-    known = np.concatenate([base[np.isfinite(base)], before[np.isfinite(before)]])
-    if ages.by_factors and known.size:
-        base = np.where(np.isfinite(base), base, np.median(known))
-        return np.maximum(1, base + ages.points(queue.now - eligible)).astype(np.int64).tolist()  # type: ignore[no-any-return]
-    place = np.argsort(np.argsort(eligible, kind="stable"), kind="stable")
+def _priorities(site: Site, moment: float, rows: NDArray[np.int64]) -> list[int]:
+    """Return by what jobs have their turn at a moment, the greatest first."""
+    factors = Factors(site)
+    if factors.there:
+        return factors.at(moment, rows).astype(np.int64).tolist()  # type: ignore[no-any-return]
+    place = np.argsort(np.argsort(site.records.eligible[rows], kind="stable"), kind="stable")
     return (rows.size - place).tolist()  # type: ignore[no-any-return]
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 MOMENTS = 20
 KNOWN = (
     "at each moment: who ran and waited on record, jobs in turn as they became eligible, or under priority/multifactor "
-    "by the priority that was noted when they began, which is later than the moment, less what age added since, the "
-    "nodes that are up as the dump ends, habits of jobs that had ended or ran by then"
+    "by their factors then, of the shares what the latest start of each user told, the nodes that are up as the dump "
+    "ends, habits of jobs that had ended or ran by then"
 )
 
 

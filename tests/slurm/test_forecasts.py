@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,9 +45,10 @@ def test_a_day_without_backfilling_is_forecast_within_minutes(tmp_path: Path) ->
     assert found.error < 240.0
 
 
-def test_the_turn_is_that_of_the_priorities_on_record(tmp_path: Path) -> None:
-    """Under fair shares the order of starts is nearer to that of priorities than to that of submits."""
-    site = site_of("log multifactor", tmp_path)
+@pytest.mark.parametrize("name", [name for name in names() if name in ("kth-multifactor", "day factors")])
+def test_the_turn_is_that_of_the_factors_known_then(name: str, tmp_path: Path) -> None:
+    """By age, size, partition and what starts before have told of shares, turns are nearer to starts than by submit."""
+    site = site_of(name, tmp_path)
     begun = dict(zip(site.records.id.tolist(), site.records.start.tolist(), strict=True))
     by_turn, by_age = [], []
     for moment in np.floor(np.linspace(site.since, site.dump.taken, 8, endpoint=False))[1:].tolist():
@@ -60,3 +62,15 @@ def test_the_turn_is_that_of_the_priorities_on_record(tmp_path: Path) -> None:
         by_age.append(np.abs(starts - ages).mean())
     assert len(by_turn) >= 3
     assert np.mean(by_turn) < 0.8 * np.mean(by_age)
+
+
+def test_nothing_is_known_of_priorities_before_they_are_noted(tmp_path: Path) -> None:
+    """What is noted of a job as it begins changes no turn of before."""
+    site = site_of("log multifactor", tmp_path)
+    records, moment = site.records, float(site.since + 0.5 * (site.dump.taken - site.since))
+    later = records.start > moment
+    queue, _ = queue_at(site, moment)
+    hidden = replace(site, records=replace(records, priority=np.where(later, 77.0, records.priority)))
+    assert queue_at(hidden, moment)[0].waiting == queue.waiting
+    none = replace(site, records=replace(records, priority=np.where(later, records.priority, 77.0)))
+    assert queue_at(none, moment)[0].waiting != queue.waiting
