@@ -1,7 +1,7 @@
 """Makes best known plans of the field's instances: planted ones as they were planted, others by long searches.
 
 python benchmarks/best_known.py [NAME …] [--effort 1 | --seconds 60] [--seed 1] [--ask ASK] [--open] [--policies]
-    [--lists N] [--missing]
+    [--lists N [--near]] [--missing]
 
 A plan that is better than the one in fedsched/data/bench/plans takes its place. `--effort 1` allows 10,000,000 / jobs
 evaluations for each ask, at most 100,000; `--seconds` is the clock's instead. `--open` leaves out what is closed.
@@ -20,7 +20,7 @@ from priced_lists import best_list
 import fedsched as fs
 from fedsched.instances import load, names
 from fedsched.instances.catalogue import PLANTED, planted_name, planted_pieces
-from fedsched.instances.plans import FOLDER, Plan, judged, known_path, values_of
+from fedsched.instances.plans import FOLDER, Plan, judged, known_path, read_plan, values_of
 from fedsched.instances.standing import standings
 from fedsched.model.schedule import Schedule
 
@@ -101,10 +101,11 @@ def best_policy(document: Document, ask: str) -> Plan:
     return Plan.of(document, ask, schedules, who=WHO, method=method, when=time.strftime("%Y-%m-%d"))
 
 
-def listed(document: Document, ask: str, tries: int, seed: int) -> Plan:
-    """Return the best of many lists of jobs that are annealed."""
-    one = as_of(document, *best_list(document, ask, tries, seed))
-    method = f"the best of {tries:,} annealed lists, seed {seed}"
+def listed(document: Document, ask: str, tries: int, seed: int, *, near: bool = False) -> Plan:
+    """Return the best of many lists of jobs that are annealed: from the best known plan on, or from usual lists on."""
+    begin = read_plan(known_path(document.name, ask)).schedules[0] if near else None
+    one = as_of(document, *best_list(document, ask, tries, seed, begin))
+    method = f"the best of {tries:,} annealed lists{' near the one before' * near}, seed {seed}"
     return Plan.of(document, ask, [one], who=WHO, method=method, when=time.strftime("%Y-%m-%d"))
 
 
@@ -125,6 +126,7 @@ def main() -> None:
     parser.add_argument("--open", action="store_true", help="only asks that are not closed")
     parser.add_argument("--policies", action="store_true", help="what policies find, in place of a search")
     parser.add_argument("--lists", type=int, default=0, help="so many annealed lists in place of a search")
+    parser.add_argument("--near", action="store_true", help="annealed lists near the best known plan")
     parser.add_argument("--missing", action="store_true", help="only asks without a plan")
     asked = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -140,7 +142,7 @@ def main() -> None:
             began = time.process_time()
             try:
                 plan = (
-                    listed(document, ask, asked.lists, asked.seed)
+                    listed(document, ask, asked.lists, asked.seed, near=asked.near and path.is_file())
                     if asked.lists
                     else best_policy(document, ask)
                     if asked.policies

@@ -1,300 +1,239 @@
 """Lists of jobs, each job where it ends soonest after what its nodes cost by a bound's prices; annealed.
 
 A job that pays more than its cheapest way to run raises the bound by that much: what it pays more is weighed against
-its end. Lists take nodes that are free and are never filled up behind: an evaluation takes a fraction of a millisecond.
+its end. What a list's plan is, free_blocks.py says; an evaluation takes a fraction of a millisecond.
 """
 
 from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+from free_blocks import Blocks, Lines, Lists, planned
 
 from fedsched.instances.certificates import certificate_path
 from fedsched.model.admission import open_groups
+from fedsched.model.calendar import closures_of
 
 if TYPE_CHECKING:
     from fedsched.instances import Document
+    from fedsched.model.schedule import Schedule
 
 
-class Lists(NamedTuple):
-    """What a list is evaluated on: groups, rooms (groups that are taken together), jobs × rooms."""
-
-    nodes: np.ndarray
-    slow: np.ndarray  # group: 1 / speed
-    watts: np.ndarray  # group: of a busy node more than of an idle one, by all idle watts
-    price: np.ndarray  # job × group: of a node-second
-    second: np.ndarray  # job × room: of a second, whatever its nodes
-    least: np.ndarray  # job: what it pays at least
-    tasks: np.ndarray
-    run: np.ndarray
-    share: np.ndarray
-    release: np.ndarray
-    before: np.ndarray  # job × 2: jobs that it waits for, or -1
-    room: np.ndarray  # room × group
-    fits: np.ndarray  # job × room
-    draw: np.ndarray  # group: of a busy node more than of an idle one, in milliwatts
-    left: int  # of that, at a time, where power is capped; else 0
+PERIODS = 40  # of a cap that comes and goes, of which lists know
 
 
 @numba.njit(cache=True)
-def evaluated(of, order, forced, weight, start, finish, counts):
-    """Fill in the schedule of a list; return its end, and what its nodes draw in seconds of all idle watts."""
-    jobs, groups = of.tasks.size, of.nodes.size
-    most = of.nodes.max() + 2
-    free = np.zeros((groups, most))
-    many = np.zeros((groups, most), dtype=np.int64)
-    blocks = np.ones(groups, dtype=np.int64)
-    many[:, 0] = of.nodes
-    watts_free, watts = np.zeros(jobs + 2), np.zeros(jobs + 2, dtype=np.int64)
-    watts[0], pieces = of.left, 1
-    place = np.zeros(groups, dtype=np.int64)
-    taken = np.zeros(groups, dtype=np.int64)
-    best_taken = np.zeros(groups, dtype=np.int64)
-    finish[:] = -1.0
-    drawn, end_of_all, left = 0.0, 0.0, jobs
-    while left > 0:
-        for j in order:
-            if finish[j] >= 0.0:
-                continue
-            ready = of.release[j]
-            waits = False
-            for k in range(of.before.shape[1]):
-                i = of.before[j, k]
-                if i >= 0:
-                    if finish[i] < 0.0:
-                        waits = True
-                    ready = max(ready, finish[i])
-            if waits:
-                continue
-            best = np.inf
-            best_begin, best_end, best_drawn = 0.0, 0.0, 0.0
-            for r in range(of.room.shape[0]):
-                if not of.fits[j, r] or (forced[j] >= 0 and forced[j] != r):
-                    continue
-                place[:] = 0
-                got, begin = 0, ready
-                while got < of.tasks[j]:
-                    soonest, at = -1, np.inf
-                    for g in range(groups):
-                        if of.room[r, g] and place[g] < blocks[g] and free[g, place[g]] < at:
-                            soonest, at = g, free[g, place[g]]
-                    got += many[soonest, place[soonest]]
-                    place[soonest] += 1
-                    begin = max(begin, at)
-                # blocks that are free at no later instant are there to choose from; the latest are taken
-                for g in range(groups):
-                    if of.room[r, g]:
-                        while place[g] < blocks[g] and free[g, place[g]] <= begin:
-                            place[g] += 1
-                taken[:] = 0
-                need = of.tasks[j]
-                slowest = 0.0
-                while need > 0:
-                    latest, at = -1, -1.0
-                    for g in range(groups):
-                        if of.room[r, g] and place[g] > 0 and free[g, place[g] - 1] > at:
-                            latest, at = g, free[g, place[g] - 1]
-                    here = min(need, many[latest, place[latest] - 1])
-                    taken[latest] += here
-                    need -= here
-                    place[latest] -= 1
-                    slowest = max(slowest, of.slow[latest])
-                takes = of.run[j] * (of.share[j] * slowest + 1.0 - of.share[j])
-                if of.left > 0:
-                    got, k = 0, 0
-                    while got < (taken * of.draw).sum():
-                        got += watts[k]
-                        begin = max(begin, watts_free[k])
-                        k += 1
-                paid = of.second[j, r] + (taken * of.price[j]).sum()
-                score = begin + takes + weight * (paid * takes - of.least[j])
-                if score < best:
-                    best, best_begin, best_end, best_drawn = (
-                        score,
-                        begin,
-                        begin + takes,
-                        (taken * of.watts).sum() * takes,
-                    )
-                    best_taken[:] = taken
-            start[j], finish[j] = best_begin, best_end
-            drawn += best_drawn
-            end_of_all = max(end_of_all, best_end)
-            left -= 1
-            need = (best_taken * of.draw).sum() if of.left > 0 else 0
-            k = pieces - 1
-            while need > 0:  # of what is free by then, what is so latest
-                if watts_free[k] <= best_begin:
-                    here = min(need, watts[k])
-                    watts[k] -= here
-                    need -= here
-                k -= 1
-            if of.left > 0:
-                k, kept = pieces, (best_taken * of.draw).sum()
-                while watts_free[k - 1] > best_end:
-                    watts_free[k], watts[k] = watts_free[k - 1], watts[k - 1]
-                    k -= 1
-                watts_free[k], watts[k] = best_end, kept
-                pieces += 1
-            for g in range(groups):
-                counts[j, g] = best_taken[g]
-                need = best_taken[g]
-                if need == 0:
-                    continue
-                k = blocks[g] - 1
-                while free[g, k] > best_begin:
-                    k -= 1
-                while need > 0:  # the latest that are free
-                    here = min(need, many[g, k])
-                    many[g, k] -= here
-                    need -= here
-                    if many[g, k] == 0:
-                        for m in range(k, blocks[g] - 1):
-                            free[g, m], many[g, m] = free[g, m + 1], many[g, m + 1]
-                        blocks[g] -= 1
-                    k -= 1
-                k = blocks[g]
-                while k > 0 and free[g, k - 1] > best_end:
-                    free[g, k], many[g, k] = free[g, k - 1], many[g, k - 1]
-                    k -= 1
-                free[g, k], many[g, k] = best_end, best_taken[g]
-                blocks[g] += 1
-    return end_of_all, drawn
+def other_order(order, last, rng):
+    """Return a list in which a job, often the one that ends last, is elsewhere, or has changed places with another."""
+    jobs, what = order.size, rng.random()
+    a = np.argmax(order == last) if what < 0.2 else rng.integers(0, jobs)
+    if what < 0.2:
+        b = rng.integers(0, a + 1)
+    else:
+        reach = jobs if what < 0.45 else max(2, jobs // 10)
+        b = min(jobs - 1, max(0, a + rng.integers(-reach, reach + 1)))
+    new = order.copy()
+    if what > 0.75:
+        new[a], new[b] = order[b], order[a]
+    elif a < b:
+        new[a:b] = order[a + 1 : b + 1]
+        new[b] = order[a]
+    else:
+        new[b + 1 : a + 1] = order[b:a]
+        new[b] = order[a]
+    return new
 
 
 @numba.njit(cache=True)
-def annealed(of, order, weight, of_energy, tries, rng):
+def annealed(of, order, forced, weight, heat, tries, rng):
     """Return the best list that is found by moving one job at a time, and its value."""
     jobs, rooms = of.tasks.size, of.room.shape[0]
-    start, finish = np.zeros(jobs), np.zeros(jobs)
-    counts = np.zeros((jobs, of.nodes.size), dtype=np.int64)
-    forced = np.full(jobs, -1)
-    end, drawn = evaluated(of, order, forced, weight, start, finish, counts)
-    value = end + drawn * of_energy + 1e-2 * finish.mean()
-    best, best_order, best_forced, best_weight = value, order.copy(), forced.copy(), weight
+    plan = Lines(np.zeros(jobs), np.zeros(jobs), np.zeros((jobs, of.slow.size), dtype=np.int64))
+    most = 2 * (of.free.since.size + jobs * (of.slow.size + 2))
+    blocks = Blocks(np.zeros(most), np.zeros(most), np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64))
+    value = planned(of, order, forced, weight, blocks, plan, np.inf)
+    last = plan.finish.argmax()
+    best, best_order, best_forced, best_weight = value, order, forced, weight
     for n in range(tries):
-        heat = 0.003 * value * (1.0 - n / tries) ** 2
-        new_order, new_forced, new_weight = order.copy(), forced.copy(), weight
+        new_order, new_forced, new_weight = order, forced, weight
         what = rng.random()
-        last = finish.argmax()
         if what < 0.05:
             new_weight = weight * np.exp(rng.normal(0.0, 0.3))
         elif what < 0.25:
-            j = rng.integers(0, jobs) if what < 0.2 else last
-            r = rng.integers(-1, rooms)
-            if r < 0 or of.fits[j, r]:
-                new_forced[j] = r
+            j, r = rng.integers(0, jobs) if what < 0.2 else last, rng.integers(-1, rooms)
+            if r >= 0 and not of.fits[j, r]:
+                continue
+            new_forced = forced.copy()
+            new_forced[j] = r
         else:
-            a = rng.integers(0, jobs)
-            if what < 0.45:
-                for k in range(jobs):
-                    if order[k] == last:
-                        a = k
-            reach = jobs if what < 0.6 else max(2, jobs // 10)
-            b = min(jobs - 1, max(0, a + rng.integers(-reach, reach + 1)))
-            if what < 0.45:
-                b = rng.integers(0, a + 1)
-            if what > 0.8:
-                new_order[a], new_order[b] = order[b], order[a]
-            else:
-                moved = order[a]
-                if a < b:
-                    new_order[a:b] = order[a + 1 : b + 1]
-                else:
-                    new_order[b + 1 : a + 1] = order[b:a]
-                new_order[b] = moved
-        end, drawn = evaluated(of, new_order, new_forced, new_weight, start, finish, counts)
-        found = end + drawn * of_energy + 1e-2 * finish.mean()
-        if found <= value or rng.random() < np.exp((value - found) / heat):
+            new_order = other_order(order, last, rng)
+        limit = value - heat * best * (1.0 - n / tries) ** 2 * np.log(1.0 - rng.random())
+        found = planned(of, new_order, new_forced, new_weight, blocks, plan, limit)
+        if found <= limit:
             value, order, forced, weight = found, new_order, new_forced, new_weight
+            last = plan.finish.argmax()
             if value < best:
-                best, best_order, best_forced, best_weight = value, order.copy(), forced.copy(), weight
-    return best, best_order, best_forced, best_weight
+                best, best_order, best_forced, best_weight = value, order, forced, weight
+    planned(of, best_order, best_forced, best_weight, blocks, plan, np.inf)
+    return best, best_order, best_forced, best_weight, plan
 
 
-def problem_of(document: Document, ask: str) -> Lists:
-    """Return what lists are evaluated on, with the prices of the certificate that is kept."""
-    groups, workload, federation = document.federation.groups, document.workload, document.federation
-    jobs = len(workload)
-    speed = np.array([one.speed for one in groups])
-    opened = open_groups(workload, federation)
+def rooms_of(document: Document, opened: np.ndarray) -> np.ndarray:
+    """Return which groups are taken together: of a pool and a range of speeds; of one cluster, where jobs talk."""
+    workload, federation = document.workload, document.federation
+    speed = np.array([one.speed for one in federation.groups])
     where = np.repeat(np.arange(len(federation.clusters)), [len(one.groups) for one in federation.clusters])
     apart = bool(workload.task_bandwidth.any())
-    wholes = [where == k for k in range(len(federation.clusters))] if apart else [np.ones(len(groups), dtype=bool)]
+    wholes = [where == k for k in range(len(federation.clusters))] if apart else [np.ones(len(speed), dtype=bool)]
     rooms = {
         tuple(whole & pool & (speed >= slow) & (speed <= fast))
         for whole in wholes for pool in np.unique(opened, axis=0)
         for slow in np.unique(speed) for fast in np.unique(speed[speed >= slow])
     }  # fmt: skip
-    room = np.array(sorted(rooms, reverse=True))
-    nodes = np.array([one.count for one in groups])
+    return np.array(sorted(rooms, reverse=True))
+
+
+def priced(document: Document, ask: str, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what jobs pay for a second by the certificate that is kept: of a group's node, and in a room beside it."""
+    groups, workload, federation = document.federation.groups, document.workload, document.federation
+    jobs, tasks = len(workload), workload.tasks
+    price, second = np.zeros((jobs, len(groups))), np.zeros((jobs, len(room)))
+    path = certificate_path(document.name, ask)
+    proof: dict[str, Any] = json.loads(path.read_text(encoding="ascii")) if path.is_file() else {"kind": "none"}
+    if proof["kind"] != "prices" or "branch" in proof or len(proof["area"][0]) != len(groups):
+        return price, second
+    opened = open_groups(workload, federation)
+    speed, nodes = np.array([one.speed for one in groups]), np.array([one.count for one in groups])
+    spent = float(proof["spent"])
+    for level, row in zip(proof["levels"], proof["area"], strict=True):
+        price += np.where(workload.submit[:, None] >= float(Fraction(level)), np.array(row) / spent, 0.0)
+    homes = np.array(document.data["jobs"].get("partition", [""] * jobs))
+    for key, w in proof["wide"].items():
+        p, slowest, home = f"{key}:0:".split(":")[:3]
+        mine = (tasks >= int(p)) & ((homes == home) | (home == ""))
+        fast = speed >= float(Fraction(slowest)) - 1e-9
+        total = int(nodes[fast & opened[np.argmax(mine)]].sum() if home else nodes[fast].sum())
+        sized = np.where(tasks > total - int(p), total, tasks) * mine
+        second += np.outer(sized * w / spent, ~(room & ~fast).any(axis=1))
+    for j, w in proof["job"].items():
+        second[int(j)] += w / spent
+    return price, second
+
+
+def least_paid(of: Lists, nodes: np.ndarray) -> np.ndarray:
+    """Return what each job pays at least, wherever it runs."""
+    paid = np.full(of.fits.shape, np.inf)
+    for r, members in enumerate(of.room[:, :-1]):
+        for j in np.flatnonzero(of.fits[:, r]):
+            order = np.flatnonzero(members)[np.argsort(of.price[j, members], kind="stable")]
+            filled = np.minimum(np.cumsum(nodes[order]), of.tasks[j])
+            paid[j, r] = float(np.diff(filled, prepend=0) @ of.price[j, order]) + of.second[j, r]
+    return np.asarray((paid * of.takes).min(axis=1))
+
+
+def free_at_first(document: Document, idle: float) -> Blocks:
+    """Return what is free before the first job: nodes between downtimes, and what caps leave beside idle nodes."""
+    federation, rows = document.federation, []
+    closures = closures_of(federation)
+    for g, group in enumerate(federation.groups):
+        begin = 0.0
+        for k in np.flatnonzero(closures.group == g)[np.argsort(closures.begin[closures.group == g])]:
+            rows.append((begin, closures.begin[k], group.count, g))
+            begin = max(begin, closures.end[k])
+        rows.append((begin, np.inf, group.count, g))
+    for cap in document.data.get("signals", ()):
+        if cap["unit"] == "W":
+            rows += [(*row, len(federation.groups)) for row in layers(cap, idle)]
+    rows = sorted(row for row in rows if row[0] < row[1])
+    since, until, many, of = map(np.array, zip(*rows, strict=True))
+    return Blocks(since, until, many.astype(np.int64), of.astype(np.int64))
+
+
+def layers(cap: dict[str, Any], idle: float) -> list[tuple[float, float, int]]:
+    """Return the milliwatts that a cap leaves, in layers: all the time what is always left, and more while there is."""
+    times, values = [float(at) for at in cap["times"]], [float(one) for one in cap["values"]]
+    periods = PERIODS if cap["beyond"] == "repeat" else 1
+    span = float(cap.get("until", np.inf))
+    edges = [at + span * k if k else at for k in range(periods) for at in times] + [span * periods]
+    left = [round(1000 * (value - idle)) for value in values] * periods
+    found, below = [(0.0, np.inf, min(left))], min(left)
+    for level in sorted({*left})[1:]:
+        found += [(a, b, level - below) for (a, b), here in zip(pairwise(edges), left, strict=True) if here >= level]
+        below = level
+    return found
+
+
+def waits_of(document: Document) -> np.ndarray:
+    """Return job × some: the jobs that it waits for, or -1."""
+    waits = [
+        [int(condition.partition(":")[2]) - 1 for condition in filter(None, text.split(","))]
+        for text in document.data["jobs"].get("after", [""] * len(document.workload))
+    ]
+    most = max(map(len, waits))
+    return np.array([one + [-1] * (most - len(one)) for one in waits], dtype=np.int64).reshape(len(waits), most)
+
+
+def problem_of(document: Document, ask: str) -> Lists:
+    """Return what lists are evaluated on, with the prices of the certificate that is kept."""
+    groups, workload = document.federation.groups, document.workload
+    opened = open_groups(workload, document.federation)
+    room, nodes = rooms_of(document, opened), np.array([one.count for one in groups])
     fits = (room @ nodes >= workload.tasks[:, None]) & ~(room[None] & ~opened[:, None, :]).any(axis=2)
     idle = sum(one.count * one.idle_watts for one in groups)
-    watts = np.array([one.busy_watts - one.idle_watts for one in groups]) / idle
-    price, second = np.tile(watts if ask == "energy" else np.zeros(len(groups)), (jobs, 1)), np.zeros((jobs, len(room)))
-    path = certificate_path(document.name, ask)
-    if path.is_file():
-        proof = json.loads(path.read_text(encoding="ascii"))
-        if proof["kind"] == "prices" and len(proof["area"][0]) == len(groups):
-            spent = float(proof["spent"])
-            for level, row in zip(proof["levels"], proof["area"], strict=True):
-                price += np.where(workload.submit[:, None] >= float(Fraction(level)), np.array(row) / spent, 0.0)
-            homes = np.array(document.data["jobs"].get("partition", [""] * jobs))
-            for key, w in proof["wide"].items():
-                p, slowest, home = f"{key}:0:".split(":")[:3]
-                mine = (workload.tasks >= int(p)) & ((homes == home) | (home == ""))
-                fast = speed >= float(Fraction(slowest)) - 1e-9
-                total = int(nodes[fast & opened[np.argmax(mine)]].sum() if home else nodes[fast].sum())
-                sized = np.where(workload.tasks > total - int(p), total, workload.tasks) * mine
-                second += np.outer(sized * w / spent, ~(room & ~fast).any(axis=1))
-            for j, w in proof["job"].items():
-                second[int(j)] += w / spent
-    least = np.full(jobs, np.inf)
-    for r, members in enumerate(room):
-        slowest = (1 / speed[members]).max() if members.any() else 1.0
-        takes = workload.runtime * (workload.compute_fraction * slowest + 1 - workload.compute_fraction)
-        for j in np.flatnonzero(fits[:, r]):
-            order = np.flatnonzero(members)[np.argsort(price[j, members], kind="stable")]
-            filled = np.minimum(np.cumsum(nodes[order]), workload.tasks[j])
-            paid = float(np.diff(filled, prepend=0) @ price[j, order]) + second[j, r]
-            least[j] = min(least[j], paid * takes[j])
-    cap = min((value for one in federation.signals for value in one.values), default=0.0)
-    before = np.full((jobs, 2), -1)
-    for j, text in enumerate(document.data["jobs"].get("after", ())):
-        for k, condition in enumerate(filter(None, text.split(","))):
-            before[j, k] = int(condition.partition(":")[2]) - 1
-    return Lists(
-        nodes, 1 / speed, watts, price, second, least, workload.tasks.astype(np.int64), workload.runtime,
-        workload.compute_fraction, workload.submit, before, room, fits,
-        np.rint(1000 * watts * idle).astype(np.int64), max(0, round(1000 * (cap - idle))),
+    extra = np.array([one.busy_watts - one.idle_watts for one in groups])
+    price, second = priced(document, ask, room)
+    if ask == "energy":
+        price += extra / idle
+    free = free_at_first(document, idle)
+    capped = bool((free.of == len(groups)).any())
+    slow = np.array([1 / one.speed for one in groups])
+    slowest = np.where(room, slow, 0.0).max(axis=1)
+    share, place = workload.compute_fraction[:, None], np.arange(len(groups) + 1)
+    of = Lists(
+        slow=slow, watts=extra / idle, price=price, second=second,
+        takes=workload.runtime[:, None] * (share * slowest + 1 - share), least=np.zeros(0),
+        tasks=workload.tasks.astype(np.int64), run=workload.runtime, share=workload.compute_fraction,
+        release=workload.submit, before=waits_of(document), room=np.pad(room, ((0, 0), (0, 1))), fits=fits,
+        power=place == len(groups), draw=np.rint(1000 * extra * capped).astype(np.int64),
+        free=free, of_energy=float(ask == "energy"),
     )  # fmt: skip
+    return of._replace(least=least_paid(of, nodes))
 
 
-def best_list(document: Document, ask: str, tries: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return start, finish and counts of the best of so many lists."""
-    of = problem_of(document, ask)
-    jobs = of.tasks.size
-    rng = np.random.default_rng(seed)
-    of_energy = 1.0 if ask == "energy" else 0.0
+def first_orders(of: Lists) -> list[np.ndarray]:
+    """Return lists to begin with: large jobs first, by several measures; what waits for a job counts with it."""
     tails = np.array(of.run)
-    for j in range(jobs - 1, -1, -1):  # what waits for a job counts with it
+    for j in range(tails.size - 1, -1, -1):
         for i in of.before[j]:
             if i >= 0:
                 tails[i] = max(tails[i], of.run[i] + tails[j])
-    orders = [
+    return [
         np.argsort(-(of.tasks.astype(float) ** wide) * tails**long, kind="stable")
         for wide, long in ((1, 0.001), (1, 1), (0.5, 1), (0.2, 1), (1, 0.5), (2, 1))
     ]
-    begun = [
-        (annealed(of, order, weight, of_energy, 0, rng)[0], k, weight)
-        for k, order in enumerate(orders) for weight in (0.1, 0.5, 1.0, 3.0, 10.0)
-    ]  # fmt: skip
-    _, k, weight = min(begun)
-    _, order, forced, weight = annealed(of, orders[k], weight, of_energy, tries, rng)
-    start, finish = np.zeros(jobs), np.zeros(jobs)
-    counts = np.zeros((jobs, of.nodes.size), dtype=np.int64)
-    evaluated(of, order, forced, weight, start, finish, counts)
-    return start, finish, counts
+
+
+def list_of(of: Lists, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
+    """Return the order of a schedule's starts, and a room for each job in which its nodes are."""
+    order, forced = np.argsort(schedule.start, kind="stable"), np.full(of.tasks.size, -1)
+    room = of.room[:, :-1]
+    for j, has in enumerate(schedule.counts > 0):
+        holds = of.fits[j] & ~(has & ~room).any(axis=1)
+        forced[j] = min(np.flatnonzero(holds), key=lambda r: (of.slow[room[r]].max(), room[r].sum()), default=-1)
+    return order, forced
+
+
+def best_list(document: Document, ask: str, tries: int, seed: int, begin: Schedule | None = None) -> Lines:
+    """Return the plan of the best of so many lists: those near a schedule, or near the best of some usual ones."""
+    of, rng = problem_of(document, ask), np.random.default_rng(seed)
+    free = np.full(of.tasks.size, -1)
+    if begin is not None:
+        return annealed(of, *list_of(of, begin), 1.0, 0.0005, tries, rng)[-1]
+    begun = [(order, free, weight) for order in first_orders(of) for weight in (0.1, 0.5, 1.0, 3.0, 10.0)]
+    best = min(begun, key=lambda one: annealed(of, *one, 0.0, 0, rng)[0])
+    return annealed(of, *best, 0.003, tries, rng)[-1]

@@ -13,17 +13,23 @@ import json
 import sys
 from fractions import Fraction
 from itertools import accumulate, groupby, pairwise
-from math import floor
+from math import floor, inf
 from pathlib import Path
 from typing import Any
 
 KNOWN = """format name version family about machine submits knowledge objectives clusters jobs downtimes partitions
 signals submit tasks runtime estimate compute_fraction task_bandwidth after partition"""
-ZERO = Fraction(0)
+OF_GROUPS, ZERO = ("speed", "idle_watts", "busy_watts"), Fraction(0)
 
 
 class Refused(Exception):
     """What is not proven, and why."""
+
+
+def require(holds: bool, why: str) -> None:
+    """Refuse what does not hold."""
+    if not holds:
+        raise Refused(why)
 
 
 def cells(data: Any) -> Any:
@@ -43,12 +49,11 @@ class Problem:
 
     def __init__(self, text: str) -> None:
         data = json.loads(text)
-        if data["format"] != "fedsched instance 1" or {*data, *data["jobs"]} - {*KNOWN.split()}:
-            raise Refused("the instance holds what this program does not know")
+        known = data["format"] == "fedsched instance 1" and {*data, *data["jobs"]} <= {*KNOWN.split()}
+        require(known, "the instance holds what this program does not know")
         groups, homes, self.nodes = zip(*cells(data), strict=True)
-        self.speed = [Fraction(group["speed"]) for group in groups]
-        self.idle = [Fraction(group["idle_watts"]) for group in groups]
-        self.extra = [Fraction(group["busy_watts"]) - Fraction(group["idle_watts"]) for group in groups]
+        self.speed, self.idle, busy = ([Fraction(one[key]) for one in groups] for key in OF_GROUPS)
+        self.extra = [watts - idle for watts, idle in zip(busy, self.idle, strict=True)]
         caps = [max(one["values"]) for one in data.get("signals", ())
                 if one["unit"] == "W" and "cluster" not in one and one["beyond"] in ("last", "repeat")]  # fmt: skip
         self.left = min(map(Fraction, caps), default=ZERO) - dot(self.idle, self.nodes)  # watts beside idle nodes
@@ -65,9 +70,8 @@ class Problem:
         ]
         for j, text in enumerate(jobs.get("after", ())):
             for kind, other in (condition.split(":") for condition in filter(None, text.split(","))):
-                i = int(other) - 1
-                if kind not in ("afterok", "afterany") or not 0 <= i < j:
-                    raise Refused(f"the condition {kind}:{other} is not known")
+                known = kind in ("afterok", "afterany") and 0 <= (i := int(other) - 1) < j
+                require(known, f"the condition {kind}:{other} is not known")
                 self.release[j] = max(self.release[j], self.release[i] + min(self.takes[i].values()))
 
     def ways(self, home: str, speed: Fraction, price: list[Fraction]) -> list[tuple[Fraction, int]]:
@@ -77,11 +81,9 @@ class Problem:
 
     def cheapest(self, j: int, speed: Fraction, price: list[Fraction]) -> Fraction:
         """Return the least price of a job's nodes, none slower."""
-        left, paid = self.tasks[j], ZERO
-        for cost, nodes in sorted(self.ways(self.home[j], speed, price)):
-            taken = min(left, nodes)
-            left, paid = left - taken, paid + taken * cost
-        return paid
+        ways = sorted(self.ways(self.home[j], speed, price))
+        taken = pairwise(min(n, self.tasks[j]) for n in accumulate((nodes for _, nodes in ways), initial=0))
+        return dot((b - a for a, b in taken), (cost for cost, _ in ways))
 
 
 def dot(first: Any, second: Any) -> Fraction:
@@ -91,9 +93,7 @@ def dot(first: Any, second: Any) -> Fraction:
 
 def weights(values: list[Any]) -> list[Fraction]:
     """Return numbers, none below 0."""
-    found = [Fraction(value) for value in values]
-    if any(value < 0 for value in found):
-        raise Refused("a multiplier is below 0")
+    require(min(found := [Fraction(value) for value in values], default=ZERO) >= 0, "a multiplier is below 0")
     return found
 
 
@@ -107,26 +107,23 @@ def by_prices(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[
             problem.takes[j] = {s: d for s, d in takes.items() if (s >= Fraction(limit)) is fast}
             found.append(by_prices(problem, part, objective))
         problem.takes[j] = takes
-        return min(value for value, _ in found), sum((spent for _, spent in found), start=ZERO)
+        return min(found)[0], sum((spent for _, spent in found), start=ZERO)
     levels, area = weights(proof["levels"]), [weights(row) for row in proof["area"]]
     single = {int(j): weights([w])[0] for j, w in proof["job"].items()}
     first, groups, wide = levels[0], range(len(problem.nodes)), []
     for key, weight in zip(proof["wide"], weights([*proof["wide"].values()]), strict=True):
         p, slowest, home = f"{key}:0:".split(":")[:3]
         pool = sum(n for _, n in problem.ways(home, Fraction(slowest), problem.speed))
-        if not 0 < int(p) <= (pool + 1) // 2:
-            raise Refused(f"there is no family {key}")
+        require(0 < int(p) <= (pool + 1) // 2, f"there is no family {key}")
         wide.append((int(p), Fraction(slowest), home, pool, weight))
-    if first > min(problem.release):
-        raise Refused("the first level is after the first release")
+    require(first <= min(problem.release), "the first level is after the first release")
     dear, roomy = [dot(row, problem.nodes) for row in area], dot((one[-2] for one in wide), (one[-1] for one in wide))
     watt = weights([proof.get("watt", 0)])[0]
-    if watt and problem.left <= 0:
-        raise Refused("no cap is known")
+    require(watt == 0 or problem.left > 0, "no cap is known")
     watts, roomy = [watt * max(extra, ZERO) for extra in problem.extra], roomy + watt * problem.left
     spent = sum(dear, start=roomy) + sum(single.values())
     scale = (dot(problem.idle, problem.nodes) if of_energy else Fraction(1)) / spent
-    before = Fraction(proof["before"]) if "before" in proof and not of_energy else None
+    before: Any = Fraction(proof["before"]) if "before" in proof and not of_energy else inf
     value = scale * (dot(dear, levels) + roomy * first)
     for j, tasks in enumerate(problem.tasks):
         here = [row for row, at in zip(area, levels, strict=True) if at <= problem.release[j]]
@@ -134,23 +131,20 @@ def by_prices(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[
         sized = [(slowest, w * (pool if tasks > pool - p else tasks)) for p, slowest, home, pool, w in wide
                  if tasks >= p and home in ("", problem.home[j])]  # fmt: skip
         ways = [d * (problem.cheapest(j, s, own) + scale * sum((w for at, w in sized if at <= s), single.get(j, ZERO)))
-                for s, d in problem.takes[j].items() if before is None or problem.release[j] + d < before]  # fmt: skip
-        if not ways and before is not None:
+                for s, d in problem.takes[j].items() if problem.release[j] + d < before]  # fmt: skip
+        if not ways:
             return before, spent
         value += min(ways) + scale * single.get(j, ZERO) * problem.release[j]
-    return (value if before is None else min(value, before)), spent
+    return min(value, before), spent
 
 
 def by_times(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[Fraction, Fraction]:
     """Return what prices of nodes over time prove of a sum over jobs, and the price of all that there is."""
-    if objective == "bounded_slowdown" and problem.talks:
-        raise Refused("full links make runs longer, and slowdowns less")
+    require(objective != "bounded_slowdown" or not problem.talks, "full links make runs longer, and slowdowns less")
     edges, unit = weights(proof["edges"]), Fraction(proof["unit"])
     lengths, prices = [b - a for a, b in pairwise(edges)], [weights(row) for row in proof["prices"]]
-    if any(at <= 0 for at in (*lengths, unit)) or edges[0] != 0:
-        raise Refused("stretches of time must follow one another from 0 on")
-    costs = ((price * at for price, at in zip(row, lengths, strict=True)) for row in prices)
-    sums = [list(accumulate(row, initial=ZERO)) for row in costs]
+    require(min(*lengths, unit) > 0 == edges[0], "stretches of time must follow one another from 0 on")
+    sums = [[*accumulate((x * at for x, at in zip(row, lengths, strict=True)), initial=ZERO)] for row in prices]
 
     def until(at: Fraction) -> list[Fraction]:
         k = max(k for k in range(len(lengths)) if edges[k] <= at)
@@ -165,60 +159,35 @@ def by_times(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[F
     paid = dot((row[-1] for row in sums), problem.nodes) / unit
     at_edge, value = {at: until(at) for at in edges}, -paid
     for j, release in enumerate(problem.release):
-        least = None
+        least: Any = inf
         for s, d in problem.takes[j].items():
             starts = {release, *edges, *(at - d for at in edges), problem.submit[j] + 10 - d, problem.submit[j]}
             for start in sorted(at for at in starts if at >= release):
-                if least is not None and charge(j, start, d) >= least:
+                if charge(j, start, d) >= least:
                     break  # charges rise with the start, and no price is below 0
                 begin, end = (at_edge.get(at) or until(at) for at in (start, start + d))
                 price = [(b - a) / unit for a, b in zip(begin, end, strict=True)]
-                cost = charge(j, start, d) + problem.cheapest(j, s, price)
-                least = cost if least is None else min(least, cost)
-        value += least or 0
+                least = min(least, charge(j, start, d) + problem.cheapest(j, s, price))
+        value += least
     return (value if objective == "flow" else value / len(problem.tasks)), paid
 
 
-def by_plan(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[Fraction, Fraction]:
-    """Return the end of a full schedule, and all work, where no schedule can be shorter."""
-    starts, events = weights(proof["start"]), []
-    for j, (start, text) in enumerate(zip(starts, proof["nodes"], strict=True)):
-        counts = {int(g): int(n) for g, n in (part.split(":") for part in text.split("+"))}
-        if sum(counts.values()) != problem.tasks[j] or min(counts.values()) < 1 or start < problem.release[j]:
-            raise Refused(f"job {j + 1} has not its nodes, or starts too early")
-        end = start + problem.takes[j][min(problem.speed[g] for g in counts)]
-        events += [(at, kind, g, n) for g, n in counts.items() for at, kind in ((start, 1), (end, 0))]
-    free, last = list(problem.nodes), max(events)[0]
-    for _, begins, g, n in sorted(events):  # ends come first
-        free[g] += -n if begins else n
-        if free[g] < 0:
-            raise Refused(f"group {g} has too few nodes")
-    work = dot(problem.tasks, (min(s * d for s, d in takes.items()) for takes in problem.takes))
-    if work != last * dot(problem.nodes, problem.speed) or len(starts) != len(problem.tasks):
-        raise Refused("the schedule leaves something idle, or jobs out")
-    return last, work
-
-
-WAYS = {("prices", "makespan"): by_prices, ("prices", "energy"): by_prices, ("plan", "makespan"): by_plan}
+WAYS = {("prices", objective): by_prices for objective in ("makespan", "energy")}
 WAYS |= {("times", objective): by_times for objective in ("flow", "mean_wait", "bounded_slowdown")}
 
 
 def proven(instance: str, certificate: str) -> Fraction:
     """Return the bound that a certificate proves of an instance, both as their files' texts; raise Refused if none."""
     proof = json.loads(certificate)
-    kind, objective = proof["kind"], proof["objective"]
-    if proof["sha256"] != hashlib.sha256(instance.encode()).hexdigest():
-        raise Refused("the certificate is for another instance")
-    if (kind, objective) not in WAYS:
-        raise Refused(f"no certificate of kind {kind!r} proves anything of {objective!r}")
+    kind, objective, bound = proof["kind"], proof["objective"], Fraction(proof["bound"])
+    digest = hashlib.sha256(instance.encode()).hexdigest()
+    require(proof["sha256"] == digest, "the certificate is for another instance")
+    require((kind, objective) in WAYS, f"no certificate of kind {kind!r} proves anything of {objective!r}")
     value, spent = WAYS[kind, objective](Problem(instance), proof, objective)
-    if spent != Fraction(proof["spent"]):
-        raise Refused(f"the multipliers add up to {spent}, not to {proof['spent']}")
-    if value != Fraction(proof["value"]):
-        raise Refused(f"what is proven is {value}, not {proof['value']}")
-    bound, places = Fraction(proof["bound"]), 10 ** len(proof["bound"].partition(".")[2])
-    if bound != Fraction(floor(value * places), places):
-        raise Refused("the bound is not the value rounded down")
+    require(spent == Fraction(proof["spent"]), f"the multipliers add up to {spent}, not to {proof['spent']}")
+    require(value == Fraction(proof["value"]), f"what is proven is {value}, not {proof['value']}")
+    places = 10 ** len(proof["bound"].partition(".")[2])
+    require(bound == Fraction(floor(value * places), places), "the bound is not the value rounded down")
     return bound
 
 
