@@ -1,23 +1,27 @@
-"""What any schedule costs at least by the signals of its federation: every job in the cheapest hours that it may have.
+"""What any schedule costs at least by the signals of its federation: work in the cheapest hours that there is room in.
 
-Jobs are looked at one by one: each node of one costs at least what the cheapest stretch of its length costs, from the
-job's release on, on the cheapest nodes that it may have. The nodes beside them draw what idle ones do until the last
-end, which no schedule has before the bound of the makespan. Values below 0 would make a longer schedule a cheaper one:
-of such signals nothing is proven.
+A schedule that ends between T and T' costs no less than its idle nodes do until T, and its jobs where all end by T'.
+The latter is bounded by a Lagrangian: with any prices of node-seconds beside the signals' own, each node of a job costs
+at least what the cheapest stretch of its length does, from the job's release on; of which all that there is to sell at
+these prices is taken off. Where T' is without end there are no such prices, and each job is as if it were alone. Values
+below 0 would make a longer schedule a cheaper one: of such signals nothing is proven.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fedsched.bounds.hour_prices import Room, room_prices
 from fedsched.model.power import Pricing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedsched.bounds.hour_prices import RoomPrices
     from fedsched.bounds.relaxation import Relaxation
     from fedsched.model.federation import Federation
     from fedsched.model.power import Tariff
@@ -26,38 +30,151 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ROUNDING = 1e-9  # sums of integrals are by less than this share too high
+SPLITS = 6  # of the times at which a schedule may end: each asks a solver once more
+DOUBLINGS = 20  # of the least makespan, until idle nodes have cost more than that
+AT_ONCE = 1_000_000  # begins of stretches that are looked at together
 
 
-def least_costs(federation: Federation, relaxation: Relaxation, makespan: float) -> dict[str, float]:
-    """Return the bounds on cost and carbon, as far as there are signals of which something is proven."""
+def least_costs(
+    federation: Federation,
+    relaxation: Relaxation,
+    makespan: float,
+    *,
+    latest: float = math.inf,
+    closed: bool = False,
+    until: float = math.inf,
+) -> dict[str, float]:
+    """Return the bounds on cost and carbon, as far as there are signals of which something is proven.
+
+    Parameters
+    ----------
+    federation, relaxation
+        What is priced, and its jobs: groups that some may not use freely are best classes of their own.
+    makespan
+        No schedule has a shorter one.
+    latest
+        Of schedules with no longer one.
+    closed
+        Each job as if it were alone.
+    until
+        When solvers are to give up, by `time.perf_counter`.
+    """
     found = {}
     for metric, tariff in Pricing(federation).tariffs.items():
         if all(min(signal.values) >= 0.0 for signal in tariff.signals):
-            found[metric] = _least(federation, relaxation, makespan, tariff)
+            found[metric] = _Hours(federation, relaxation, tariff, until).least(makespan, latest, closed=closed)
     return found
 
 
-def _least(federation: Federation, relaxation: Relaxation, makespan: float, tariff: Tariff) -> float:
-    t0, groups, of_cluster = relaxation.t0, federation.groups, federation.group_cluster
-    ends = np.array([t0, t0 + makespan])
-    dearest = np.full(relaxation.caps.shape, np.inf)  # of a node of each job in each class: the least
-    total = 0.0
-    for g, group in enumerate(groups):
-        curve = tariff.curves[of_cluster[g]]
-        begin, end = curve.integral(ends).tolist()
-        c = int(relaxation.group_class[g])
-        total += curve.signal.priced(float(relaxation.idle_watts[c]) * group.count * (end - begin))
-        lasts = relaxation.duration[:, relaxation.class_slowdown[c]]
-        stretch = _cheapest(curve, t0 + relaxation.release, lasts)
-        extra = relaxation.extra_watts[c] + (relaxation.more_watts[:, c] if relaxation.more_watts.size else 0.0)
-        more = curve.signal.priced(1.0) * extra
-        dearest[:, c] = np.minimum(dearest[:, c], more * stretch)
-    order = np.argsort(dearest, axis=1)
-    caps = np.take_along_axis(np.minimum(relaxation.caps, relaxation.nodes), order, axis=1)
-    before = np.cumsum(caps, axis=1) - caps
-    taken = np.clip(relaxation.tasks[:, None] - before, 0, caps)
-    costs = np.where(taken > 0, np.take_along_axis(dearest, order, axis=1), 0.0) * taken
-    return float(total + costs.sum()) * (1.0 - ROUNDING)
+class _Span(NamedTuple):
+    """Schedules with a makespan between two: what these cost at least, and their jobs."""
+
+    least: float
+    first: float
+    last: float
+    work: float
+
+
+class _Hours:
+    """What the jobs of a relaxation cost at least on a federation, by one tariff."""
+
+    def __init__(self, federation: Federation, relaxation: Relaxation, tariff: Tariff, until: float) -> None:
+        self.relaxation, self.until = relaxation, until
+        self.idle: list[tuple[Curve, float]] = []
+        rooms: dict[tuple[int, int], Room] = {}
+        for group, cluster, c in zip(
+            federation.groups, federation.group_cluster, relaxation.group_class.tolist(), strict=True
+        ):
+            curve = tariff.curves[cluster]
+            self.idle.append((curve, curve.signal.priced(float(relaxation.idle_watts[c]) * group.count)))
+            more = relaxation.more_watts[:, c] if relaxation.more_watts.size else np.zeros(relaxation.tasks.size)
+            nodes = group.count + (rooms[cluster, c].nodes if (cluster, c) in rooms else 0)
+            rooms[cluster, c] = Room(
+                curve=curve,
+                nodes=nodes,
+                caps=np.minimum(relaxation.caps[:, c], nodes),
+                lasts=relaxation.duration[:, relaxation.class_slowdown[c]],
+                rate=curve.signal.priced(1.0) * (relaxation.extra_watts[c] + more),
+            )
+        self.rooms = list(rooms.values())
+        ends = [one.until for one in tariff.signals if one.beyond == "refuse" and one.until is not None]
+        self.reach = min(ends, default=math.inf) - relaxation.t0
+
+    def least(self, makespan: float, latest: float, *, closed: bool) -> float:
+        """Return what all schedules cost at least whose makespan is between these."""
+        latest = max(makespan, min(latest, self.reach))
+        if closed:
+            return max(0.0, self._span(makespan, latest, self._work(latest, None)).least)
+        spans = self._begun(makespan, latest)
+        for _ in range(SPLITS):
+            worst = min(spans)
+            middle = (worst.first + worst.last) / 2.0
+            if not worst.first < middle < worst.last < math.inf or time.perf_counter() >= self.until:
+                break
+            spans.remove(worst)
+            sooner = max(worst.work, self._priced(middle))
+            spans += [self._span(worst.first, middle, sooner), self._span(middle, worst.last, worst.work)]
+        return max(0.0, min(spans).least)
+
+    def _begun(self, makespan: float, latest: float) -> list[_Span]:
+        # A schedule may end at any time, but from some time on idle nodes cost more than its jobs can save.
+        if latest < math.inf:
+            return [self._span(makespan, latest, self._priced(latest))]
+        alone = self._span(makespan, latest, self._work(latest, None))
+        last, work = makespan, math.inf
+        for _ in range(DOUBLINGS):
+            last *= 2.0
+            work = work if work < math.inf else self._priced(last)
+            if work < math.inf and self._idle(last) - self._idle(makespan) >= work - alone.work:
+                return [self._span(makespan, last, self._priced(last)), self._span(last, latest, alone.work)]
+        return [alone]
+
+    def _span(self, first: float, last: float, work: float) -> _Span:
+        return _Span(self._idle(first) * (1.0 - ROUNDING) + work, first, last, work)
+
+    def _priced(self, last: float) -> float:
+        # What the jobs cost at least, with a solver's prices or as if each were alone.
+        jobs = self.relaxation
+        prices = room_prices(self.rooms, jobs.tasks, jobs.t0 + jobs.release, (jobs.t0, jobs.t0 + last), self.until)
+        alone = self._work(last, None)
+        return alone if prices is None else max(alone, self._work(last, prices))
+
+    def _idle(self, makespan: float) -> float:
+        ends = np.array([self.relaxation.t0, self.relaxation.t0 + makespan])
+        return float(sum(rate * np.diff(curve.integral(ends))[0] for curve, rate in self.idle))
+
+    def _work(self, last: float, prices: RoomPrices | None) -> float:
+        # What all jobs that end by then cost at least: at these prices, less all that is to be had at them.
+        jobs = self.relaxation
+        each = np.stack([self._each(p, last, prices) for p in range(len(self.rooms))], axis=1)
+        order = np.argsort(each, axis=1)
+        caps = np.take_along_axis(np.stack([room.caps for room in self.rooms], axis=1), order, axis=1)
+        taken = np.clip(jobs.tasks[:, None] - (np.cumsum(caps, axis=1) - caps), 0, caps)
+        paid = float((np.where(taken > 0, np.take_along_axis(each, order, axis=1), 0.0) * np.maximum(taken, 1)).sum())
+        sold = 0.0 if prices is None else prices.total([room.nodes for room in self.rooms])
+        return paid - sold - ROUNDING * (paid + sold) if paid < math.inf else math.inf
+
+    def _each(self, p: int, last: float, prices: RoomPrices | None) -> Floats:
+        # What a node of each job costs at least in a room; inf where it does not end by then.
+        room, jobs = self.rooms[p], self.relaxation
+        release = jobs.t0 + jobs.release
+        if last == math.inf:
+            return room.rate * _cheapest(room.curve, release, room.lasts)
+        end = jobs.t0 + last
+        edges = np.append(room.curve.changes(jobs.t0, end), [] if prices is None else prices.edges)
+        latest = end - room.lasts + ROUNDING * max(1.0, abs(end))
+        found = np.full(release.size, np.inf)
+        step = max(1, AT_ONCE // (2 * edges.size + 2))
+        for rows in np.array_split(np.arange(release.size), math.ceil(release.size / step)):
+            first, length, final = release[rows, None], room.lasts[rows, None], latest[rows, None]
+            begins = np.concatenate([first, final, np.tile(edges, (rows.size, 1)), edges - length], axis=1)
+            begins = np.where((begins >= first) & (begins <= final), begins, first)
+            stretch = room.curve.integral(begins + length) - room.curve.integral(begins)
+            cost = room.rate[rows, None] * np.maximum(stretch, 0.0)
+            if prices is not None:
+                cost += np.maximum(prices.paid(p, begins + length) - prices.paid(p, begins), 0.0)
+            found[rows] = np.where(release[rows] <= latest[rows], cost.min(axis=1), np.inf)
+        return found
 
 
 def _cheapest(curve: Curve, release: Floats, lasts: Floats) -> Floats:
@@ -74,8 +191,5 @@ def _cheapest(curve: Curve, release: Floats, lasts: Floats) -> Floats:
             edges = np.append(curve.changes(first, first + period + length + 1.0), first + period)
         begins = np.concatenate([[first], edges, edges - length])
         begins = begins[begins >= first]
-        if signal.beyond == "refuse":
-            reached = signal.until + ROUNDING * max(1.0, abs(signal.until))
-            begins = np.append(begins[begins + length <= reached], first)
         found[j] = (curve.integral(begins + length) - curve.integral(begins)).min()
     return np.maximum(found, 0.0)

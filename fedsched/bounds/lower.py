@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ def lower_bounds(
     caps: NDArray[np.int64] | None = None,
     method: str = "auto",
     seconds: float | None = None,
+    deadline: float | None = None,
 ) -> LowerBounds:
     """Return lower bounds on every schedule of a workload on a federation, under any rule and with co-allocation.
 
@@ -86,6 +88,8 @@ def lower_bounds(
     seconds
         That solvers may take in all, those for a front's points and for metrics asked for later included: where they
         are used up, closed forms must do. By default they take what they need.
+    deadline
+        The time by which all jobs end in the schedules whose cost and carbon are bounded; by default any.
     """
     reading = reading.but(
         knowledge=knowledge, kill_at_estimate=kill_at_estimate, alternatives=alternatives
@@ -109,8 +113,10 @@ def lower_bounds(
     found = bounds_of_relaxation(relaxation, method=method, seconds=seconds)
     if shapes is not None:
         found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
-    costs = least_costs(federation, relaxation.clocked(), found.makespan) if shapes is None else {}
-    return replace(found, watts_assumed=federation.watts_assumed, costs=costs)
+    if shapes is None and federation.signals:
+        own = relax(problem, limits, workload.id, runtime=reading.planned(workload), planned=planned, apart=True)
+        found = found.with_costs(federation, own, deadline=deadline, seconds=seconds)
+    return replace(found, watts_assumed=federation.watts_assumed)
 
 
 def bounds_of_relaxation(relaxation: Relaxation, *, method: str = "auto", seconds: float | None = None) -> LowerBounds:
@@ -217,6 +223,17 @@ class LowerBounds:
             free=True,
         )
 
+    def with_costs(
+        self, federation: Federation, relaxation: Relaxation, *, deadline: float | None, seconds: float | None
+    ) -> LowerBounds:
+        """Return the bounds with those on what signals make of the jobs, where all end by a deadline."""
+        latest = math.inf if deadline is None else deadline - relaxation.t0
+        until = math.inf if seconds is None else time.perf_counter() + seconds
+        costs = least_costs(
+            federation, relaxation.clocked(), self.makespan, latest=latest, closed=self.method == "closed", until=until
+        )
+        return replace(self, costs=costs)
+
     def gap(self, metric: str, value: float) -> float:
         """Return value/bound − 1: by how much the value may at most be improved; NaN where no bound says anything."""
         bound = self.of(metric)
@@ -269,7 +286,7 @@ class LowerBounds:
             ("energy", self.energy, "J", f"+{self.penalty:.1%} at the least makespan{assumed}"),
             ("flow", self.flow, "s", mean),
         ]
-        hours = f"each job in its cheapest hours{assumed}"
+        hours = f"work in the cheapest hours that have room{assumed}"
         rows += [(name, value, "kg" if name == "carbon" else "", hours) for name, value in self.costs.items()]
         lines = [f"  {name:<9} >= {value:,.6g} {unit}  ({note})" for name, value, unit, note in rows]
         if self.free:

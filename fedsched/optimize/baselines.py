@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.hours import least_costs
 from fedsched.bounds.lower import bounds_of_relaxation, lower_bounds
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.caps import caps_table
@@ -159,9 +158,12 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
     runtime, planned = packed.runtime, packed.estimate
     relaxation = relax(packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned)
     found = bounds_of_relaxation(relaxation, seconds=seconds)
-    priced = problem.pricing is not None
-    costs = least_costs(problem.federation, relaxation.clocked(), found.makespan) if priced else {}
-    found = replace(found, watts_assumed=problem.federation.watts_assumed, costs=costs)
+    if problem.pricing is not None:
+        own = relax(
+            packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned, apart=True
+        )
+        found = found.with_costs(problem.federation, own, deadline=None, seconds=seconds)
+    found = replace(found, watts_assumed=problem.federation.watts_assumed)
     for objective in problem.objectives.names:
         bound_on(found, objective)  # within the time that is given to bounds
     return found
