@@ -115,7 +115,8 @@ def lower_bounds(
         found = found.with_areas(shapes.areas(relaxation, those_who_start(problem)))
     if shapes is None and federation.signals:
         own = relax(problem, limits, workload.id, runtime=reading.planned(workload), planned=planned, apart=True)
-        found = found.with_costs(federation, own, deadline=deadline, seconds=seconds)
+        latest = math.inf if deadline is None else deadline - relaxation.t0
+        found = found.with_costs(federation, own, latest=latest, seconds=seconds)
     return replace(found, watts_assumed=federation.watts_assumed)
 
 
@@ -224,10 +225,9 @@ class LowerBounds:
         )
 
     def with_costs(
-        self, federation: Federation, relaxation: Relaxation, *, deadline: float | None, seconds: float | None
+        self, federation: Federation, relaxation: Relaxation, *, latest: float, seconds: float | None
     ) -> LowerBounds:
-        """Return the bounds with those on what signals make of the jobs, where all end by a deadline."""
-        latest = math.inf if deadline is None else deadline - relaxation.t0
+        """Return the bounds with those on what signals make of the jobs, in schedules with no longer a makespan."""
         until = math.inf if seconds is None else time.perf_counter() + seconds
         costs = least_costs(
             federation, relaxation.clocked(), self.makespan, latest=latest, closed=self.method == "closed", until=until

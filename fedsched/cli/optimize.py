@@ -53,6 +53,7 @@ def command(
     package: int | None = None,
     submits: options.Submits = "now",
     put_off: options.PutOff = None,
+    end_by: options.EndBy = None,
     reading: groups.Reading = groups.READING,
     choose: options.Choose = "knee",
     initial: tuple[Path, ...] = (),
@@ -114,6 +115,11 @@ def command(
         from fedsched.model.slack import slack_said
 
         workload = replace(workload, slack=slack_said(put_off))  # type: ignore[arg-type]
+    deadline = None
+    if end_by is not None:
+        from fedsched.cli.moments import moment_said
+
+        deadline = moment_said("end_by", end_by, workload)
     cluster = asked.cluster(workload)
     former = [Result.load(path, baselines=False) for path in initial]
     with chosen_executor(executor, workers) as chosen:
@@ -135,6 +141,7 @@ def command(
             reading=asked.reading,
             initial=former,
             checkpoint=checkpoint,
+            deadline=deadline,
             progress=sys.stderr.isatty(),
         )
     if save is not None:

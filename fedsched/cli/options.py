@@ -185,6 +185,13 @@ PutOff = Annotated[
         "column slack, which 0 takes away."
     ),
 ]
+EndBy = Annotated[
+    str | None,
+    Parameter(
+        help="When all jobs are to have ended: a time after the first submit (18h, 1.5d) or a date by the log's clock "
+        "(2027-01-12T12:00). Jobs that say no slack may be put off as far as that leaves."
+    ),
+]
 
 # What is known and how the machine behaves.
 SameTime = Annotated[

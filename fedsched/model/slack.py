@@ -26,10 +26,16 @@ class Slack(JobNumbers):
         return f"plans may put off {counted(self.jobs, 'job')}, by up to {self.given.max() / HOUR:.4g} h"
 
 
+def seconds_said(text: str) -> float | None:
+    """Return the seconds of a time as the command line has it, "4h", "90m", "600"; None where it is none."""
+    found = _TEXT.fullmatch(text)
+    return None if found is None else float(found[1]) * _SECONDS[found[2]]
+
+
 def slack_said(text: str) -> float:
-    """Return the seconds of a slack as the command line has it: "4h", "90m", "600"."""
-    if (found := _TEXT.fullmatch(text)) is None:
+    """Return the seconds of a slack as the command line has it."""
+    if (seconds := seconds_said(text)) is None:
         raise ValueError(
             f"put_off={shortened(repr(text))} must be a time: 4h, 90m, 1.5d, 600 (seconds); 0 takes it away."
         )
-    return float(found[1]) * _SECONDS[found[2]]
+    return seconds

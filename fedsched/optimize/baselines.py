@@ -162,7 +162,8 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
         own = relax(
             packed, limits, problem.ids, runtime=runtime, running=problem.running, planned=planned, apart=True
         )
-        found = found.with_costs(problem.federation, own, deadline=None, seconds=seconds)
+        latest = problem.objectives.latest
+        found = found.with_costs(problem.federation, own, latest=latest, seconds=seconds)
     found = replace(found, watts_assumed=problem.federation.watts_assumed)
     for objective in problem.objectives.names:
         bound_on(found, objective)  # within the time that is given to bounds
@@ -178,6 +179,12 @@ def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
     """Return the objective values of schedules, as plans are ranked by them."""
     rows = [problem.ranked(_row_of(schedule), schedule.finish) for schedule in schedules]
     return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
+
+
+def sought_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
+    """Return what schedules are compared by with plans: behind all of these that keep a deadline where they do not."""
+    rows = [problem.ranked(_row_of(schedule), schedule.finish) for schedule in schedules]
+    return problem.objectives.sought(np.array(rows).reshape(len(rows), len(Column)))
 
 
 def measured(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
@@ -196,7 +203,7 @@ def reference_of(problem: SearchProblem, names: Sequence[str], values: Floats) -
         reference = values[list(names).index("fcfs")]
     else:
         order = np.argsort(problem.problem.arrival_rank, kind="stable")
-        reference = problem.values(problem.row(order)[None])[0]
+        reference = problem.objectives.values(problem.metrics(problem.row(order)[None]))[0]
     return np.where(reference == 0.0, 1.0, reference)
 
 

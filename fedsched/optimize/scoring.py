@@ -12,6 +12,7 @@ from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.evaluate import unpacked
 from fedsched.optimize.baselines import measured
 from fedsched.result import Baseline, Front, PlannedQueue
+from fedsched.search.objectives import lateness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,11 +43,13 @@ def baselines_of(measures: Yardsticks, problem: SearchProblem) -> tuple[Baseline
     """Return the baselines as a result holds them."""
     signs = problem.objectives.signs
     planned = [tuple(row) for row in (measures.values * signs).tolist()]
+    latest, schedules = problem.objectives.latest, measures.came.values()
+    late = [float(lateness(np.nan_to_num(schedule.makespan), latest)) for schedule in schedules]
     if not problem.scores_apart:
-        return tuple(map(Baseline, measures.names, planned))
-    schedules = measures.came.values()
+        rows = zip(measures.names, planned, late, strict=True)
+        return tuple(Baseline(name, values, late=seconds) for name, values, seconds in rows)
     came = [tuple(row) for row in (measured(problem, schedules) * signs).tolist()]
-    return tuple(map(Baseline, measures.names, came, planned, _missing(problem, schedules)))
+    return tuple(map(Baseline, measures.names, came, planned, _missing(problem, schedules), late))
 
 
 def comparable(measures: Yardsticks, problem: SearchProblem, schedules: Iterable[Schedule]) -> Yardsticks:

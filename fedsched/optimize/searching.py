@@ -14,10 +14,11 @@ import fedsched
 from fedsched.model.federation import Federation
 from fedsched.model.metrics import NAMES
 from fedsched.model.workload import Workload
-from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, yardsticks
+from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, sought_of, yardsticks
 from fedsched.optimize.scoring import baselines_of, comparable, front_of
 from fedsched.result import Result
 from fedsched.search.clock import Clock
+from fedsched.search.deadline import refuse_hopeless, refuse_late
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.islands import Archipelago
 from fedsched.search.objectives import Objectives
@@ -95,6 +96,7 @@ def problem_of(
         running=running,
         threads=search.threads,
         delays=workload.slack is not None,
+        deadline=settings.deadline,
     )
 
 
@@ -142,7 +144,9 @@ def search_once(
         bounds=np.array(bounds) * search.objectives.signs,
         callback=search.callback,
     )
-    run.archive.add(measures.values, policies=measures.names)
+    if measures.known_bounds is not None:
+        refuse_hopeless(problem.objectives.latest, measures.known_bounds.makespan)
+    run.archive.add(sought_of(problem, measures.schedules.values()), policies=measures.names)
     if clock.seconds is not None:
         _try_one(run, clock.seconds, clock.elapsed)
     most = min(MOST_SEEDS, max((run.prospect or MOST_SEEDS) - run.evaluations, 1))
@@ -202,6 +206,7 @@ def _living_on(search: Search) -> Iterator[Executor | None]:
 def result_of(found: Found, search: Search, clock: Clock) -> Result:
     """Return what a search found, with everything that tells how good it is and how it was made."""
     problem, run, measures = found.problem, found.run, found.measures
+    refuse_late(run)
     (front, came), baselines = front_of(run.archive, problem, measures), baselines_of(measures, problem)
     measures = comparable(measures, problem, came)
     result = Result(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fedsched.compilation import compiling
+from fedsched.engine.simulation import start_of
 from fedsched.model.alternatives import refuse_late_choice
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.optimize.baselines import usual_baselines
@@ -15,6 +16,7 @@ from fedsched.optimize.searching import Search, problem_of, result_of, search_on
 from fedsched.result import Settings
 from fedsched.search.checkpoint import Checkpoint
 from fedsched.search.clock import Clock
+from fedsched.search.deadline import latest_makespan, puts_off, slack_until
 from fedsched.search.delays import refuse_slack
 from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
@@ -70,6 +72,7 @@ def optimize(
     running: RunningJobs | None = None,
     baselines: Sequence[str] | None = None,
     checkpoint: str | PathLike[str] | None = None,
+    deadline: float | None = None,
 ) -> Result:
     """Return the best plans that a search finds for a package of jobs on a federation.
 
@@ -138,6 +141,10 @@ def optimize(
     checkpoint
         A file where the search saves itself every ten seconds and after each package, and from which it goes on when
         called again.
+    deadline
+        The time by which all jobs are to end, on the workload's clock: plans that keep it are better than all others,
+        and where none does that is an error. Jobs that say no slack may then be put off as far as it leaves, where the
+        objectives are what signals make of plans. Not with `package`, nor with compiled walks.
 
     Notes
     -----
@@ -145,8 +152,8 @@ def optimize(
     which island it lost.
     """
     aims = None if objectives is None else Objectives.of(objectives, weights)
-    if method == "auto" and aims is not None and aims.uncompiled:
-        method = "moga" if len(aims.names) > 1 else "ga"
+    if method == "auto" and (deadline is not None or (aims is not None and aims.uncompiled)):
+        method = "ga" if aims is not None and len(aims.names) == 1 else "moga"
     info = method_named(method).encoded(encoding)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
     if seconds is not None:
@@ -189,10 +196,19 @@ def optimize(
         initial=len(initial),
         own_rules=stop != (),
         encoding=info.encoding,
+        deadline=deadline,
     )
     refuse_late_choice("optimize", workload, settings.reading, "let plans choose them: alternatives='free'")
     if settings.reading.is_free(workload):
         _refuse_to_choose(info, package)
+    if deadline is not None:
+        if package is not None:
+            raise ValueError(f"package={package}: packages know no deadline of all jobs; leave one of the two out.")
+        begin = start_of("optimize", t0, running, workload, cluster)
+        begin = float(workload.submit.min()) if begin is None else begin
+        latest_makespan(deadline, begin)
+        if workload.slack is None and workload.feedback is None and puts_off(info, aims):
+            workload = slack_until(workload, deadline, begin, submits)
     if workload.slack is not None:
         refuse_slack(info, aims, package)
     search = Search(

@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.model import assumed, unmodelled
 from fedsched.model.metrics import METRICS
+from fedsched.model.summary import duration
 from fedsched.result.record import BASELINES
 from fedsched.search.objectives import MAXIMISED
 from fedsched.text import counted, one_line
@@ -77,7 +78,7 @@ def table(result: Result) -> list[tuple[str, ...]]:
         what += without_end(front.missing[i] if front.missing else 0)
         rows.append((what, *(number(value) for value in front.values[i])))
     for baseline in result.baselines:
-        label = f"{baseline.policy}{result.mark}{without_end(baseline.missing)}"
+        label = f"{baseline.policy}{result.mark}{without_end(baseline.missing)}{too_late(baseline.late)}"
         rows.append((label, *(number(value) for value in baseline.values)))
     if any(result.bound(name) == result.bound(name) for name in names):
         rows.append(("lower bound", *(number(result.bound(name)) for name in names)))
@@ -133,6 +134,11 @@ def notes(result: Result) -> list[str]:
 def without_end(jobs: int) -> str:
     """Return how many jobs have no end in a plan, as it stands behind the plan's name."""
     return f" (without {counted(jobs, 'job')})" if jobs else ""
+
+
+def too_late(seconds: float) -> str:
+    """Return by how much a baseline ends after the deadline, as it stands behind its name."""
+    return f" (ends {duration(seconds)} late)" if seconds > 0 else ""
 
 
 def from_file(result: Result) -> str:

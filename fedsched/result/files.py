@@ -162,6 +162,7 @@ def of_data(data: dict[str, Any]) -> Result:
                 tuple(one["values"]),
                 tuple(one["planned"]) if one.get("planned") is not None else None,  # none in files of before
                 one.get("missing", 0),
+                one.get("late", 0.0),
             )
             for one in data["baselines"]
         ),

@@ -13,6 +13,7 @@ from fedsched.errors import unknown_name
 from fedsched.model.assumed import assumptions
 from fedsched.model.foresight import foresight
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
+from fedsched.model.summary import duration
 from fedsched.model.unmodelled import unmodelled
 from fedsched.search.objectives import signs_of
 from fedsched.text import one_line
@@ -73,6 +74,7 @@ class Settings(Read):
     initial: int = 0  # plans that were given to begin with
     own_rules: bool = False  # stopping rules of the user's
     encoding: str = ""  # of the method's plans, where it is not the usual one
+    deadline: float | None = None  # by which all jobs end
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +128,7 @@ class Baseline:
     values: tuple[float, ...]
     planned: tuple[float, ...] | None = None  # as far as was known at the decision, where that may be other values
     missing: int = 0  # jobs that have no end
+    late: float = 0.0  # seconds after the deadline, where there is one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,6 +193,7 @@ class Result:
                 t0=self.settings.t0,
                 running=self.running,
                 delays=self.workload.slack is not None,
+                deadline=self.settings.deadline,
             )
             self.keep(packed)
         return packed
@@ -291,6 +295,8 @@ class Result:
     def reading(self) -> str:
         """Return in words under what plans and baselines were made: which jobs waited, and what was known."""
         said = in_words(self.settings.submits, self.settings.reading, "plans know")
+        if self.settings.deadline is not None:
+            said += f"; plans end within {duration(self.settings.deadline - float(self.settings.t0 or 0.0))}"
         return said if self.workload.feedback is None else f"{said}; jobs that follow others are submitted after these"
 
     # ---- faces --------------------------------------------------------------------------------------------------

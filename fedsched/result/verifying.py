@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.errors import FedschedError
-from fedsched.model.metrics import NAMES
+from fedsched.model.metrics import NAMES, Column
 from fedsched.policies import POLICIES
 from fedsched.result.record import BASELINES, Baseline
-from fedsched.search.objectives import signs_of
+from fedsched.search.objectives import lateness, signs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,6 +84,8 @@ def _plans(result: Result, problem: SearchProblem) -> Iterator[Claim]:
             places.append(place)
     if rows:
         for place, made in zip(places, problem.metrics(np.array(rows)), strict=True):
+            if made[Column.MAKESPAN] > problem.objectives.latest:
+                raise DeniedError(f"{_named(place)} ends after the deadline")
             yield Claim(_named(place), values[place], made)
 
 
@@ -113,6 +115,9 @@ def _baselines(result: Result, problem: SearchProblem, *, made: bool) -> Iterato
             continue
         schedule = _by(baseline.policy, problem.truth)
         _check_missing(f"the baseline {baseline.policy!r}", baseline.missing, schedule, problem.truth)
+        late = float(lateness(np.nan_to_num(schedule.makespan), problem.objectives.latest))
+        if not np.isclose(late, baseline.late, rtol=ROUNDING, atol=1e-6):
+            raise DeniedError(f"the baseline {baseline.policy!r} ends {late:g} s late, not {baseline.late:g} s")
         yield claim_of(baseline, schedule)
         if baseline.planned is not None:
             planned = _ranked(_by(baseline.policy, problem), problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,9 +145,10 @@ def _value_of(entry: Entry, problem: SearchProblem) -> Floats:
         return problem.values(entry.row[None])[0]
     schedule = problem.simulated(entry.policy)
     row = np.array(tuple(schedule.metrics(users=False).as_dict().values()))
-    return problem.objectives.values(problem.ranked(row, schedule.finish)[None])[0]
+    return problem.objectives.sought(problem.ranked(row, schedule.finish)[None])[0]
 
 
 def _key(problem: SearchProblem, method: str, seed: int) -> str:
-    words = f"{method} {seed} {problem.objectives.names} {problem.objectives.weights}"
+    aims = problem.objectives
+    words = f"{method} {seed} {aims.names} {aims.weights}" + (f" {aims.latest}" if aims.latest < math.inf else "")
     return key_of(words, (*parts_of(problem.problem), problem.space.limits, *(problem.shapes or ())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedsched.errors import unknown_name
-from fedsched.model.metrics import NAMES, OF_A_SCHEDULE, PRICED
+from fedsched.model.metrics import NAMES, OF_A_SCHEDULE, PRICED, Column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +23,7 @@ MAXIMISED = frozenset({"utilisation"})
 # Ask for a workspace of their own, or for a whole schedule: what is found has them, and but for what signals make of
 # it, which searches that take functions seek too, no search seeks them.
 NOT_SOUGHT = frozenset({"user_spread", *OF_A_SCHEDULE})
+LATE = 1e18  # whatever is sought of a plan that ends after its deadline, and as much again a makespan that is allowed
 SOUGHT = tuple(name for name in NAMES if name not in NOT_SOUGHT or name in PRICED)
 
 
@@ -37,6 +39,7 @@ class Objectives:
     names: tuple[str, ...]
     weights: tuple[float, ...] = ()
     functions: Mapping[str, Cost] = field(default_factory=dict, repr=False)
+    latest: float = math.inf  # makespan of a plan that keeps its deadline [72]
 
     def __post_init__(self) -> None:
         if not self.names:
@@ -64,6 +67,11 @@ class Objectives:
     @property
     def columns(self) -> Ints:
         """Return the places of the objectives in a metric row, for kernels; a user's functions have none."""
+        if self.latest < math.inf:
+            raise ValueError(
+                "A deadline is nothing that compiled walks (memetic, sa, hc) look at; take method='moga' for several "
+                "objectives or 'ga' for one."
+            )
         for name in self.uncompiled:
             what = "is a function" if name in self.functions else "is made of signals"
             raise ValueError(
@@ -93,6 +101,17 @@ class Objectives:
         columns = {name: metrics[..., k] for k, name in enumerate(NAMES)}
         return np.stack([self._column(name, columns) for name in self.names], axis=-1) * self.signs
 
+    def sought(self, metrics: Floats) -> Floats:
+        """Return what plans are compared by: their values, but of those that end after the deadline how late that is.
+
+        So each that keeps it is better than each that does not, and of those the one that ends first is the best.
+        """
+        values = self.values(metrics)
+        if self.latest == math.inf:
+            return values
+        late = lateness(metrics[..., Column.MAKESPAN], self.latest)[..., None]
+        return np.where(late > 0.0, LATE * (1.0 + late / self.latest), values)
+
     def _column(self, name: str, columns: Mapping[str, Floats]) -> Floats:
         if name not in self.functions:
             return columns[name]
@@ -116,6 +135,11 @@ class Objectives:
         if name not in self.names:
             raise unknown_name("objective", name, self.names)
         return self.names.index(name)
+
+
+def lateness(makespan: Floats, latest: float) -> Floats:
+    """Return by how many seconds makespans are longer than the latest one."""
+    return np.maximum(makespan - latest, 0.0)
 
 
 def signs_of(names: Sequence[str]) -> Floats:

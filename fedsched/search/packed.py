@@ -263,8 +263,8 @@ class PackedProblem:
         return InfeasibleError(f"Plan {plan} has a job that its caps and placement never let start.")
 
     def values(self, rows: Ints) -> Floats:
-        """Return what is minimised, plans × objectives."""
-        return self.objectives.values(self.metrics(rows))
+        """Return what is minimised, plans × objectives; of those that miss a deadline by how much they do."""
+        return self.objectives.sought(self.metrics(rows))
 
     def values_unless(self, rows: Ints, over: Callable[[], bool]) -> tuple[Floats, Ints]:
         """Return the values of the rows that ended before `over` said so, which is asked within each too, and which."""
@@ -289,7 +289,7 @@ class PackedProblem:
         ended = np.flatnonzero(~np.isnan(metrics[:, Column.MAKESPAN]))
         if not ended.size:  # users' functions are not asked about nothing
             return np.zeros((0, len(self.objectives.names))), ended
-        return self.objectives.values(metrics[ended]), ended
+        return self.objectives.sought(metrics[ended]), ended
 
     # ---- rows ---------------------------------------------------------------------------------------------------
 

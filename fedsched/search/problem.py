@@ -26,6 +26,7 @@ from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.waiting import waiting_from
 from fedsched.policies import Rules, policy_named
 from fedsched.search.costs import pricing_for
+from fedsched.search.deadline import latest_makespan
 from fedsched.search.delays import delays_on, opened
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem, usable_placements
 from fedsched.search.shapes import choices_on
@@ -68,6 +69,8 @@ class SearchProblem(PackedProblem, Read):
         How many threads evaluate; results do not depend on it.
     delays
         Whether plans may put off jobs that have slack.
+    deadline
+        The time by which all jobs are to end in a plan.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class SearchProblem(PackedProblem, Read):
         running: RunningJobs | None = None,
         threads: int = 1,
         delays: bool = False,
+        deadline: float | None = None,
     ) -> None:
         if submits not in SUBMITS:
             raise unknown_name("submits", submits, SUBMITS)
@@ -127,6 +131,8 @@ class SearchProblem(PackedProblem, Read):
         true = packed(workload)
         self._jobs = jobs_as_known(workload, true.t0)
         problem = foreseen(true if self._jobs is workload else packed(self._jobs), true.t0)
+        if deadline is not None:
+            objectives = replace(objectives, latest=latest_makespan(deadline, problem.t0))
         table, row_of = caps_table(workload, federation)
         choice = choices_on(workload, federation, self.reading, problem.t0) if free else None
         self._which = None if choice is None else choice.which

@@ -68,6 +68,23 @@ def test_jobs_that_are_bound_to_a_cluster_pay_its_prices() -> None:
     assert fs.bounds.lower_bounds(replace(log, allowed=None), there).of("carbon") == pytest.approx(0.05, rel=1e-6)
 
 
+def test_many_jobs_under_a_long_signal_are_bounded_as_few_are() -> None:
+    """Where jobs and hours are more than the program looks at the bound is above each alone, below a schedule."""
+    rng = np.random.default_rng(3)
+    signal = fs.Signal(np.arange(200) * 1800.0, rng.uniform(50, 500, 200), "g/kWh", beyond="repeat")
+    there = fs.Federation((fs.Cluster("a", (fs.NodeGroup(4, 1.0, 1000.0, 100.0),)),), signals=(signal,))
+    log = fs.Workload(
+        submit=np.sort(rng.uniform(0, 8 * HOUR, 150)),
+        tasks=rng.integers(1, 4, 150),
+        runtime=rng.uniform(600, 3600, 150),
+    )
+    schedule = fs.simulate(log, there, "easy")
+    alone, found = (fs.bounds.lower_bounds(log, there, method=method).of("carbon") for method in ("closed", "auto"))
+    assert alone * 1.1 < found <= schedule.metrics().carbon
+    soon = fs.bounds.lower_bounds(log, there, deadline=schedule.t0 + schedule.makespan).of("carbon")
+    assert found * (1 - 1e-3) < soon <= schedule.metrics().carbon
+
+
 def liquid(rooms: list[Room], tasks: np.ndarray, release: np.ndarray, end: float) -> float:
     """Return what the work of jobs costs at least until then, were it a liquid: by a program of its own."""
     edges = np.unique(np.concatenate([[0.0, end], *(room.curve.changes(0.0, end) for room in rooms)]))

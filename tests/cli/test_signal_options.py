@@ -146,3 +146,45 @@ def test_info_tells_of_nodes_that_go_off(call: Callable[..., Any], tmp_path: Pat
     told = json.loads(call("info", tmp_path / "machine.toml", "--json")[1])
     assert (told["power"], told["groups"][0]["off_watts"], told["groups"][0]["boot_watts"]) == ("planned", 5.0, None)
     assert "power" not in json.loads(call("info", "example", "--json")[1])
+
+
+def test_the_command_line_finds_the_cheapest_plan_by_a_time(call: Callable[..., Any], tmp_path: Path) -> None:
+    """--end-by is so long after the first submit, or a date where the log says when its second 0 was."""
+    log, prices = tmp_path / "jobs.swf", tmp_path / "prices.csv"
+    fields = "0 -1 3600 1 -1 -1 1 3600 -1 1 1 1 -1 1 -1 -1 -1"
+    log.write_text(f"; UnixStartTime: 0\n; TimeZoneString: Europe/Prague\n1 {fields}\n", encoding="utf-8")
+    prices.write_text("second,price\n0,100\n3600,50\n7200,10\n", encoding="utf-8")
+    node = fs.NodeGroup(1, 1.0, 1000.0, 10.0)
+    fs.Federation((fs.Cluster("a", (node,)),)).write(tmp_path / "machine.toml")
+    words = (
+        "optimize",
+        log,
+        "--federation",
+        tmp_path / "machine.toml",
+        "--tariff",
+        prices,
+        "--beyond",
+        "last",
+        "--objective",
+        "cost",
+    )
+    words += ("--evaluations", "60", "--json")
+    for by, least in (
+        ("1h", 1.0 * 100),
+        ("2h", 0.01 * 100 + 1.0 * 50),
+        ("1970-01-01T03:00", 0.01 * 100 + 1.0 * 50),
+        ("10800", 0.01 * 150 + 1.0 * 10),
+    ):
+        told = json.loads(call(*words, "--end-by", by)[1])
+        assert told["front"][0][0] == pytest.approx(least / 1000)
+        assert 0.9 * least / 1000 < told["lower_bounds"]["cost"] <= least / 1000
+    status, _, said = call(*words, "--end-by", "noon")
+    assert status != 0
+    assert "end_by='noon' must be a time after the begin" in said
+    status, _, said = call(*words, "--end-by", "30m")
+    assert status != 0
+    assert "no schedule of these jobs ends before 60.0 min after it" in said
+    log.write_text("1 " + fields + "\n", encoding="utf-8")
+    status, _, said = call(*words, "--end-by", "1970-01-01T03:00")
+    assert status != 0
+    assert "does not say when its second 0 was; give a time after the begin: 18h" in said
