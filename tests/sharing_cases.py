@@ -81,7 +81,22 @@ def case(seed: int, *, jobs: int = 14, most_nodes: int = 4) -> Case:
     run.choice, run.reservation, run.dispatch, run.kill = sharing.choice, sharing.reservation, dispatch, kill
     run.order, run.backfill_order = order, backfill if dispatch == "easy" else order
     rules = fs.Rules(order=order, dispatch=dispatch, placement=placement, backfill_order=backfill)
-    return Case(_workload(some, asks, clusters), _federation(machine), rules, sharing, kill, run)
+    if draw.random() < 0.5:
+        _scatter(draw, run)
+    return Case(_workload(some, asks, clusters), _federation(machine, run.nodes), rules, sharing, kill, run)
+
+
+def _scatter(draw: Random, run: naive_sharing.Run) -> None:
+    # The nodes of a cluster's groups stand anywhere among each other.
+    groups = run.machine.groups
+    where = [[node for node in run.nodes if groups[node.group].cluster == k] for k in _clusters(run.machine)]
+    for nodes in where:
+        draw.shuffle(nodes)
+    run.nodes[:] = [node for nodes in where for node in nodes]
+
+
+def _clusters(machine: naive.Machine) -> range:
+    return range(len(machine.uplinks))
 
 
 def _ask(draw: Random, groups: list[naive.Group], names: list[str]) -> naive_sharing.Ask:
@@ -113,14 +128,18 @@ def _run(
     )  # fmt: skip
 
 
-def _federation(machine: naive.Machine) -> fs.Federation:
+def _federation(machine: naive.Machine, nodes: list[naive_sharing.Node]) -> fs.Federation:
     clusters = []
-    for k in range(len(machine.uplinks)):
+    for k in _clusters(machine):
+        here = [node.group for node in nodes if machine.groups[node.group].cluster == k]
         inside = [
-            fs.NodeGroup(one.count, one.speed, one.busy, one.idle, resources=dict(one.resources), features=(f"g{g}",))
+            fs.NodeGroup(
+                one.count, one.speed, one.busy, one.idle, resources=dict(one.resources), features=(f"g{g}",),
+                nodes=",".join(str(n) for n, group in enumerate(here) if group == g),
+            )
             for g, one in enumerate(machine.groups)
             if one.cluster == k
-        ]
+        ]  # fmt: skip
         clusters.append(fs.Cluster(f"C{k}", tuple(inside)))
     return fs.Federation(tuple(clusters))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from fedsched.errors import FederationError
 from fedsched.model.calendar import RECORDED, RESERVATION, Downtime
-from fedsched.model.node_ranges import ALL
+from fedsched.model.node_ranges import ALL, ranges_text
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -149,22 +150,12 @@ def _nodes(here: list[Place | str], cluster: Cluster, where: str, *, named: bool
     elif named:
         yield ranges_text(nodes)
     else:
-        first = 0
-        for group in cluster.groups:
-            some = sum(first <= node < first + group.count for node in nodes)
-            among = ALL if group.count == cluster.nodes else f"{first}-{first + group.count - 1}"
-            if some:
-                yield among if some == group.count else f"{some} of {among}"
-            first += group.count
-
-
-def ranges_text(nodes: Iterable[int]) -> str:
-    """Return whole numbers in rising order as text: 0-15,20."""
-    parts = []
-    for _, run in groupby(enumerate(nodes), key=lambda pair: pair[1] - pair[0]):
-        members = [node for _, node in run]
-        parts.append(f"{members[0]}-{members[-1]}" if len(members) > 1 else f"{members[0]}")
-    return ",".join(parts)
+        of_node = cluster.group_of_node
+        closed = of_node[nodes].tolist()
+        for g in sorted(set(closed)):
+            some, group = closed.count(g), cluster.groups[g]
+            among = ALL if group.count == cluster.nodes else ranges_text(np.flatnonzero(of_node == g).tolist())
+            yield among if some == group.count else f"{some} of {among}"
 
 
 def once(stretches: Iterable[Stretch]) -> list[Stretch]:

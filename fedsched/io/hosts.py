@@ -29,7 +29,7 @@ _ASSIGNED = re.compile(r"([^=]+?)\s*=\s*(\S+)")
 
 
 class Place(NamedTuple):
-    """Which nodes of a cluster a host is, counted through its groups: several where the model's nodes are CPUs."""
+    """Which nodes of a cluster a host is, by their numbers: several where the model's nodes are CPUs."""
 
     cluster: str
     first: int
@@ -82,8 +82,8 @@ def read_hosts(path: str | PathLike[str], federation: Federation) -> Hosts:
     """Return where the hosts in a file are in a federation.
 
     It is what `scontrol show node` (with or without -o) or `sinfo -N` prints, a slurm.conf, or lines `cluster = hosts`.
-    The n-th host is a cluster's n-th node, counted through its groups; where the cluster has as many nodes as the
-    hosts have CPUs together, each host is as many nodes as it has CPUs.
+    The n-th host is a cluster's n-th node; where the cluster has as many nodes as the hosts have CPUs together, each
+    host is as many nodes as it has CPUs.
     """
     try:
         text = read_text(path)

@@ -9,6 +9,7 @@ from fedsched.errors import FederationError
 from fedsched.io.slurm_conf import features_of, read_slurm_conf
 from fedsched.io.slurm_values import ENDLESS, NOTHING, cpus_of, gpus_of, is_on, other_devices, seconds_of, whole_of
 from fedsched.model.federation import Cluster, Federation, NodeGroup
+from fedsched.model.node_ranges import ranges_text
 from fedsched.model.notes import Noted
 from fedsched.model.partition import Partition
 from fedsched.text import counted, first_of
@@ -107,7 +108,7 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
     try:
         return Partition(
             name,
-            {conf.name: ",".join(_ranges(nodes))},  # type: ignore[arg-type]
+            {conf.name: ranges_text(nodes)},  # type: ignore[arg-type]
             max_time=longest,
             default_time=None if usual.lower() in NOTHING + ENDLESS else min(seconds_of(usual, where), longest),
             min_nodes=max(1, whole_of(words.get("minnodes", "0"), where, "MinNodes")),
@@ -119,12 +120,6 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
         )
     except FederationError as error:
         raise FederationError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from None
-
-
-def _ranges(nodes: list[int]) -> Iterator[str]:
-    for _, places in groupby(enumerate(nodes), key=lambda pair: pair[1] - pair[0]):
-        run = [node for _, node in places]
-        yield f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}"
 
 
 def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[str]:

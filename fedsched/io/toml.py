@@ -55,11 +55,11 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     Keys of the file: `name`, `description`, `power`, `cap`, `[[cluster]]`, `[[pool]]`, `[[partition]]`, `[[downtime]]`,
     `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`,
     `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
-    `weight`; of a pool: `name`, `amount`; of a partition: `name`, `nodes` (`{ north = "all", south = "0-15,20" }`),
-    `max_time` and `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`, `accounts`, `qos`, `default`; of a
-    downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`, `known_from`, `end_known`, `name`, `on_running`,
-    `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `names`; of a signal: `times` (seconds), `values`, `unit`,
-    `cluster`, `until`, `beyond`, `held`, `notes`.
+    `weight`, `nodes` (`"0-15,20"`); of a pool: `name`, `amount`; of a partition: `name`, `nodes` (`{ north = "all",
+    south = "0-15,20" }`), `max_time` and `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`, `accounts`,
+    `qos`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`, `known_from`, `end_known`,
+    `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `names`; of a signal: `times`
+    (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -254,6 +254,7 @@ def federation_text(federation: Federation, *, table: str = "") -> str:
             lines += ["", named("cluster.group")]
             lines += [f"name = {quoted(group.name)}"] if group.name else []
             lines += [f"count = {int(group.count)}"]
+            lines += [f"nodes = {quoted(group.nodes)}"] if group.nodes is not None else []
             lines += [f"{key} = {float(getattr(group, key))!r}" for key in ("speed", "busy_watts", "idle_watts")]
             lines += [f"features = [{', '.join(map(quoted, group.features))}]"] if group.features else []
             if group.resources:

@@ -10,7 +10,7 @@ import numpy as np
 from fedsched.market.slots import Slots, Timetable
 from fedsched.market.tariff import paid
 from fedsched.model.closed_spans import numbered
-from fedsched.model.nodes import NodeRuns
+from fedsched.model.nodes import NodeRuns, by_their_numbers
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class Environment:
         groups = schedule.federation.groups
         speed = np.array([group.speed for group in groups])
         asked = speed if price is None else np.broadcast_to(np.asarray(price, dtype=np.float64), speed.shape)
-        group_of = np.repeat(np.arange(len(groups)), [group.count for group in groups])
+        group_of = schedule.federation.group_of_node
         return cls(
             slots=_idle(schedule, len(group_of), begin, end),
             performance=speed[group_of],
@@ -208,6 +208,7 @@ def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
     """
     of_jobs, of_lost, spans, closed = numbered(schedule)
     runs = NodeRuns(*map(np.concatenate, zip(of_jobs, of_lost, closed, strict=True)))
+    runs = by_their_numbers(runs, schedule.federation.node_order)
     of_run = np.repeat(np.arange(runs.pieces.size), runs.pieces)
     start = np.maximum(np.concatenate([schedule.start, schedule.lost.start, spans.start]), begin)[of_run]
     stop = np.concatenate([schedule.finish, schedule.lost.end, spans.finish])

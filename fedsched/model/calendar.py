@@ -45,7 +45,7 @@ class Downtime:
     begin, end
         In seconds of the workload's clock, the end not included; without an end the nodes never come back.
     nodes
-        "all", node numbers counted from 0 through the cluster's groups ("0-15,20"), or how many, whichever they are
+        "all", node numbers, counted from 0 through the cluster ("0-15,20"), or how many, whichever they are
         ("2 of all", "2 of 0-15"); where those are nodes of several groups or partitions, of the last of them first.
     kind
         "maintenance" (known from the outset, with its end), "outage" or "drain" (known from their begin, without an
@@ -204,8 +204,8 @@ class Closures(NamedTuple):
 def closures_of(federation: Federation) -> Closures:
     """Return when how many nodes of which groups are closed."""
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
-    rows = [(g, nodes, one) for one in federation.calendar for g, nodes in _closed_by(one, federation, sizes)]
-
+    firsts = {cluster.name: cluster.first_nodes for cluster in federation.clusters}
+    rows = [(g, nodes, one) for one in federation.calendar for g, nodes in _closed_by(one, federation, sizes, firsts)]
     place = {name: r for r, name in enumerate(reserved_names(federation))}
 
     def whole(numbers: Iterable[int]) -> NDArray[np.int64]:
@@ -229,13 +229,17 @@ def closures_of(federation: Federation) -> Closures:
     )
 
 
-def _closed_by(downtime: Downtime, federation: Federation, sizes: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+def _closed_by(
+    downtime: Downtime,
+    federation: Federation,
+    sizes: Mapping[str, int],
+    first_nodes: Mapping[str, NDArray[np.int64]],
+) -> Iterator[tuple[int, int]]:
     """Give the groups of which a downtime closes nodes, the last one first, and how many of each."""
     k = federation.cluster_index(downtime.cluster)
     first = sum(len(cluster.groups) for cluster in federation.clusters[:k])
     groups = federation.clusters[k].groups
-    begins = np.cumsum([0, *(group.count for group in groups)])[:-1]
-    closed = np.flatnonzero(downtime.members(sizes)[begins]).tolist()
+    closed = np.flatnonzero(downtime.members(sizes)[first_nodes[downtime.cluster]]).tolist()
     some, among = downtime.among
     there = sum(groups[g].count for g in closed)
     left = there if some is None else some

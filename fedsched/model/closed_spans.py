@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.model.calendar import RESERVATION, closures_of
-from fedsched.model.nodes import NodeRuns, node_runs
+from fedsched.model.nodes import NodeRuns, by_their_numbers, node_runs
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.calendar import Closures
+    from fedsched.model.nodes import Intervals
     from fedsched.model.schedule import Schedule
 
 JOB_ENDS, OPENS, CLOSES, JOB_STARTS = range(4)  # in this order at one instant
@@ -31,7 +32,10 @@ class Spans(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """Node numbers, none given out twice: of the jobs, of the runs that came to nothing, and of what is closed when."""
+    """Nodes, none given out twice: of the jobs, of the runs that came to nothing, and of what is closed when.
+
+    They are counted through the federation group by group, as charts draw them: see `nodes.by_their_numbers`.
+    """
 
     jobs: NodeRuns
     lost: NodeRuns
@@ -60,6 +64,11 @@ def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = N
         found.append(NodeRuns(pieces[begin : begin + rows], first[place : place + runs], last[place : place + runs]))
         begin, place = begin + rows, place + runs
     return Numbered(found[0], found[1], spans, found[2])
+
+
+def own_numbers(schedule: Schedule) -> list[Intervals]:
+    """Return the nodes of every job by the nodes' own numbers."""
+    return by_their_numbers(numbered(schedule).jobs, schedule.federation.node_order).intervals()
 
 
 def in_words(schedule: Schedule) -> list[str]:

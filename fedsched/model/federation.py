@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedsched.errors import FederationError, unknown_name
 from fedsched.model.assumed import Assumed, are_assumed
-from fedsched.model.calendar import Downtime, closures_of, reserved_names
+from fedsched.model.calendar import ALWAYS, Downtime, closures_of, reserved_names
 from fedsched.model.features import FEATURE
 from fedsched.model.limits import Limit, check_limits
+from fedsched.model.node_ranges import atoms, groups_of_nodes, ranges_text
 from fedsched.model.partition import Partition, check_partitions
 from fedsched.model.power_cap import check_looks
 from fedsched.model.reservations import check_reservations
@@ -25,7 +25,7 @@ from fedsched.text import counted, one_line
 from fedsched.values import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -49,7 +49,8 @@ class NodeGroup:
     the `resources`, numbers by name, by their `demand`: {"cpu": 40, "memory": 187_000, "gpu": 2}. Of equally fast
     groups of a cluster, jobs take those of the least `weight` first. Where a federation's `power` switches idle nodes
     off they draw `off_watts` then, and `shutdown_watts` (when not given: idle ones) and `boot_watts` (busy ones) for so
-    many seconds as they go off and come back.
+    many seconds as they go off and come back. `nodes` says which of its cluster's nodes they are ("0-15,20") where
+    they are not the next ones; then all groups of the cluster say it.
     """
 
     count: int
@@ -65,6 +66,7 @@ class NodeGroup:
     boot_watts: float | None = field(default=None, repr=False)
     shutdown_seconds: float = field(default=0.0, repr=False)
     shutdown_watts: float | None = field(default=None, repr=False)
+    nodes: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str):
@@ -114,11 +116,25 @@ class Cluster:
             raise FederationError(
                 f"Cluster {self.name!r}: uplink={self.uplink!r} must be above 0 bytes/s (inf is allowed)."
             )
+        if any(group.nodes is not None for group in self.groups):
+            self.group_of_node  # noqa: B018 - refuses nodes that two groups say they have
 
     @property
     def nodes(self) -> int:
         """Return the number of nodes of the cluster."""
         return sum(group.count for group in self.groups)
+
+    @property
+    def group_of_node(self) -> NDArray[np.int64]:
+        """Return which of its groups each node is in, by the nodes' numbers."""
+        return groups_of_nodes(self.name, [(group.count, group.nodes) for group in self.groups])
+
+    @property
+    def first_nodes(self) -> NDArray[np.int64]:
+        """Return the lowest node number of each group."""
+        if self.groups[0].nodes is None:
+            return np.cumsum([0, *(group.count for group in self.groups[:-1])])
+        return np.asarray(np.unique(self.group_of_node, return_index=True)[1], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,19 +207,22 @@ class Federation:
 
     def _split(self, cluster: Cluster) -> Cluster:
         # A group of which a partition or a downtime has some nodes becomes several, of nodes that are in the same ones.
-        members = np.concatenate([self._members(cluster.name), self._closed(cluster.name)])
-        changes = 1 + np.flatnonzero((members[:, 1:] != members[:, :-1]).any(axis=0))
+        foreseen = [one for one in self.calendar if one.known_from == ALWAYS]
+        unforeseen = [one for one in self.calendar if one.known_from != ALWAYS]
+        sets = np.concatenate([self._members(cluster.name), self._closed(cluster.name, foreseen)])
+        of_node = cluster.group_of_node
+        atom = atoms(of_node, sets, self._closed(cluster.name, unforeseen))
+        count, scattered = np.bincount(atom), bool((np.diff(atom) < 0).any())
+        if count.size == len(cluster.groups):
+            return cluster
+        kinds = of_node[np.unique(atom, return_index=True)[1]]
+        whole = np.bincount(kinds)[kinds] == 1
         groups: list[NodeGroup] = []
-        first = 0
-        for group in cluster.groups:
-            last = first + group.count
-            ends = changes[(changes > first) & (changes < last)].tolist()
-            bounds = [first, *ends, last]
-            for begin, end in pairwise(bounds):
-                name = f"{group.name}[{begin}-{end - 1}]" if group.name and ends else group.name
-                groups.append(replace(group, count=end - begin, name=name))
-            first = last
-        return cluster if len(groups) == len(cluster.groups) else replace(cluster, groups=tuple(groups))
+        for a, kind in enumerate(kinds.tolist()):
+            group, text = cluster.groups[kind], ranges_text(np.flatnonzero(atom == a).tolist())
+            name = group.name if whole[a] or not group.name else f"{group.name}[{_shortened(text, int(count[a]))}]"
+            groups.append(replace(group, count=int(count[a]), name=name, nodes=text if scattered else None))
+        return replace(cluster, groups=tuple(groups))
 
     def _members(self, cluster: str) -> NDArray[np.bool_]:
         # Partitions × nodes of a cluster: who is where.
@@ -211,10 +230,10 @@ class Federation:
         rows = [partition.members(sizes)[cluster] for partition in self.partitions]
         return np.array(rows, dtype=np.bool_).reshape(len(rows), sizes[cluster])
 
-    def _closed(self, cluster: str) -> NDArray[np.bool_]:
+    def _closed(self, cluster: str, calendar: Iterable[Downtime]) -> NDArray[np.bool_]:
         # Downtimes × nodes of their cluster, this one.
         sizes = {one.name: one.nodes for one in self.clusters}
-        rows = {one.members(sizes).tobytes() for one in self.calendar if one.cluster == cluster}
+        rows = {one.members(sizes).tobytes() for one in calendar if one.cluster == cluster}
         parts = [np.frombuffer(row, dtype=np.bool_) for row in sorted(rows)]
         return np.array(parts, dtype=np.bool_).reshape(len(parts), sizes[cluster])
 
@@ -222,8 +241,7 @@ class Federation:
         """Return partitions × groups: whether a partition has the nodes of a group."""
         parts = []
         for cluster in self.clusters:
-            begins = np.cumsum([0, *(group.count for group in cluster.groups)])[:-1]
-            parts.append(self._members(cluster.name)[:, begins])
+            parts.append(self._members(cluster.name)[:, cluster.first_nodes])
         return np.concatenate(parts, axis=1)
 
     @property
@@ -253,6 +271,20 @@ class Federation:
     def nodes(self) -> int:
         """Return the number of nodes of the federation."""
         return sum(cluster.nodes for cluster in self.clusters)
+
+    @property
+    def group_of_node(self) -> NDArray[np.int64]:
+        """Return which of `groups` each node is in, by the nodes' numbers, which count through the clusters."""
+        first = np.cumsum([0, *(len(cluster.groups) for cluster in self.clusters)]).tolist()
+        return np.concatenate([first[k] + cluster.group_of_node for k, cluster in enumerate(self.clusters)])
+
+    @property
+    def node_order(self) -> NDArray[np.int64] | None:
+        """Return the nodes' numbers, group by group; None where that is their order."""
+        if all(cluster.groups[0].nodes is None for cluster in self.clusters):
+            return None
+        order = np.argsort(self.group_of_node, kind="stable")
+        return None if (np.diff(order) == 1).all() else order
 
     @property
     def watts_assumed(self) -> bool:
@@ -366,6 +398,11 @@ class Federation:
             f"{pools}{f', partitions {names}' if names else ''}"
             f"{downtimes}"
         )
+
+
+def _shortened(ranges: str, nodes: int) -> str:
+    """Return ranges of nodes, of many the first and how many they are."""
+    return ranges if ranges.count(",") < 4 else f"{ranges.split(',')[0]}, … {nodes:,} nodes"
 
 
 def _sizes(clusters: Sequence[Cluster]) -> str:

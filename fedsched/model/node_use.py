@@ -34,7 +34,7 @@ class NodeUse:
     """How many tasks each job had on each node from its start to its finish: one row for a job and a node.
 
     `start`, `finish` and `alone`, whether it shared its nodes with nobody, are of each job of the workload; `job` is a
-    row of it, and `node` a number that counts through the federation, cluster by cluster and group by group. `devices`
+    row of it, and `node` a number that counts through the federation, cluster by cluster. `devices`
     has a row for each part of a GPU that is known: job, node, device, thousandths; None where nothing is.
     """
 
@@ -70,10 +70,8 @@ class NodeUse:
     @property
     def counts(self) -> NDArray[np.int64]:
         """Return how many tasks each job had on the nodes of each group."""
-        groups = self.federation.groups
-        group = np.repeat(np.arange(len(groups)), [group.count for group in groups])
-        table = np.zeros((len(self.workload), len(groups)), dtype=np.int64)
-        np.add.at(table, (self.job, group[self.node]), self.tasks)
+        table = np.zeros((len(self.workload), len(self.federation.groups)), dtype=np.int64)
+        np.add.at(table, (self.job, self.federation.group_of_node[self.node]), self.tasks)
         return table
 
     def amounts(self, resource: str) -> NDArray[np.int64]:
@@ -96,13 +94,12 @@ class NodeUse:
 
         Those of jobs that have not finished do not count, nor what was before t0.
         """
-        sizes = [group.count for group in self.federation.groups]
-        group = np.repeat(np.arange(len(sizes)), sizes)[self.node]
+        group = self.federation.group_of_node[self.node]
         has = np.array([dict(one.resources).get(CORES, 0) for one in self.federation.groups], dtype=np.float64)
         share = np.where(self.alone[self.job], 1.0, self.amounts(CORES) / has[group])
         seconds = np.maximum(self.finish - np.maximum(self.start, t0), 0.0)[self.job]
         taken = np.where(np.isnan(seconds), 0.0, share * seconds)
-        return np.asarray(np.bincount(group, weights=taken, minlength=len(sizes)), dtype=np.float64)
+        return np.asarray(np.bincount(group, weights=taken, minlength=has.size), dtype=np.float64)
 
     def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
         """Return the same of some jobs, by row, which are those of this workload."""
@@ -145,8 +142,8 @@ class NodeUse:
         From the first submit to the last finish, as `utilisation`; on nodes of a job that is alone nothing is free.
         """
         names, groups = sorted(counted_on(self.federation)), self.federation.groups
-        sizes = [group.count for group in groups]
-        has = {name: np.repeat([dict(group.resources).get(name, 0) for group in groups], sizes) for name in names}
+        of_node = self.federation.group_of_node
+        has = {name: np.array([dict(group.resources).get(name, 0) for group in groups])[of_node] for name in names}
         t0 = self.workload.submit.min(initial=np.inf)
         there = has[resource].sum() * (self.finish.max(initial=-np.inf) - t0) if resource in has else 0
         if not there > 0 or np.isnan(self.finish).any():
@@ -276,7 +273,7 @@ class NodeUse:
         # What a node's jobs hold together, of each resource that nodes tell of.
         for resource in sorted(counted_on(self.federation)):
             has = [dict(group.resources).get(resource, 0) for group in self.federation.groups]
-            there = np.repeat(has, [group.count for group in self.federation.groups])
+            there = np.array(has)[self.federation.group_of_node]
             event, time, used = self._sweep(self.amounts(resource))
             for at in _first_of_each(np.flatnonzero(used > there[self.node[event]]), self.node[event]):
                 row = event[at]

@@ -83,7 +83,7 @@ def node_runs(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> NodeRuns:
-    """Return the nodes of every job, numbered through the federation group by group, as arrays.
+    """Return the nodes of every job, counted through the federation group by group, as arrays.
 
     Jobs take nodes in order of start (then row), each the lowest numbers that are free in each group; a node
     that becomes free at a job's start can be taken by it. Kernels never see these numbers: nodes of a group are
@@ -121,6 +121,21 @@ def node_runs(
     by_row = np.argsort(job, kind="stable")
     pieces = np.bincount(job, minlength=start.size)
     return NodeRuns(pieces, np.array(firsts, dtype=np.int64)[by_row], np.array(lasts, dtype=np.int64)[by_row])
+
+
+def by_their_numbers(runs: NodeRuns, order: NDArray[np.int64] | None) -> NodeRuns:
+    """Return runs of nodes, counted group by group, as runs of the nodes' own numbers: see `Federation.node_order`."""
+    if order is None:
+        return runs
+    length = runs.last - runs.first + 1
+    job = np.repeat(np.repeat(np.arange(runs.pieces.size), runs.pieces), length)
+    within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+    node = order[np.repeat(runs.first, length) + within]
+    by_node = np.lexsort((node, job))
+    job, node = job[by_node], node[by_node]
+    begins = np.flatnonzero((np.diff(job, prepend=-1) != 0) | (np.diff(node, prepend=-2) != 1))
+    ends = np.append(begins[1:], node.size) - 1
+    return NodeRuns(np.bincount(job[begins], minlength=runs.pieces.size), node[begins], node[ends])
 
 
 def number_nodes(

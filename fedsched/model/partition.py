@@ -31,7 +31,7 @@ class Partition:
     name
         What jobs call it: their label "partition".
     nodes
-        By cluster: "all", or ranges of node numbers, counted from 0 through the cluster's groups: "0-15,20".
+        By cluster: "all", or ranges of node numbers, counted from 0 through the cluster: "0-15,20".
     max_time
         The longest requested time of a job here, in seconds.
     default_time

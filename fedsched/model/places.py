@@ -45,8 +45,8 @@ def _partitions(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.boo
         members = partition.members(sizes)
         inside = []
         for cluster in federation.clusters:
-            ends = np.cumsum([group.count for group in cluster.groups])
-            inside += [bool(part.all()) for part in np.split(members[cluster.name], ends[:-1])]
+            here, of_node = members[cluster.name], cluster.group_of_node
+            inside += [bool(here[of_node == g].all()) for g in range(len(cluster.groups))]
         outside = used[:, ~np.array(inside)].any(axis=1) & (asked[job] == partition.name)
         for row in job[outside]:
             yield f"{whose(schedule, row)}: it has nodes outside its partition {partition.name!r}."

@@ -59,7 +59,7 @@ def _is(downtime: Downtime, name: str) -> bool:
 
 
 class Kept(NamedTuple):
-    """Neighbouring nodes that a reservation keeps, by their numbers through the federation's groups."""
+    """Neighbouring nodes that a reservation keeps, counted through the federation group by group."""
 
     reservation: Reservation
     first: int

@@ -294,10 +294,10 @@ class Schedule(Read):
         return {int(user): float(mean) for user, mean in zip(users, means, strict=True)}
 
     def node_numbers(self) -> list[Intervals]:
-        """Return the nodes of every job as intervals of numbers, lowest free first."""
-        from fedsched.model.closed_spans import numbered
+        """Return the nodes of every job as intervals of numbers, lowest free first in each group."""
+        from fedsched.model.closed_spans import own_numbers
 
-        return numbered(self).jobs.intervals()
+        return own_numbers(self)
 
     def violations(
         self, *, tolerance: float = 1e-9, caps: NDArray[np.int64] | None = None, claimed: Metrics | None = None

@@ -64,7 +64,7 @@ def _devices(use: NodeUse) -> Iterator[str]:
         return
     whole, share = gpus_asked(use.workload)
     groups = use.federation.groups
-    has = np.repeat([dict(group.resources).get(GPU, 0) for group in groups], [group.count for group in groups])
+    has = np.array([dict(group.resources).get(GPU, 0) for group in groups])[use.federation.group_of_node]
     if not has.any():
         return
     given = Counter((job, node, amount) for job, node, _, amount in use.devices.tolist())
@@ -110,7 +110,7 @@ def _claims(schedule: Schedule, use: NodeUse, claimed: Metrics | None, tolerance
     if claimed is None:
         return
     groups, clock = schedule.federation.groups, float(schedule.finish.max()) - schedule.t0
-    of_node = [group for group in groups for _ in range(group.count)]
+    of_node = [groups[g] for g in schedule.federation.group_of_node.tolist()]
     demand = schedule.workload.demand
     cores = None if demand is None else demand.columns().get("cpu")
     seconds = [0.0 for _ in of_node]

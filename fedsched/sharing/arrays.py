@@ -39,10 +39,11 @@ class Reservation(IntEnum):
 
 @by_reference
 class Nodes(NamedTuple):
-    """The nodes, numbered through the federation group by group."""
+    """The nodes, counted through the federation group by group."""
 
     first: Ints  # of each group, and one past the last
     group: Ints  # of each node
+    number: Ints  # of each node: its own one, by which nodes are side by side
     has: Ints  # resource x group
     gpus: Ints  # devices of each group's nodes
 

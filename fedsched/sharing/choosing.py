@@ -144,54 +144,65 @@ def _in_order(sharing: Sharing, work: Work, stock: Stock, choice: int, g: int, s
 
 
 @inlined
-def _best_block(fit: Ints, first: int, last: int, tasks: int, nodes: int) -> int:
+def _goes_on(fit: Ints, number: Ints, node: int, last: int) -> bool:
+    # Whether a node takes tasks and is beside the one before it.
+    return node < last and fit[node] > 0 and number[node] == number[node - 1] + 1
+
+
+@inlined
+def _best_block(fit: Ints, number: Ints, first: int, last: int, tasks: int, nodes: int) -> int:
     # The first node of the smallest block that holds all tasks, on so many nodes; of the largest, where none does. One
     # that has too few nodes for its room is taken before a smaller one that holds all, as Slurm does.
     best, most, holds = NONE, NOTHING, False
-    begin, total = first, NOTHING
-    for node in range(first, last + 1):
-        if node < last and fit[node] > 0:
-            total += fit[node]
+    node = first
+    while node < last:
+        begin, total = node, fit[node]
+        node += 1
+        if total == 0:
             continue
-        if total > 0:
-            enough = total >= tasks and node - begin >= nodes
-            if best == NONE or (enough and not holds) or (total < most if enough else total > most):
-                best, most, holds = begin, total, enough
-        begin, total = node + 1, NOTHING
+        while _goes_on(fit, number, node, last):
+            total += fit[node]
+            node += 1
+        enough = total >= tasks and node - begin >= nodes
+        if best == NONE or (enough and not holds) or (total < most if enough else total > most):
+            best, most, holds = begin, total, enough
     return best
 
 
 @inlined
-def _tightest_that_holds(fit: Ints, first: int, last: int, tasks: int) -> int:
+def _tightest_that_holds(fit: Ints, number: Ints, first: int, last: int, tasks: int) -> int:
     tightest, node = NONE, first
-    while node < last and fit[node] > 0:
+    while True:
         if fit[node] >= tasks and (tightest == NONE or fit[node] < fit[tightest]):
             tightest = node
         node += 1
-    return tightest
+        if not _goes_on(fit, number, node, last):
+            return tightest
 
 
 @part
 def _in_blocks(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks: int) -> None:
     fit, first, last = work.fit, sharing.nodes.first[g], sharing.nodes.first[g + 1]
-    chunk = sharing.kinds.chunk[kind]
+    number, chunk = sharing.nodes.number, sharing.kinds.chunk[kind]
     for node in range(first, last):
         here = fit_on(sharing, stock, kind, node)
         fit[node] = here if here >= chunk else 0
     most = chunk if chunk > 0 else tasks
     while tasks > 0:
-        node = _best_block(fit, first, last, tasks, (tasks + most - 1) // most)
+        node = _best_block(fit, number, first, last, tasks, (tasks + most - 1) // most)
         if tasks <= most:
-            tightest = _tightest_that_holds(fit, node, last, tasks)
+            tightest = _tightest_that_holds(fit, number, node, last, tasks)
             if tightest != NONE:
                 _find(work, tightest, tasks)
                 return
-        while tasks > 0 and node < last and fit[node] > 0:
+        while True:
             here = min(fit[node], most, tasks)
             _find(work, node, here)
             fit[node] = 0
             tasks -= here
             node += 1
+            if tasks == 0 or not _goes_on(fit, number, node, last):
+                break
 
 
 @inlined

@@ -103,6 +103,7 @@ def _kinds(workload: Workload, asked: Asked, origin: Ints | None) -> Kinds:
 def _sharing(federation: Federation, asked: Asked, kinds: Kinds, sharing: NodeSharing, plan: Plan) -> Sharing:
     groups = federation.groups
     counts = np.array([group.count for group in groups])
+    numbers = federation.node_order
     has = np.array([[dict(group.resources).get(name, 0) for group in groups] for name in asked.names])
     gpu = asked.names.index(GPU) if GPU in asked.names else -1
     position = np.empty(kinds.of_job.size, dtype=np.int64)
@@ -114,6 +115,7 @@ def _sharing(federation: Federation, asked: Asked, kinds: Kinds, sharing: NodeSh
         nodes=Nodes(
             first=_frozen([0, *np.cumsum(counts)]),
             group=_frozen(np.repeat(np.arange(counts.size), counts)),
+            number=_frozen(np.arange(counts.sum()) if numbers is None else numbers),
             has=_frozen(has),
             gpus=_frozen(has[gpu] if gpu >= 0 else np.zeros(counts.size)),
         ),

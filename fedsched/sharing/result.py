@@ -57,7 +57,7 @@ class SharedSchedule(Schedule):
         return self._known().use
 
     def nodes_of(self, row: int) -> tuple[int, ...]:
-        """Return the numbers of a job's nodes, from 0 on through the federation's groups."""
+        """Return the numbers of a job's nodes, from 0 on through the federation's clusters."""
         return tuple(np.unique(self.use.node[self.use.job == row]).tolist())
 
     @property

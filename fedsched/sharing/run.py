@@ -112,8 +112,12 @@ def _use(workload: Workload, federation: Federation, state: State, finish: np.nd
     job = np.repeat(by_start, held.pieces[by_start])
     by_device = begun[np.argsort(held.first_device[begun], kind="stable")]
     of_device = np.repeat(by_device, held.devices[by_device])
-    order = np.lexsort((held.node[:pieces], job))
-    grants = np.stack([of_device, held.device_node[:devices], held.device[:devices], held.amount[:devices]], axis=1)
+    numbers = federation.node_order  # nodes are played group by group
+    node, device_node = held.node[:pieces], held.device_node[:devices]
+    if numbers is not None:
+        node, device_node = numbers[node], numbers[device_node]
+    order = np.lexsort((node, job))
+    grants = np.stack([of_device, device_node, held.device[:devices], held.amount[:devices]], axis=1)
     return NodeUse(
         workload=workload,
         federation=federation,
@@ -121,7 +125,7 @@ def _use(workload: Workload, federation: Federation, state: State, finish: np.nd
         finish=finish,
         alone=layout_of(workload)[1],
         job=job[order],
-        node=held.node[:pieces][order],
+        node=node[order],
         tasks=held.tasks[:pieces][order],
         devices=grants[np.lexsort((grants[:, 2], grants[:, 1], grants[:, 0]))],
     )

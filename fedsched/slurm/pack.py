@@ -119,7 +119,7 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
         cancel=cancel,
         by_cancel=_ints([row for row in np.argsort(cancel, kind="stable") if cancel[row] < NEVER]),
     )
-    weight = np.repeat([group.weight for group in federation.groups], [group.count for group in federation.groups])
+    weight = np.array([group.weight for group in federation.groups])[federation.group_of_node]
     clocks = slurm.clocks
     passes = np.array([] if clocks is None else clocks.seconds_of_passes, dtype=np.int64) - base
     machine = Machine(
@@ -193,8 +193,7 @@ def _refuse_endless(workload: Workload, *times: NDArray[np.float64]) -> None:
 
 def _sets(workload: Workload, federation: Federation) -> tuple[Words, Ints]:
     caps, of_job = caps_table(workload, federation)
-    sizes = [group.count for group in federation.groups]
-    return words_of(np.repeat(caps > 0, sizes, axis=1)), of_job
+    return words_of((caps > 0)[:, federation.group_of_node]), of_job
 
 
 def _partitions(workload: Workload, federation: Federation, slurm: Slurm) -> tuple[Words, Ints, Ints]:
@@ -202,8 +201,7 @@ def _partitions(workload: Workload, federation: Federation, slurm: Slurm) -> tup
     if not federation.partitions:
         return words_of(everywhere), np.zeros(len(workload), dtype=np.int64), np.ones(1, dtype=np.int64)
     tiers = tiers_of(slurm.conf)
-    sizes = [group.count for group in federation.groups]
-    members = np.repeat(federation.groups_of_partitions(), sizes, axis=1)
+    members = federation.groups_of_partitions()[:, federation.group_of_node]
     of_job = partition_of_jobs(workload, federation)  # -1 is the last: whoever may have every node
     tier = [tiers.get(partition.name, 1) for partition in federation.partitions]
     return words_of(np.concatenate([members, everywhere])), of_job % (len(tier) + 1), _ints([*tier, 1])

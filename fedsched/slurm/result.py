@@ -76,7 +76,7 @@ class SlurmSchedule(Schedule):
         return tuple(NAMES[By(one)] for one in self._known().by.tolist())
 
     def nodes_of(self, row: int) -> tuple[int, ...]:
-        """Return the numbers of a job's own nodes, from 0 on through the federation's groups."""
+        """Return the numbers of a job's own nodes, from 0 on through the federation's clusters."""
         words = self._known().held[row].astype("<u8").tobytes()
         return tuple(np.flatnonzero(np.unpackbits(np.frombuffer(words, dtype=np.uint8), bitorder="little")).tolist())
 

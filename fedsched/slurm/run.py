@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,6 +108,7 @@ def _schedule(
 
 def _counts(held: np.ndarray, federation: Federation) -> np.ndarray:
     members = np.unpackbits(np.ascontiguousarray(held).astype("<u8").view(np.uint8), axis=1, bitorder="little")
-    begins = np.cumsum([0, *(group.count for group in federation.groups)])
-    each = [members[:, begin:end].sum(axis=1, dtype=np.int64) for begin, end in itertools.pairwise(begins)]
+    of_node = federation.group_of_node
+    here = members[:, : of_node.size]
+    each = [here[:, of_node == g].sum(axis=1, dtype=np.int64) for g in range(len(federation.groups))]
     return np.stack(each, axis=1)

@@ -7,16 +7,19 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.errors import FieldError
 from fedsched.io.slurm_conf import SlurmConf
 from fedsched.io.slurm_machine import federation_of
-from fedsched.model.node_ranges import ALL, ranges_of
+from fedsched.model.node_ranges import ALL, ranges_of, ranges_text
 from fedsched.slurm import Slurm
 from fedsched.text import counted
 from fedsched.twin.site import open_to_all
 
 if TYPE_CHECKING:
     from fedsched.model.federation import Federation
+    from fedsched.model.partition import Partition
     from fedsched.study.case import Case
 
 _SIZE = re.compile(r"([+-]?)(\d+(?:\.\d+)?)(%?)", re.ASCII)
@@ -84,7 +87,7 @@ def _scaled(federation: Federation, nodes: int) -> Federation:
         groups = []
         for group in cluster.groups:
             if counts[place]:
-                groups.append(replace(group, count=counts[place]))
+                groups.append(replace(group, count=counts[place], nodes=None))
             place += 1
         if not groups:
             raise FieldError("{nodes}={!r} leaves cluster {!r} no node.", nodes, cluster.name)
@@ -92,9 +95,25 @@ def _scaled(federation: Federation, nodes: int) -> Federation:
     sizes_of = {old.name: (old.nodes, new.nodes) for old, new in zip(federation.clusters, clusters, strict=True)}
     partitions = tuple(
         replace(one, nodes=tuple((name, _stretched(text, *sizes_of[name], one.name)) for name, text in one.nodes))
-        for one in federation.partitions
+        for one in _side_by_side(federation)
     )
     return replace(federation, clusters=tuple(clusters), calendar=(), partitions=partitions)
+
+
+def _side_by_side(federation: Federation) -> tuple[Partition, ...]:
+    """Return the partitions of the same machine, whose nodes are numbered group by group."""
+    if federation.node_order is None:
+        return federation.partitions
+    sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
+    order = {cluster.name: np.argsort(cluster.group_of_node, kind="stable") for cluster in federation.clusters}
+
+    def renumbered(one: Partition) -> tuple[tuple[str, str], ...]:
+        members = one.members(sizes)
+        return tuple(
+            (name, ranges_text(np.flatnonzero(members[name][order[name]]).tolist())) for name, _ in one.nodes
+        )
+
+    return tuple(replace(one, nodes=renumbered(one)) for one in federation.partitions)
 
 
 def _stretched(text: str, old: int, new: int, where: str) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fedsched as fs
-from fedsched.io.closed_hosts import KINDS, Host, SiteHosts, Stretch, downtimes_of, name_of, once, ranges_text
+from fedsched.io.closed_hosts import KINDS, Host, SiteHosts, Stretch, downtimes_of, name_of, once
 from fedsched.io.hosts import Hosts, Place
 from fedsched.model.calendar import closures_of
 
@@ -69,4 +69,3 @@ def test_what_touches_keeps_its_names() -> None:
     assert name_of("abcde") == "a, b, c and 2 more"
     assert len(name_of(["x" * 200])) == 80
     assert name_of([]) == ""
-    assert ranges_text([0, 1, 2, 5, 7, 8]) == "0-2,5,7-8"

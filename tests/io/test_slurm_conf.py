@@ -55,11 +55,11 @@ def test_groups_are_runs_of_like_nodes(hill: Path) -> None:
     """In the order of the file, split where a partition has a part; what DEFAULT lines say adds up."""
     machine = read_federation(hill)
     assert [(group.count, group.name, group.weight) for group in machine.groups] == [
-        (1, "n001..n004[0-0]", 60),
-        (1, "n001..n004[1-1]", 60),
+        (1, "n001..n004[0]", 60),
+        (1, "n001..n004[1]", 60),
         (2, "n001..n004[2-3]", 60),
-        (1, "g1..g2[4-4]", 190),
-        (1, "g1..g2[5-5]", 190),
+        (1, "g1..g2[4]", 190),
+        (1, "g1..g2[5]", 190),
         (1, "d1", 60),
     ]
     thin, fat, last = machine.groups[0], machine.groups[3], machine.groups[5]
