@@ -86,7 +86,7 @@ def _say_outlook(found: Outlook) -> None:
     ]  # fmt: skip
     print_table(
         f"{queue.cluster} at {here.clock(queue.now)}: {counted(len(queue.running), 'job')} with nodes, "
-        f"{counted(len(rows), 'start')} forecast, {found.share:.0%} of {counted(found.draws, 'replay')} in each range",
+        f"{counted(len(rows), 'start')} forecast of {counted(found.draws, 'replay')}, ranges of {found.share:.0%}",
         COLUMNS, rows, align="llllrrllllr",
     )  # fmt: skip
     for note in found.notes:
@@ -159,10 +159,11 @@ def _known(seconds: float) -> float | None:
 
 
 def _say_score(found: Score) -> None:
-    rows = [
-        ("as forecast", f"{found.covered:.1%}", f"{found.error:,.0f}", f"{found.pinball:,.0f}"),
-        ("by limits, as squeue --start", "-", f"{found.error_by_limits:,.0f}", f"{found.pinball_by_limits:,.0f}"),
-    ]
+    named = [("as forecast", found), ("as drawn, not calibrated", found.as_drawn)]
+    rows = [(name, f"{one.covered:.1%}", f"{one.error:,.0f}", f"{one.pinball:,.0f}") for name, one in named if one]
+    rows.append(
+        ("by limits, as squeue --start", "-", f"{found.error_by_limits:,.0f}", f"{found.pinball_by_limits:,.0f}")
+    )
     print_table(
         f"{counted(len(found.wait), 'forecast')} at {counted(found.moments, 'moment')}, ranges of {found.share:.0%}",
         ("", "within range", "mean error, s", "pinball loss, s"), rows, align="lrrr",
@@ -173,5 +174,7 @@ def _say_score(found: Score) -> None:
 
 def _score_as_json(found: Score) -> dict[str, Any]:
     return {"forecasts": len(found.wait), "moments": found.moments, "share": found.share, "covered": found.covered,
-            "error": found.error, "pinball": found.pinball, "by_limits": {"error": found.error_by_limits,
+            "error": found.error, "pinball": found.pinball,
+            "as_drawn": found.as_drawn and {"covered": found.as_drawn.covered, "pinball": found.as_drawn.pinball},
+            "by_limits": {"error": found.error_by_limits,
             "pinball": found.pinball_by_limits}, "notes": list(found.notes)}  # fmt: skip

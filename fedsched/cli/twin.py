@@ -96,7 +96,7 @@ def command(
     draws
         now, why: how many replays, each with other run times. Default: 100.
     share
-        now, why: which part of the replays a range holds. Default: 0.8.
+        now, why: which part of the starts a range is to hold. Default: 0.8.
     score
         now: at so many moments of a dump forecast what was known then, and compare that with what happened.
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fedsched.errors import SteerError
-from fedsched.outlook.forecast import DRAWS, SHARE, Replays, forecast, ranged
+from fedsched.outlook.forecast import DRAWS, SHARE, forecast, ranged
 from fedsched.outlook.gates import NODES_DOWN, Gate, gates_of, unnamed
+from fedsched.outlook.replays import Replays
 from fedsched.outlook.room import Room
 from fedsched.steer.picture import picture_of
 from fedsched.text import counted
@@ -231,8 +232,11 @@ class _Asker:
         front = start(places[0]) if places else start(0)
         later = bisect_left(places, True, key=lambda place: start(place + 1) > front + SAME)
         first = there[later] if later < len(there) else None
-        starts = replays.starts(at(places[0] if places else 0))[self.job.number]
-        return first, ranged(self.job, starts, self.share, front)
+        starts = replays.starts(at(places[0] if places else 0))
+        by_limits = {number: front for number in starts}
+        calibration = self.present.calibration(self.draws, self.seed)
+        found = ranged(queue, starts, by_limits, self.share, calibration)
+        return first, next(one for one in found if one.job.number == self.job.number)
 
 
 def _have(count: int) -> str:

@@ -55,11 +55,13 @@ def queue_of(site: Site) -> tuple[Queue, list[str]]:
         return queue, [*notes, f"assumed: jobs have their turn {turn}, for there is no {QUEUE}"]
     known = {int(job): row for row, job in enumerate(site.records.job.tolist()) if job == job}
     jobs = tuple(_of_squeue(site, known, line, words) for line, words in _rows(site.dump.text(QUEUE)))
-    return _with_nodes(_queue(site, site.dump.taken, jobs))
+    return _with_nodes(replace(frame_of(site), jobs=jobs))
 
 
-def queue_at(site: Site, moment: float) -> tuple[Queue, list[str]]:
+def queue_at(site: Site, moment: float, frame: Queue | None = None) -> tuple[Queue, list[str]]:
     """Return the queue at a moment of the dump as the records have it, and what is assumed of it.
+
+    `frame` is the cluster as the dump tells of it, for those who look at many moments.
 
     Where priorities are made of factors, jobs have their turn by what was known of these at the moment; else as they
     became eligible. Who was not eligible yet waits for what nobody knew, unless it was a time that he had asked for.
@@ -68,7 +70,7 @@ def queue_at(site: Site, moment: float) -> tuple[Queue, list[str]]:
     begun = records.start <= moment
     here = (records.submit <= moment) & ~(records.end <= moment)
     rows = np.flatnonzero(here & ~(records.gone & (records.end <= records.submit)))
-    queue = _queue(site, moment, ())
+    queue = replace(frame or frame_of(site), now=moment)
     priority = _priorities(site, moment, rows)
     last = moment >= site.dump.taken
     jobs = tuple(
@@ -87,13 +89,14 @@ def _priorities(site: Site, moment: float, rows: NDArray[np.int64]) -> list[int]
     return (rows.size - place).tolist()  # type: ignore[no-any-return]
 
 
-def _queue(site: Site, moment: float, jobs: tuple[SlurmJob, ...]) -> Queue:
+def frame_of(site: Site) -> Queue:
+    """Return the cluster when the dump was taken, without jobs."""
     dump = site.dump
     settings, _ = settings_of(dump.text(CONFIG))
     return Queue(
         cluster=site.machine.conf.name,
-        now=moment,
-        jobs=jobs,
+        now=dump.taken,
+        jobs=(),
         nodes=nodes_of_text(dump.text(NODES)),
         partitions=partitions_of(dump.text(PARTITIONS)),
         settings=settings,

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedsched.errors import SteerError
-from fedsched.steer.picture import Picture, picture_of
-from fedsched.steer.queue import ENDING
+from fedsched.outlook.calibration import Calibration, Said
+from fedsched.outlook.replays import Replays
+from fedsched.steer.picture import picture_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from fedsched.outlook.habits import Habits
     from fedsched.outlook.present import Present
     from fedsched.steer import Queue, SlurmJob
 
 DRAWS = 100
 SHARE = 0.8
-LEAST = 1.0  # seconds that a job runs at least
 NOBODY = "assumed: nobody else comes"
 BACKFILLS = "assumed: each job is planned in turn by what was asked for, as Slurm's backfilling does"
 IN_TURN = "assumed: nobody starts before those in front of him, for sched/builtin backfills nothing"
 
 
 class Forecast(NamedTuple):
-    """When a job will start: as many draws start before `earliest` as after `latest`; times like the queue's.
+    """When a job will start; times like the queue's.
 
-    `by_limits` is the start if every job ran to its limit, which is what `squeue --start` counts with.
+    As many starts lie before `earliest` as after `latest`, of the replays or, where these are calibrated, of what
+    earlier forecasts tell. `by_limits` is the start if every job ran to its limit, which is what `squeue --start`
+    counts with.
     """
 
     job: SlurmJob
@@ -49,7 +50,7 @@ class Outlook:
     Parameters
     ----------
     share
-        The part of the draws that lie in each range.
+        The part of the starts that each range is to hold.
     notes
         What is assumed, not modelled or left aside.
     """
@@ -78,12 +79,13 @@ def forecast(
     Parameters
     ----------
     present
-        A cluster as it is now.
+        A cluster as it is now. Where its records tell of earlier moments, ranges are calibrated by what forecasts made
+        then were off by.
     draws
         How many times the queue is replayed, each time with other run times: those of each user's jobs are drawn from
         what his jobs have used of their limits so far.
     share
-        Which part of the replays a range holds.
+        Which part of the starts a range is to hold.
     seed
         What is drawn follows from it.
     progress
@@ -102,51 +104,35 @@ def forecast(
     order = [job.number for job in queue.waiting if job.number in replays.numbers]
     starts = replays.starts(order, progress)
     by_limits = picture.starts(picture.rows_of(order))
-    jobs = {job.number: job for job in queue.waiting}
-    found = tuple(ranged(jobs[number], starts[number], share, by_limits[number]) for number in order)
+    calibration = present.calibration(draws, seed)
+    found = ranged(queue, starts, by_limits, share, calibration)
     notes = (*notes, BACKFILLS if picture.backfills else IN_TURN)
+    if calibration is not None:
+        notes = (*notes, calibration.in_words())
     return Outlook(present, found, share, draws, (*picture.notes, *queue.aside_in_words(), *notes))
 
 
-def ranged(job: SlurmJob, starts: NDArray[np.float64], share: float, by_limits: float) -> Forecast:
-    """Return the forecast of a job with such starts in all replays."""
-    earliest, median, latest = np.quantile(starts, [(1.0 - share) / 2.0, 0.5, (1.0 + share) / 2.0]).tolist()
-    return Forecast(job, earliest, median, latest, by_limits)
-
-
-class Replays:
-    """Replays of one queue, each with run times of its own, which are the same whatever the order of the jobs."""
-
-    def __init__(self, picture: Picture, habits: Habits, *, draws: int, seed: int) -> None:
-        self.picture = picture
-        self.numbers = frozenset(job.number for job in picture.jobs[: picture.waiting])
-        rng = np.random.default_rng(seed)
-        limits = picture.workload.estimate
-        now = picture.queue.now
-        self._runs = [habits.drawn(picture.jobs, limits, now, rng) for _ in range(draws)]
-
-    def starts(
-        self, order: Sequence[int], progress: Callable[[int, int], None] | None = None
-    ) -> dict[int, NDArray[np.float64]]:
-        """Return the starts of each job in all replays, jobs having their turn in this order of numbers."""
-        rows = self.picture.rows_of(order)
-        found: dict[int, list[float]] = {number: [] for number in order}
-        for k, run in enumerate(self._runs):
-            for number, start in self.picture.by_job(self._replayed(run, rows)).items():
-                found[number].append(start)
-            if progress is not None:
-                progress(k + 1, len(self._runs))
-        return {number: np.array(starts) for number, starts in found.items()}
-
-    def _replayed(self, run: NDArray[np.float64], rows: Sequence[int]) -> NDArray[np.float64]:
-        picture = self.picture
-        state, n = picture.running, picture.waiting
-        # Who completes, or has outrun its limit, leaves its nodes at once, whatever is drawn.
-        ends = np.minimum(np.maximum(state.start + run[n:], state.time + ENDING), state.planned_end)
-        left = ends - state.time
-        running = state._replace(finish=ends, work_left=left)
-        workload = replace(picture.workload, runtime=np.maximum(run, LEAST))
-        return picture.simulated(workload, running, rows)
+def ranged(
+    queue: Queue,
+    starts: Mapping[int, NDArray[np.float64]],
+    by_limits: Mapping[int, float],
+    share: float,
+    calibration: Calibration | None,
+) -> tuple[Forecast, ...]:
+    """Return the forecasts of jobs that have such starts in all replays."""
+    jobs = {job.number: job for job in queue.waiting}
+    if calibration is None or not calibration.enough:
+        levels = [(1.0 - share) / 2.0, 0.5, (1.0 + share) / 2.0]
+        ends = {number: np.quantile(one, levels).tolist() for number, one in starts.items()}
+    else:
+        said = Said.of(queue.now, starts)
+        rows = zip(*calibration.ranges(said, share), said.median.tolist(), strict=True)
+        ends = {number: [queue.now + x for x in (low, median, high)]
+                for number, (low, high, median) in zip(starts, rows, strict=True)}  # fmt: skip
+    return tuple(
+        Forecast(jobs[number], earliest, median, latest, by_limits[number])
+        for number, (earliest, median, latest) in ends.items()
+    )
 
 
 def expected_end(job: SlurmJob, queue: Queue, found: Forecast | None) -> float:

@@ -15,6 +15,7 @@ from fedsched.errors import FedschedError
 from fedsched.io.wall_clock import WallTime
 from fedsched.outlook.dumped import queue_of, ran_by
 from fedsched.outlook.habits import ENDED, RUNS, Habits, Ran
+from fedsched.outlook.past import Past
 from fedsched.slurm.associations import Associations
 from fedsched.steer import CommandError, read_queue
 from fedsched.steer.recorded import Recorded
@@ -25,6 +26,7 @@ from fedsched.twin.commands import MANIFEST
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fedsched.outlook.calibration import Calibration
     from fedsched.steer import Queue, Runner
 
 SINCE = "now-28days"
@@ -52,6 +54,8 @@ class Present:
         Whether times are those of the cluster's wall clock, as a dump has them, and not seconds since 1970.
     notes
         What is assumed or not known.
+    past
+        The cluster at earlier moments, where that is on record.
     """
 
     queue: Queue
@@ -60,6 +64,11 @@ class Present:
     of_partitions: Mapping[str, str]
     by_the_wall: bool
     notes: tuple[str, ...]
+    past: Past | None = None
+
+    def calibration(self, draws: int, seed: int) -> Calibration | None:
+        """Return what forecasts made at earlier moments were off by; None where nothing is on record."""
+        return None if self.past is None else self.past.calibration(draws, seed)
 
     def clock(self, seconds: float) -> str:
         """Return a moment as the cluster's wall clock shows it, or this machine's; "-" where there is none."""
@@ -91,9 +100,8 @@ def _of_dump(folder: Path) -> Present:
     habits = Habits.of(ran_by(site, site.dump.taken))
     of_partitions = {name: line.words.get("qos", "") for name, line in site.machine.conf.partitions.items()}
     enforced = _are_enforced(queue)
-    return Present(
-        queue, habits, site.accounts if enforced else None, of_partitions, True, (*notes, *_of_habits(habits))
-    )
+    accounts = site.accounts if enforced else None
+    return Present(queue, habits, accounts, of_partitions, True, (*notes, *_of_habits(habits)), Past(site))
 
 
 def _are_enforced(queue: Queue) -> bool:
@@ -102,12 +110,17 @@ def _are_enforced(queue: Queue) -> bool:
 
 def _of_commands(runner: Runner) -> Present:
     queue = read_queue(runner)
-    notes = []
+    notes, past = [], None
     try:
         habits = Habits.of(_ran(runner.run(HISTORY)))
     except CommandError as error:
         habits = Habits.none()
         notes.append(f"no ended jobs are known: {error.said}")
+    if habits.known:
+        try:
+            past = Past.of_commands(runner)
+        except FedschedError as error:
+            notes.append(f"ranges are not calibrated, for the past is not known: {error}")
     accounts = None
     if _are_enforced(queue):
         try:
@@ -115,7 +128,7 @@ def _of_commands(runner: Runner) -> Present:
         except FedschedError as error:
             notes.append(f"limits of accounts are not known: {error}")
     of_partitions = {one.name: one.qos for one in queue.partitions}
-    return Present(queue, habits, accounts, of_partitions, False, (*notes, *_of_habits(habits)))
+    return Present(queue, habits, accounts, of_partitions, False, (*notes, *_of_habits(habits)), past)
 
 
 def _of_habits(habits: Habits) -> list[str]:

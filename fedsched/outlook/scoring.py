@@ -8,25 +8,31 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.errors import TwinError
-from fedsched.outlook.dumped import queue_at, ran_by
-from fedsched.outlook.forecast import DRAWS, SHARE, forecast
-from fedsched.outlook.habits import Habits
-from fedsched.outlook.present import Present
+from fedsched.outlook.calibration import DRAWN, EARLIER, LEAST, Calibration, Said, earlier, said_at
+from fedsched.outlook.forecast import DRAWS, SHARE, ranged
+from fedsched.outlook.past import Past
+from fedsched.outlook.replays import Replays
+from fedsched.steer.picture import picture_of
+from fedsched.text import counted
 from fedsched.twin import Site, read_site
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from os import PathLike
 
     from numpy.typing import NDArray
 
+    from fedsched.outlook.habits import Habits
+    from fedsched.steer import Queue
+
     Column = NDArray[np.float64]
 
 MOMENTS = 20
+BETWEEN = 2  # so many moments for each one scored tell, too, what forecasts are off by
 KNOWN = (
     "at each moment: who ran and waited on record, jobs in turn as they became eligible, or under priority/multifactor "
     "by their factors then, of the shares what the latest start of each user told, the nodes that are up as the dump "
-    "ends, habits of jobs that had ended or ran by then"
+    "ends, habits of jobs that had ended or ran by then, and of earlier forecasts the starts by then"
 )
 
 
@@ -44,6 +50,8 @@ class Score:
         The same if all jobs ran to their limits, as `squeue --start` counts.
     share
         The part of the cases that ranges are to hold.
+    as_drawn
+        The same forecasts with the ranges of their replays, not calibrated; None: these are they.
     """
 
     wait: Column
@@ -54,6 +62,7 @@ class Score:
     share: float
     moments: int
     notes: tuple[str, ...]
+    as_drawn: Score | None = None
 
     @property
     def covered(self) -> float:
@@ -115,28 +124,49 @@ def score(
     if moments < 1:
         raise TwinError(f"moments={moments} must be at least 1.")
     site = dump if isinstance(dump, Site) else read_site(dump)
+    past = Past(site)
     begin, end = site.since, site.dump.taken
-    at = np.linspace(begin + (end - begin) / 10.0, end, moments, endpoint=False)
-    start = dict(zip(site.records.id.tolist(), site.records.start.tolist(), strict=True))
+    scored = set(np.floor(np.linspace(begin + (end - begin) / 10.0, end, moments, endpoint=False)).tolist())
+    said: list[Said] = []
     rows: list[tuple[float, ...]] = []
     notes: dict[str, None] = {}
-    for k, moment in enumerate(np.floor(at).tolist()):
-        queue, said = queue_at(site, moment)
-        here = Present(queue, Habits.of(ran_by(site, moment)), None, {}, True, tuple(said))
-        found = forecast(here, draws=draws, share=share, seed=seed + k)
-        for one in found.forecasts:
-            begun = start[one.job.number]
-            if begun == begun:
-                rows.append(
-                    tuple(x - moment for x in (begun, one.earliest, one.median, one.latest, one.by_limits))
-                )
-        notes |= dict.fromkeys(said)
+    moved = 0
+    every = sorted(scored | set(earlier(begin, end, max(EARLIER, BETWEEN * moments))))
+    for k, moment in enumerate(every):
+        queue, habits, assumed = past.at(moment)
+        if moment in scored:
+            calibration = Calibration.of(said, past, moment)
+            moved += calibration.enough
+            notes |= dict.fromkeys(assumed)
+            rows += _rows(queue, habits, calibration, past, draws=draws, share=share, seed=seed + k)
+        said += said_at(queue, habits, draws=min(draws, DRAWN), seed=seed + k)
         if progress is not None:
-            progress(k + 1, moments)
+            progress(k + 1, len(every))
     if not rows:
         raise TwinError(
             f"{site.dump.folder}: nobody waited in turn at any of {moments} moments who began before the dump's end; "
             "try more moments, or a longer dump."
         )
-    wait, earliest, median, latest, by_limits = np.array(rows).T
-    return Score(wait, earliest, median, latest, by_limits, share, moments, (*notes, KNOWN))
+    wait, earliest, median, latest, by_limits, low, high = np.array(rows).T
+    drawn = Score(wait, low, median, high, by_limits, share, moments, ())
+    told = (*notes, KNOWN, f"ranges are calibrated by earlier starts at {moved} of {counted(moments, 'moment')}, and "
+            f"left as drawn where fewer than {LEAST} were known")  # fmt: skip
+    return Score(wait, earliest, median, latest, by_limits, share, moments, told, drawn)
+
+
+def _rows(
+    queue: Queue, habits: Habits, calibration: Calibration, past: Past, *, draws: int, share: float, seed: int
+) -> Iterator[tuple[float, ...]]:
+    """Give what was forecast at a moment beside what happened, in seconds from then on, and the range as drawn."""
+    if not queue.waiting:
+        return
+    picture = picture_of(queue)
+    replays = Replays(picture, habits, draws=draws, seed=seed)
+    order = [job.number for job in queue.waiting if job.number in replays.numbers]
+    starts, by_limits = replays.starts(order), picture.starts(picture.rows_of(order))
+    both = (ranged(queue, starts, by_limits, share, one) for one in (calibration, None))
+    for one, drawn in zip(*both, strict=True):
+        begun = past.starts[one.job.number]
+        if begun == begun:
+            found = (begun, one.earliest, one.median, one.latest, one.by_limits, drawn.earliest, drawn.latest)
+            yield tuple(x - queue.now for x in found)

@@ -125,7 +125,10 @@ def test_forecasts_of_steady_users_come_true(halves: Path) -> None:
     assert len(found.wait) >= 5
     assert found.covered == 1.0
     assert found.error == pytest.approx(0.0, abs=1.0)
-    assert found.pinball == pytest.approx(0.0, abs=1.0)
+    assert found.as_drawn is not None
+    assert found.as_drawn.covered == 1.0
+    assert found.as_drawn.pinball == pytest.approx(0.0, abs=1.0)
+    assert found.pinball < 30.0
     assert found.error_by_limits > 600.0
     assert found.pinball_by_limits > 300.0
     assert any("had ended or ran by then" in note for note in found.notes)
@@ -141,15 +144,18 @@ def test_the_commands_print_it(halves: Path, capsys: pytest.CaptureFixture[str])
     """`twin now` has a line for each job and a document for programs, --score the figures, `twin why` the causes."""
     assert run(["twin", "now", str(halves), "--draws", "3"]) == 0
     said = capsys.readouterr().out
-    assert "2 starts forecast, 80% of 3 replays in each range" in said
+    assert "2 starts forecast of 3 replays, ranges of 80%" in said
     assert "01-05 21:00:00" in said
+    assert "ranges are calibrated by " in said
     assert run(["twin", "now", str(halves), "--draws", "3", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [job["job"] for job in document["jobs"]] == ["27", "28"]
     assert document["jobs"][1]["median"] - document["now"] == 2400.0
     assert document["jobs"][1]["by_limits"] - document["now"] == 6000.0
     assert run(["twin", "now", str(halves), "--score", "4", "--draws", "2"]) == 0
-    assert "100.0%" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "100.0%" in said
+    assert "as drawn, not calibrated" in said
     assert run(["twin", "now", str(halves), "--score", "4", "--draws", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["covered"] == 1.0
     assert run(["twin", "why", "28", str(halves), "--draws", "2"]) == 0
