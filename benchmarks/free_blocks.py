@@ -1,8 +1,9 @@
 """Lists of jobs, each job put where it ends soonest after what its nodes cost: a plan of a list, compiled.
 
 What is free stands in blocks, soonest first: so many units of one resource, from an instant until another one. A job
-takes units that are free all the time that it runs, those that became free last; what is left before its start is lost,
-so that a list in the order of starts has the plan that it was read from. Watts under a cap are one resource more.
+takes units that are free all the time that it runs, those that became free last; what is left before its start is
+lost, so that a list in the order of starts has the plan that it was read from. Watts under a cap are one resource
+more, and so are the kilobytes a second of each uplink: no job of such a plan finds one full.
 """
 
 from __future__ import annotations
@@ -38,9 +39,12 @@ class Lists(NamedTuple):
     share: np.ndarray
     release: np.ndarray
     before: np.ndarray  # job × some: jobs that it waits for, or -1
-    room: np.ndarray  # room × resource: groups, and watts last
+    room: np.ndarray  # room × resource: groups; none has the watts and uplinks that come after them
     fits: np.ndarray  # job × room
-    power: np.ndarray  # resource: whether it is watts
+    only: np.ndarray  # resource × resource: each by itself
+    cluster: np.ndarray  # group
+    sends: np.ndarray  # job: kilobytes a second of a task
+    narrow: np.ndarray  # cluster: whether its uplink may be full
     draw: np.ndarray  # group: of a busy node more than of an idle one, in milliwatts; 0 where nothing caps it
     free: Blocks  # what is there before the first job
     of_energy: float  # 1, or 0 where only the end counts
@@ -105,18 +109,37 @@ def chosen(blocks, size, mine, need, start, finish, taken):
 
 
 @numba.njit(cache=True)
+def beside(of, j, taken):
+    """Count what a job needs beside its nodes: watts under a cap, and of uplinks where it is on several clusters."""
+    groups, tasks = of.slow.size, of.tasks[j]
+    taken[groups:] = 0
+    for g in range(groups):
+        taken[groups] += taken[g] * of.draw[g]
+    if of.sends[j] == 0.0 or tasks == 1:
+        return
+    for c in range(of.narrow.size):
+        here = 0
+        for g in range(groups):
+            if of.cluster[g] == c:
+                here += taken[g]
+        if of.narrow[c]:
+            taken[groups + 1 + c] = np.ceil(of.sends[j] * here * (tasks - here) / (tasks - 1))
+
+
+@numba.njit(cache=True)
 def way(of, blocks, size, j, r, ready, weight, taken):
     """Return how a job may run in a room; its score is infinite where it cannot."""
     groups, takes, start = of.slow.size, of.takes[j, r], ready
-    while True:  # until nodes and watts are free at once
+    while True:  # until nodes, watts and uplinks are free at once
         start = soonest(blocks, size, of.room[r], of.tasks[j], start, takes)
         if start == np.inf:
             return Way(np.inf, np.inf, np.inf, 0.0)
         chosen(blocks, size, of.room[r], of.tasks[j], start, start + takes, taken)
-        need = 0
-        for g in range(groups):
-            need += taken[g] * of.draw[g]
-        there = start if need == 0 else soonest(blocks, size, of.power, need, start, takes)
+        beside(of, j, taken)
+        there = start
+        for k in range(groups, taken.size):
+            if taken[k] > 0:
+                there = max(there, soonest(blocks, size, of.only[k], taken[k], start, takes))
         if there == start:
             break
         start = there
@@ -208,7 +231,8 @@ def planned(of, order, forced, weight, blocks, into, limit):
     size = of.free.since.size
     blocks.since[:size], blocks.until[:size] = of.free.since, of.free.until
     blocks.many[:size], blocks.of[:size] = of.free.many, of.free.of
-    taken, best_taken = np.zeros(groups + 1, dtype=np.int64), np.zeros(groups + 1, dtype=np.int64)
+    taken = np.zeros(of.room.shape[1], dtype=np.int64)
+    best_taken = taken.copy()
     into.finish[:] = -1.0
     end, drawn, left = 0.0, 0.0, jobs
     while left > 0:
@@ -221,7 +245,6 @@ def planned(of, order, forced, weight, blocks, into, limit):
                 return np.inf
             into.start[j], into.finish[j] = best.start, best.finish
             into.counts[j] = best_taken[:groups]
-            best_taken[groups] = (best_taken[:groups] * of.draw).sum()
             size = without(blocks, size, best_taken, best.start, best.finish)
             end, drawn, left = max(end, best.finish), drawn + best.drawn * of.of_energy, left - 1
     return end + drawn + EVENLY * into.finish.mean()

@@ -21,6 +21,7 @@ from fedsched.model.calendar import closures_of
 
 if TYPE_CHECKING:
     from fedsched.instances import Document
+    from fedsched.model.federation import Federation
     from fedsched.model.schedule import Schedule
 
 
@@ -83,13 +84,19 @@ def annealed(of, order, forced, weight, heat, tries, rng):
     return best, best_order, best_forced, best_weight, plan
 
 
+def clusters_of(federation: Federation) -> np.ndarray:
+    """Return the cluster of each group."""
+    return np.repeat(np.arange(len(federation.clusters)), [len(one.groups) for one in federation.clusters])
+
+
 def rooms_of(document: Document, opened: np.ndarray) -> np.ndarray:
-    """Return which groups are taken together: of a pool and a range of speeds; of one cluster, where jobs talk."""
+    """Return which groups are taken together: of a pool and a range of speeds; of one cluster too, where jobs talk."""
     workload, federation = document.workload, document.federation
     speed = np.array([one.speed for one in federation.groups])
-    where = np.repeat(np.arange(len(federation.clusters)), [len(one.groups) for one in federation.clusters])
-    apart = bool(workload.task_bandwidth.any())
-    wholes = [where == k for k in range(len(federation.clusters))] if apart else [np.ones(len(speed), dtype=bool)]
+    where, wide = clusters_of(federation), np.isinf([one.uplink for one in federation.clusters])
+    wholes = [np.ones(len(speed), dtype=bool)]
+    if workload.task_bandwidth.any():
+        wholes += [wide[where], *(where == k for k in range(len(federation.clusters)))]
     rooms = {
         tuple(whole & pool & (speed >= slow) & (speed <= fast))
         for whole in wholes for pool in np.unique(opened, axis=0)
@@ -105,7 +112,7 @@ def priced(document: Document, ask: str, room: np.ndarray) -> tuple[np.ndarray, 
     price, second = np.zeros((jobs, len(groups))), np.zeros((jobs, len(room)))
     path = certificate_path(document.name, ask)
     proof: dict[str, Any] = json.loads(path.read_text(encoding="ascii")) if path.is_file() else {"kind": "none"}
-    if proof["kind"] != "prices" or "branch" in proof or len(proof["area"][0]) != len(groups):
+    if proof["kind"] != "prices" or len(proof["area"][0]) != len(groups):
         return price, second
     opened = open_groups(workload, federation)
     speed, nodes = np.array([one.speed for one in groups]), np.array([one.count for one in groups])
@@ -127,17 +134,18 @@ def priced(document: Document, ask: str, room: np.ndarray) -> tuple[np.ndarray, 
 
 def least_paid(of: Lists, nodes: np.ndarray) -> np.ndarray:
     """Return what each job pays at least, wherever it runs."""
-    paid = np.full(of.fits.shape, np.inf)
-    for r, members in enumerate(of.room[:, :-1]):
+    least = np.full(of.tasks.size, np.inf)
+    for r, members in enumerate(of.room[:, : of.slow.size]):
         for j in np.flatnonzero(of.fits[:, r]):
             order = np.flatnonzero(members)[np.argsort(of.price[j, members], kind="stable")]
             filled = np.minimum(np.cumsum(nodes[order]), of.tasks[j])
-            paid[j, r] = float(np.diff(filled, prepend=0) @ of.price[j, order]) + of.second[j, r]
-    return np.asarray((paid * of.takes).min(axis=1))
+            paid = float(np.diff(filled, prepend=0) @ of.price[j, order]) + of.second[j, r]
+            least[j] = min(least[j], paid * of.takes[j, r])
+    return least
 
 
 def free_at_first(document: Document, idle: float) -> Blocks:
-    """Return what is free before the first job: nodes between downtimes, and what caps leave beside idle nodes."""
+    """Return what is free before the first job: nodes between downtimes, watts beside idle nodes', uplinks."""
     federation, rows = document.federation, []
     closures = closures_of(federation)
     for g, group in enumerate(federation.groups):
@@ -146,6 +154,9 @@ def free_at_first(document: Document, idle: float) -> Blocks:
             rows.append((begin, closures.begin[k], group.count, g))
             begin = max(begin, closures.end[k])
         rows.append((begin, np.inf, group.count, g))
+    for c, cluster in enumerate(federation.clusters):
+        if np.isfinite(cluster.uplink):
+            rows.append((0.0, np.inf, int(cluster.uplink / 1000), len(federation.groups) + 1 + c))
     for cap in document.data.get("signals", ()):
         if cap["unit"] == "W":
             rows += [(*row, len(federation.groups)) for row in layers(cap, idle)]
@@ -180,8 +191,8 @@ def waits_of(document: Document) -> np.ndarray:
 
 def problem_of(document: Document, ask: str) -> Lists:
     """Return what lists are evaluated on, with the prices of the certificate that is kept."""
-    groups, workload = document.federation.groups, document.workload
-    opened = open_groups(workload, document.federation)
+    federation, workload = document.federation, document.workload
+    groups, opened = federation.groups, open_groups(workload, federation)
     room, nodes = rooms_of(document, opened), np.array([one.count for one in groups])
     fits = (room @ nodes >= workload.tasks[:, None]) & ~(room[None] & ~opened[:, None, :]).any(axis=2)
     idle = sum(one.count * one.idle_watts for one in groups)
@@ -193,14 +204,15 @@ def problem_of(document: Document, ask: str) -> Lists:
     capped = bool((free.of == len(groups)).any())
     slow = np.array([1 / one.speed for one in groups])
     slowest = np.where(room, slow, 0.0).max(axis=1)
-    share, place = workload.compute_fraction[:, None], np.arange(len(groups) + 1)
+    share, more = workload.compute_fraction[:, None], 1 + len(federation.clusters)
     of = Lists(
         slow=slow, watts=extra / idle, price=price, second=second,
         takes=workload.runtime[:, None] * (share * slowest + 1 - share), least=np.zeros(0),
         tasks=workload.tasks.astype(np.int64), run=workload.runtime, share=workload.compute_fraction,
-        release=workload.submit, before=waits_of(document), room=np.pad(room, ((0, 0), (0, 1))), fits=fits,
-        power=place == len(groups), draw=np.rint(1000 * extra * capped).astype(np.int64),
-        free=free, of_energy=float(ask == "energy"),
+        release=workload.submit, before=waits_of(document), room=np.pad(room, ((0, 0), (0, more))), fits=fits,
+        only=np.eye(len(groups) + more, dtype=bool), cluster=clusters_of(federation),
+        sends=workload.task_bandwidth / 1000, narrow=np.isfinite([one.uplink for one in federation.clusters]),
+        draw=np.rint(1000 * extra * capped).astype(np.int64), free=free, of_energy=float(ask == "energy"),
     )  # fmt: skip
     return of._replace(least=least_paid(of, nodes))
 
@@ -221,19 +233,41 @@ def first_orders(of: Lists) -> list[np.ndarray]:
 def list_of(of: Lists, schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
     """Return the order of a schedule's starts, and a room for each job in which its nodes are."""
     order, forced = np.argsort(schedule.start, kind="stable"), np.full(of.tasks.size, -1)
-    room = of.room[:, :-1]
+    room = of.room[:, : of.slow.size]
     for j, has in enumerate(schedule.counts > 0):
         holds = of.fits[j] & ~(has & ~room).any(axis=1)
         forced[j] = min(np.flatnonzero(holds), key=lambda r: (of.slow[room[r]].max(), room[r].sum()), default=-1)
     return order, forced
 
 
+def some_of(of: Lists, rows: np.ndarray) -> Lists:
+    """Return the problem of some jobs, where none waits for another."""
+    per_job = ("price", "second", "takes", "least", "tasks", "run", "share", "release", "before", "fits", "sends")
+    return of._replace(**{name: getattr(of, name)[rows] for name in per_job})
+
+
 def best_list(document: Document, ask: str, tries: int, seed: int, begin: Schedule | None = None) -> Lines:
-    """Return the plan of the best of so many lists: those near a schedule, or near the best of some usual ones."""
-    of, rng = problem_of(document, ask), np.random.default_rng(seed)
-    free = np.full(of.tasks.size, -1)
+    """Return the plan of the best of so many lists: those near a schedule, or near the best of some usual ones.
+
+    Jobs that pay nothing have nodes of which there are enough: they are put behind those that pay, and not moved.
+    """
+    whole, rng = problem_of(document, ask), np.random.default_rng(seed)
+    alone = (whole.before < 0).all() and whole.least.any()
+    pays = np.flatnonzero(whole.least > 0) if alone else np.arange(whole.tasks.size)
+    of = some_of(whole, pays)
     if begin is not None:
-        return annealed(of, *list_of(of, begin), 1.0, 0.0005, tries, rng)[-1]
-    begun = [(order, free, weight) for order in first_orders(of) for weight in (0.1, 0.5, 1.0, 3.0, 10.0)]
-    best = min(begun, key=lambda one: annealed(of, *one, 0.0, 0, rng)[0])
-    return annealed(of, *best, 0.003, tries, rng)[-1]
+        order, forced = list_of(whole, begin)
+        place = np.argsort(order)
+        first, heat = (np.argsort(place[pays], kind="stable"), forced[pays], 1.0), 0.0005
+    else:
+        free = np.full(pays.size, -1)
+        begun = [(order, free, weight) for order in first_orders(of) for weight in (0.1, 0.5, 1.0, 3.0, 10.0)]
+        first, heat = min(begun, key=lambda one: annealed(of, *one, 0.0, 0, rng)[0]), 0.003
+    _, order, forced, weight, plan = annealed(of, *first, heat, tries, rng)
+    if pays.size == whole.tasks.size:
+        return plan
+    behind = first_orders(whole)[0]
+    everyone = np.concatenate([pays[order], behind[whole.least[behind] == 0]])
+    where = np.full(whole.tasks.size, -1)
+    where[pays] = forced
+    return annealed(whole, everyone, where, weight, 0.0, 0, rng)[-1]

@@ -281,11 +281,30 @@ def _power(where: str, jobs: int, seed: int, shares: tuple[int, ...]) -> Documen
     )
 
 
+def _carbon(where: str, jobs: int, seed: int) -> Document:
+    clusters, draws = machine(where), Draws(seed, jobs, 1)
+    grams = [draws.between(1, 9) * 50 for _ in range(12)]
+    return Document.of(
+        f"carbon-{where}-{jobs}",
+        family="carbon",
+        about=f"{jobs} jobs on a grid whose carbon changes every hour, and is the same again after twelve",
+        machine=where,
+        clusters=clusters,
+        jobs=drawn_jobs(Draws(seed, jobs), jobs, widest=_widest(clusters) // 2, octaves=EVEN),
+        asks=("carbon", "makespan+carbon"),
+        signals=[
+            {"times": [HOUR * k for k in range(12)], "values": grams, "unit": "g/kWh", "until": 12 * HOUR}
+            | {"beyond": "repeat"}
+        ],
+    )
+
+
 WINDOWS = ((50, 301), (100, 302), (200, 303))
 PARTITIONS = ((50, 311), (100, 312), (500, 313))
 DEPENDENCIES = (("example", 50, 321, 40), ("example", 200, 322, 30), ("das-2", 100, 323, 60), ("das-2", 500, 324, 20))
 # federation, jobs, seed, and of what all jobs can draw beside idle nodes, how many per cent a cap leaves, by turns
 POWER = (("example", 50, 331, (50,)), ("example", 200, 332, (60, 30)), ("das-2", 100, 333, (40,)))
+CARBON = (("example", 20, 341), ("das-2", 50, 342), ("das-2", 200, 343))
 
 RECIPES: dict[str, Recipe] = {
     **{
@@ -308,5 +327,6 @@ RECIPES: dict[str, Recipe] = {
         f"workflows-{where}-{jobs}": partial(_dependencies, where, jobs, seed, share)
         for where, jobs, seed, share in DEPENDENCIES
     },
+    **{f"carbon-{where}-{jobs}": partial(_carbon, where, jobs, seed) for where, jobs, seed in CARBON},
     **{f"power-{where}-{jobs}": partial(_power, where, jobs, seed, shares) for where, jobs, seed, shares in POWER},
 }

@@ -2,18 +2,18 @@
 
 python proof.py INSTANCE.json CERTIFICATE.json
 
-It knows of no solver and no simulator; docs/bench.md has the inequalities. Group g has m nodes of speed s; nodes of a
-group that are in the same partitions count as one. Job j of τ tasks is released at r (submitted, and all that it waits
-for has run as fast as it can), has nodes of its partition, and takes d = runtime·(σ/s + 1 − σ) on nodes none slower
-than s, or longer where links are full. Downtimes only take nodes away: what holds without them holds.
+docs/bench.md has the inequalities. Group g has m nodes of speed s; nodes of a group that are in the same partitions
+count as one. Job j of τ tasks is released at r (submitted, and all that it waits for has run as fast as it can), has
+nodes of its partition, and takes d = runtime·(σ/s + 1 − σ) on nodes none slower than s, or longer where links are full.
+Downtimes only take nodes away: what holds without them holds.
 """
 
 import hashlib
 import json
 import sys
 from fractions import Fraction
-from itertools import accumulate, groupby, pairwise
-from math import floor, inf
+from itertools import accumulate, cycle, groupby, pairwise
+from math import ceil, floor, inf
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +32,6 @@ def require(holds: bool, why: str) -> None:
         raise Refused(why)
 
 
-def cells(data: Any) -> Any:
-    """Give groups, the partitions that some nodes of each are in, and how many nodes those are."""
-    for cluster in data["clusters"]:
-        own = [(part["name"], text.replace("all", "0-999999").split("-")) for part in data.get("partitions", ())
-               for name, text in part["nodes"] if name == cluster["name"]]  # fmt: skip
-        first = 0
-        for group in cluster["groups"]:
-            nodes = range(first, first := first + group["nodes"])
-            homes = [{name for name, (a, b) in own if int(a) <= node <= int(b)} for node in nodes]
-            yield from ((group, home, len([*run])) for home, run in groupby(homes))
-
-
 class Problem:
     """The jobs and groups of an instance's file."""
 
@@ -51,11 +39,21 @@ class Problem:
         data = json.loads(text)
         known = data["format"] == "fedsched instance 1" and {*data, *data["jobs"]} <= {*KNOWN.split()}
         require(known, "the instance holds what this program does not know")
-        groups, homes, self.nodes = zip(*cells(data), strict=True)
+        cells = []
+        for cluster in data["clusters"]:
+            own = [(part["name"], text.replace("all", "0-999999").split("-")) for part in data.get("partitions", ())
+                   for name, text in part["nodes"] if name == cluster["name"]]  # fmt: skip
+            first = 0
+            for group in cluster["groups"]:
+                nodes = range(first, first := first + group["nodes"])
+                inside = [{name for name, (a, b) in own if int(a) <= node <= int(b)} for node in nodes]
+                cells += [(group, home, len([*run])) for home, run in groupby(inside)]
+        groups, homes, self.nodes = zip(*cells, strict=True)
         self.speed, self.idle, busy = ([Fraction(one[key]) for one in groups] for key in OF_GROUPS)
         self.extra = [watts - idle for watts, idle in zip(busy, self.idle, strict=True)]
         caps = [max(one["values"]) for one in data.get("signals", ())
                 if one["unit"] == "W" and "cluster" not in one and one["beyond"] in ("last", "repeat")]  # fmt: skip
+        self.green = [one for one in data.get("signals", ()) if one["unit"] == "g/kWh"]
         self.left = min(map(Fraction, caps), default=ZERO) - dot(self.idle, self.nodes)  # watts beside idle nodes
         jobs, self.tasks = data["jobs"], data["jobs"]["tasks"]
         self.home = jobs.get("partition", [""] * len(self.tasks))
@@ -79,6 +77,14 @@ class Problem:
         found = zip(price, self.nodes, self.speed, self.own[home], strict=True)
         return [(cost, nodes) for cost, nodes, own, opened in found if opened and own >= speed]
 
+    def greenest(self, begin: Fraction, end: Fraction) -> Fraction:
+        """Return the least that a kilowatt-hour stands for in a stretch of time, in grams."""
+        [one] = self.green
+        require("cluster" not in one and one["times"][0] == 0 and one["beyond"] == "repeat", "the signal is not known")
+        times = [turn * one["until"] + at for turn in range(ceil(end / one["until"])) for at in one["times"]]
+        steps = zip(pairwise([*times, end]), cycle(one["values"]), strict=False)
+        return min(Fraction(value) for (a, b), value in steps if a < end and b > begin)
+
     def cheapest(self, j: int, speed: Fraction, price: list[Fraction]) -> Fraction:
         """Return the least price of a job's nodes, none slower."""
         ways = sorted(self.ways(self.home[j], speed, price))
@@ -100,14 +106,6 @@ def weights(values: list[Any]) -> list[Fraction]:
 def by_prices(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[Fraction, Fraction]:
     """Return what weights of areas, wide jobs and single jobs prove, and their sum."""
     of_energy = {"makespan": False, "energy": True}[objective]
-    if "branch" in proof:
-        j, limit, *parts = proof["branch"]
-        takes, found = problem.takes[j], []
-        for part, fast in zip(parts, (True, False), strict=True):
-            problem.takes[j] = {s: d for s, d in takes.items() if (s >= Fraction(limit)) is fast}
-            found.append(by_prices(problem, part, objective))
-        problem.takes[j] = takes
-        return min(found)[0], sum((spent for _, spent in found), start=ZERO)
     levels, area = weights(proof["levels"]), [weights(row) for row in proof["area"]]
     single = {int(j): weights([w])[0] for j, w in proof["job"].items()}
     first, groups, wide = levels[0], range(len(problem.nodes)), []
@@ -139,49 +137,52 @@ def by_prices(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[
 
 
 def by_times(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[Fraction, Fraction]:
-    """Return what prices of nodes over time prove of a sum over jobs, and the price of all that there is."""
+    """Return what prices of nodes over time prove of a sum, and the price of all that there is, less what idles."""
     require(objective != "bounded_slowdown" or not problem.talks, "full links make runs longer, and slowdowns less")
-    edges, unit = weights(proof["edges"]), Fraction(proof["unit"])
+    edges, unit, idle = weights(proof["edges"]), Fraction(proof["unit"]), dot(problem.idle, problem.nodes)
     lengths, prices = [b - a for a, b in pairwise(edges)], [weights(row) for row in proof["prices"]]
     require(min(*lengths, unit) > 0 == edges[0], "stretches of time must follow one another from 0 on")
-    sums = [[*accumulate((x * at for x, at in zip(row, lengths, strict=True)), initial=ZERO)] for row in prices]
+    green = [problem.greenest(a, b) if objective == "carbon" else ZERO for a, b in pairwise(edges)]
+    horizon, most = (edges[-1], idle * dot(green, lengths)) if objective == "carbon" else (inf, inf)
+    rows = [[x / unit + extra * at for x, at in zip(row, green, strict=True)]
+            for row, extra in zip(prices, problem.extra, strict=True)]  # fmt: skip
+    sums = [[*accumulate((x * at for x, at in zip(row, lengths, strict=True)), initial=ZERO)] for row in rows]
+    worth = [dot(row, problem.nodes) / unit - idle * at for *row, at in zip(*prices, green, strict=True)]
+    paid = max(accumulate((x * at for x, at in zip(worth, lengths, strict=True)), initial=ZERO))
 
     def until(at: Fraction) -> list[Fraction]:
         k = max(k for k in range(len(lengths)) if edges[k] <= at)
         into = min(at, edges[k + 1]) - edges[k]
-        return [of[k] + row[k] * into for of, row in zip(sums, prices, strict=True)]
+        return [of[k] + row[k] * into for of, row in zip(sums, rows, strict=True)]
 
     def charge(j: int, start: Fraction, d: Fraction) -> Fraction:
         wait = start - problem.submit[j]
         slowdown = max(Fraction(1), (wait + d) / max(d, Fraction(10)))
-        return {"flow": wait + d, "mean_wait": wait, "bounded_slowdown": slowdown}[objective]
+        return {"flow": wait + d, "mean_wait": wait, "bounded_slowdown": slowdown, "carbon": ZERO}[objective]
 
-    paid = dot((row[-1] for row in sums), problem.nodes) / unit
-    at_edge, value = {at: until(at) for at in edges}, -paid
+    known, value = {at: until(at) for at in edges}, -paid
     for j, release in enumerate(problem.release):
         least: Any = inf
         for s, d in problem.takes[j].items():
             starts = {release, *edges, *(at - d for at in edges), problem.submit[j] + 10 - d, problem.submit[j]}
-            for start in sorted(at for at in starts if at >= release):
+            for start in sorted(at for at in starts if release <= at <= horizon - d):
                 if charge(j, start, d) >= least:
                     break  # charges rise with the start, and no price is below 0
-                begin, end = (at_edge.get(at) or until(at) for at in (start, start + d))
-                price = [(b - a) / unit for a, b in zip(begin, end, strict=True)]
+                price = [b - a for a, b in zip(*(known.get(at) or until(at) for at in (start, start + d)), strict=True)]
                 least = min(least, charge(j, start, d) + problem.cheapest(j, s, price))
         value += least
-    return (value if objective == "flow" else value / len(problem.tasks)), paid
+    return min(value, most) / {"flow": 1, "carbon": 3_600_000_000}.get(objective, len(problem.tasks)), paid
 
 
 WAYS = {("prices", objective): by_prices for objective in ("makespan", "energy")}
-WAYS |= {("times", objective): by_times for objective in ("flow", "mean_wait", "bounded_slowdown")}
+WAYS |= {("times", objective): by_times for objective in ("flow", "mean_wait", "bounded_slowdown", "carbon")}
 
 
 def proven(instance: str, certificate: str) -> Fraction:
     """Return the bound that a certificate proves of an instance, both as their files' texts; raise Refused if none."""
     proof = json.loads(certificate)
     kind, objective, bound = proof["kind"], proof["objective"], Fraction(proof["bound"])
-    digest = hashlib.sha256(instance.encode()).hexdigest()
-    require(proof["sha256"] == digest, "the certificate is for another instance")
+    require(proof["sha256"] == hashlib.sha256(instance.encode()).hexdigest(), "the certificate is for another instance")
     require((kind, objective) in WAYS, f"no certificate of kind {kind!r} proves anything of {objective!r}")
     value, spent = WAYS[kind, objective](Problem(instance), proof, objective)
     require(spent == Fraction(proof["spent"]), f"the multipliers add up to {spent}, not to {proof['spent']}")
@@ -193,7 +194,6 @@ def proven(instance: str, certificate: str) -> Fraction:
 
 if __name__ == "__main__":
     try:
-        texts = (Path(name).read_text(encoding="ascii") for name in sys.argv[1:3])
-        sys.stdout.write(f"PROVED: at least {proven(*texts)}\n")
+        sys.stdout.write(f"PROVED: at least {proven(*(Path(name).read_text('ascii') for name in sys.argv[1:3]))}\n")
     except (Refused, LookupError, ValueError, TypeError, ZeroDivisionError) as error:
         sys.exit(f"REFUSED: {error}")

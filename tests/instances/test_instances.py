@@ -73,6 +73,7 @@ def test_there_are_some_fifty_of_every_kind() -> None:
         "partitions",
         "dependencies",
         "power",
+        "carbon",
     }
     sizes = {len(one.workload) for one in found}
     assert (min(sizes), max(sizes)) == (20, 2000)
@@ -161,6 +162,8 @@ def test_features_come_through() -> None:
     assert set(parts.workload.label("partition").tolist()) == {"short", "long", "fast"}
     flows = instances.load("workflows-das-2-100").workload
     assert flows.after is not None
+    [grid] = instances.load("carbon-das-2-50").federation.signals
+    assert (grid.kind, len(set(grid.values)), grid.beyond) == ("carbon", 7, "repeat")
     month = instances.load("month-example")
     assert (month.reading.knowledge, month.instance("mean_wait").submits) == ("estimate", "keep")
     assert (np.diff(month.workload.submit) >= 0).all()

@@ -59,8 +59,8 @@ def shifted(plan: dict[str, Any], row: int) -> None:
 
 
 def widened(plan: dict[str, Any], row: int) -> None:
-    group, count = plan["nodes"][row].split("+")[0].split(":")
-    plan["nodes"][row] = f"{group}:{int(count) + 1}"
+    parts = [part.split(":") for part in plan["nodes"][row].split("+")]
+    plan["nodes"][row] = f"{parts[0][0]}:{sum(int(count) for _, count in parts) + 1}"
 
 
 def moved(plan: dict[str, Any], row: int) -> None:

@@ -71,7 +71,7 @@ def test_many_makespans_and_energies_are_closed() -> None:
     """Tests that of many of these the best known plan is proven to be within a hundredth of the optimum."""
     found = [one for name in names() for one in standings(load(name)) if one.ask in ("makespan", "energy")]
     assert len(found) > 60
-    assert sum(one.is_closed for one in found) >= 34
+    assert sum(one.is_closed for one in found) >= 35
 
 
 def multipliers(data: dict[str, Any]) -> Iterator[tuple[list[Any] | dict[str, Any], Any]]:
@@ -189,20 +189,6 @@ def test_wide_jobs_of_a_partition_exclude_one_another() -> None:
         value_of(document, {"area": [[0] * 3], "wide": {"3:1:b": 1}})
     with pytest.raises(LookupError):
         value_of(document, {"area": [[0] * 3], "wide": {"2:1:c": 1}})
-
-
-def test_leaves_of_a_branch_hold_each_by_itself() -> None:
-    """Tests that a proof by cases is worth what its least case is, that cases are all there are, and that all count."""
-    document = small([[(1, 2), (3, 1)]], [(1, 10, "a"), (1, 10, "a")])  # "a": one fast node, three slow ones
-    both_fast, alone = {"area": [[1, 0]]}, {"area": [[0, 0]], "job": {"1": 1}}
-    whole = {"levels": [0], "wide": {}, "job": {}}
-    fast = {"branch": [1, 2, whole | both_fast, whole | alone]}
-    first_slow = whole | {"area": [[0, 0]], "job": {"0": 1}}
-    assert value_of(document, {"branch": [0, 2, fast, first_slow]}) == 10
-    assert value_of(document, {"branch": [0, 2, first_slow, fast]}) == 5  # the cases the other way round
-    assert value_of(document, both_fast) == 0
-    with pytest.raises(ValueError, match="zip"):
-        value_of(document, {"branch": [0, 2, fast]})
 
 
 def test_what_a_cap_leaves_is_shared_like_nodes() -> None:

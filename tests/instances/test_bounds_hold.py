@@ -1,0 +1,112 @@
+"""What the checker proves is never false: beside every schedule of small random instances, with any multipliers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fedsched.instances import proof as checker
+from fedsched.instances.documents import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SPEEDS, STEP = (1, 2), 4  # runs are whole numbers of seconds; a start is one of the first so many
+NODES, IDLE, EXTRA = (2, 1), (90, 70), (110, 150)
+UNTIL, GRAMS = 6, (400, 50, 300)
+Placed = tuple[int, int, tuple[int, int]]
+
+
+def drawn(random: Random) -> Document:
+    """Return three jobs on two nodes and a faster one, where carbon changes every two seconds."""
+    columns = {"submit": [random.randint(0, 1) for _ in range(3)], "tasks": [random.randint(1, 3) for _ in range(3)]}
+    return Document.of(
+        "tiny", family="carbon", about="at random", machine="tiny", asks=("makespan",),
+        jobs=columns | {"runtime": [2 * random.randint(1, 2) for _ in range(3)]},
+        clusters=[
+            {"name": f"C{g}", "uplink": "inf", "groups": [
+                {"nodes": NODES[g], "speed": SPEEDS[g], "busy_watts": IDLE[g] + EXTRA[g], "idle_watts": IDLE[g]}
+            ]}
+            for g in range(2)
+        ],
+        signals=[{"times": [0, 2, 4], "values": list(GRAMS), "unit": "g/kWh", "until": UNTIL, "beyond": "repeat"}],
+    )  # fmt: skip
+
+
+def ways(document: Document, j: int) -> Iterator[Placed]:
+    """Give every start, end and choice of nodes of a job, by whole seconds."""
+    jobs = document.data["jobs"]
+    for slow in range(NODES[0] + 1):
+        fast = jobs["tasks"][j] - slow
+        if 0 <= fast <= NODES[1]:
+            takes = jobs["runtime"][j] // (SPEEDS[0] if slow else SPEEDS[1])
+            for start in range(jobs["submit"][j], jobs["submit"][j] + STEP * 2):
+                yield start, start + takes, (slow, fast)
+
+
+def schedules(document: Document) -> Iterator[tuple[Placed, ...]]:
+    """Give every schedule that never uses more nodes than there are."""
+    for plan in product(*(list(ways(document, j)) for j in range(3))):
+        busy = ([sum(n[g] for a, b, n in plan if a <= at < b) for g in range(2)] for at in range(16))
+        if all(used[g] <= NODES[g] for used in busy for g in range(2)):
+            yield plan
+
+
+def measured(document: Document, plan: tuple[Placed, ...]) -> dict[str, Fraction]:
+    """Return what a schedule comes to, second by second."""
+    end = max(b for _, b, _ in plan)
+    watts = [
+        sum(IDLE[g] * NODES[g] + EXTRA[g] * sum(n[g] for a, b, n in plan if a <= at < b) for g in range(2))
+        for at in range(end)
+    ]
+    submit = document.data["jobs"]["submit"]
+    return {
+        "makespan": Fraction(end),
+        "energy": Fraction(sum(watts)),
+        "carbon": Fraction(sum(w * GRAMS[at % UNTIL // 2] for at, w in enumerate(watts)), 3_600_000_000),
+        "flow": Fraction(sum(b - at for (_, b, _), at in zip(plan, submit, strict=True))),
+        "mean_wait": Fraction(sum(a - at for (a, _, _), at in zip(plan, submit, strict=True)), 3),
+    }
+
+
+def multipliers(random: Random, objective: str) -> dict[str, Any]:
+    """Return some at random: none, small or large."""
+    if objective in ("makespan", "energy"):
+        some = {"levels": [0, 1], "area": [[random.choice((0, 1, 3)) for _ in range(2)] for _ in range(2)]}
+        some |= {"wide": {p: random.choice((0, 1, 5)) for p in ("1", "2", "1:2:")}, "job": {"0": 1}}
+        return some | ({"before": random.randint(3, 9)} if random.random() < 0.5 else {})
+    edges = [0, *sorted(random.sample(range(1, 16), 4))]
+    scale = {"carbon": 40_000, "flow": 2, "mean_wait": 2}[objective]
+    prices = [[random.choice((0, 0, 1, 2)) * random.randint(0, scale) for _ in edges[1:]] for _ in range(2)]
+    return {"edges": edges, "unit": 4, "prices": prices}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_schedule_beats_any_multipliers(seed: int) -> None:
+    """Tests that the best of all schedules is at or above what is proven, whatever the multipliers."""
+    random = Random(seed)
+    document = drawn(random)
+    every = [measured(document, plan) for plan in schedules(document)]
+    problem = checker.Problem(document.text)
+    for objective in every[0]:
+        best = min(one[objective] for one in every)
+        prove = checker.by_prices if objective in ("makespan", "energy") else checker.by_times
+        found = [prove(problem, multipliers(random, objective), objective)[0] for _ in range(60)]
+        assert max(found) <= best, objective
+        assert max(found) > 0 or objective == "mean_wait"
+
+
+def test_the_least_carbon_of_a_stretch() -> None:
+    """Tests that a signal's values are those of its steps, again and again, and that a cluster's own are refused."""
+    document = drawn(Random(0))
+    problem = checker.Problem(document.text)
+    spans = ((0, 2), (1, 3), (2, 4), (4, 8), (5, 8), (6, 8), (10, 12), (3, 99))
+    assert [problem.greenest(Fraction(a), Fraction(b)) for a, b in spans] == [400, 50, 50, 300, 300, 400, 300, 50]
+    [signal] = document.data["signals"]
+    own = Document(document.data | {"signals": [signal | {"cluster": "C0"}]})
+    with pytest.raises(checker.Refused, match="signal is not known"):
+        checker.Problem(own.text).greenest(Fraction(0), Fraction(1))
