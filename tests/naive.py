@@ -73,7 +73,7 @@ class Limit:
 
     amount: int
     parts: dict[int, int]  # of each job, by its index
-    about: tuple[str, str, bool] = ("", "", False)  # of whom, by name, and whether in nodes
+    about: tuple[str, str, str] = ("", "", "jobs")  # of whom, by name, and in what
 
 
 @dataclass(frozen=True)
@@ -638,9 +638,14 @@ def shaped(job: Job, rule: str) -> Job:
     return replace(job, tasks=tasks, runtime=runtime, estimate=estimate)
 
 
+def part_of(job: Job, what: str) -> int:
+    """Return how much of a limit in jobs, nodes or CPUs a job takes (reading 43)."""
+    return {"jobs": 1, "nodes": job.tasks, "cpus": job.tasks * dict(job.demand).get("cpu", 1)}[what]
+
+
 def of_these(limit: Limit, jobs: Sequence[Job]) -> Limit:
     """Return the limit of jobs in their shapes: one in nodes counts those that they have."""
-    return replace(limit, parts={j: jobs[j].tasks for j in limit.parts}) if limit.about[2] else limit
+    return replace(limit, parts={j: part_of(jobs[j], limit.about[2]) for j in limit.parts})
 
 
 # ------------------------------------------------------------------------------------ jobs that wait for jobs

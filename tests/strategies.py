@@ -71,7 +71,9 @@ class Scenario:
 
     def without_wishes(self) -> Scenario:
         """Return the scenario with jobs that ask nothing of nodes, no features and no resources."""
-        return replace(self, jobs=[replace(job, features=(), demand=()) for job in self.jobs])
+        jobs = [replace(job, features=(), demand=()) for job in self.jobs]
+        limits = tuple(naive.of_these(limit, jobs) for limit in self.machine.limits)
+        return replace(self, jobs=jobs, machine=replace(self.machine, limits=limits))
 
     def as_chosen(self) -> Scenario:
         """Return the scenario with jobs of one shape, the one that the rule gives them."""
@@ -465,7 +467,7 @@ def with_alternatives(
 def able_to_choose(scenario: Scenario) -> Scenario:
     """Return the scenario with jobs in their recorded shapes where what depends on shapes is settled before [52]."""
     killed = scenario.settings.kill_at_estimate and any(job.after for job in scenario.jobs)
-    entangled = killed or any(nodes for *_, nodes in (limit.about for limit in scenario.machine.limits))
+    entangled = killed or any(limit.about[2] != "jobs" for limit in scenario.machine.limits)
     if entangled and scenario.settings.alternatives == "earliest_finish":
         return replace(scenario, settings=replace(scenario.settings, alternatives="fixed"))
     return scenario
@@ -475,17 +477,18 @@ LIMITED = ("user", "account", "array")
 
 
 def limits(jobs: list[naive.Job], choose: Callable[[Sequence[Any]], Any]) -> tuple[naive.Limit, ...]:
-    """Return some limits: of each user, of each of two accounts, of the tasks of an array; in jobs or in nodes."""
+    """Return some limits: of each user, of two accounts, of the tasks of an array; in jobs, in nodes or in CPUs."""
     found = []
     for of in LIMITED:
         if choose((True, False)):
             nodes = of != "array" and choose((True, False))
-            most = max(job.tasks for job in jobs)
+            what = "jobs" if not nodes else "cpus" if len(jobs) % 2 else "nodes"
+            most = max(naive.part_of(job, what) for job in jobs)
             amount = most + choose((0, 0, 1, 3, 8)) if nodes else choose((1, 1, 2, 3))
             for name in sorted({who(of, j, job) for j, job in enumerate(jobs)} - {""}):
                 mine = [j for j, job in enumerate(jobs) if who(of, j, job) == name]
-                parts = {j: jobs[j].tasks if nodes else 1 for j in mine}
-                found.append(naive.Limit(amount, parts, (of, name, nodes)))
+                parts = {j: naive.part_of(jobs[j], what) for j in mine}
+                found.append(naive.Limit(amount, parts, (of, name, what)))
     return tuple(found)
 
 
@@ -844,9 +847,9 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     caps = np.array([counts if job.caps is None else job.caps for job in jobs], dtype=np.int64)
     bound = []
     for one in machine.limits:
-        of, name, nodes = one.about
+        of, name, what = one.about
         if of != "array":
-            bound.append(Limit(of, **{"nodes" if nodes else "jobs": one.amount}, names=(name,)))
+            bound.append(Limit(of, **{what: one.amount}, names=(name,)))
     shared = {"pools": pools, "partitions": partitions, "calendar": tuple(calendar), "limits": tuple(bound)}
     saving = None if machine.timeout is None else Timeout(*machine.timeout)
     shared |= {"signals": tuple(signal_of(cap, machine) for cap in machine.caps)}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIMITS = (
-    fs.Limit("user", jobs=2, nodes=8),
+    fs.Limit("user", jobs=2, nodes=8, cpus=400),
     fs.Limit("account", nodes=12, names=("physics", "chemistry")),
     fs.Limit("qos", jobs=1, names="long"),
 )
@@ -26,7 +26,7 @@ MACHINE = replace(fs.Federation.homogeneous(16, name="m"), limits=LIMITS)
 
 def test_a_limit_in_words() -> None:
     """Who may have how much."""
-    assert str(LIMITS[0]) == "each user: at most 2 jobs and 8 nodes at a time"
+    assert str(LIMITS[0]) == "each user: at most 2 jobs and 8 nodes and 400 CPUs at a time"
     assert str(LIMITS[1]) == "physics, chemistry: at most 12 nodes at a time"
     assert LIMITS[2].names == ("long",)
 
@@ -38,6 +38,7 @@ def test_a_limit_in_words() -> None:
         ({"of": "user"}, "it limits nothing"),
         ({"of": "user", "jobs": 0}, "jobs=0 must be a whole number of at least 1"),
         ({"of": "user", "nodes": 1.5}, "nodes=1.5 must be a whole number"),
+        ({"of": "user", "cpus": -1}, "cpus=-1 must be a whole number"),
         ({"of": "user", "jobs": True}, "jobs=True must be a whole number"),
         ({"of": "user", "jobs": 10**30}, "and at most 2147483647"),
         ({"of": "user", "jobs": 1, "names": ("a", "a")}, "two names are named 'a'"),
@@ -75,6 +76,25 @@ def test_the_check_names_the_limit_that_is_exceeded() -> None:
     fs.simulate(queue, MACHINE, "fcfs").verify()
 
 
+def test_cpus_are_those_that_jobs_demand() -> None:
+    """A job has so many CPUs on each node as it demands, one where it says nothing; all of a user's count together."""
+    queue = fs.Workload(
+        submit=np.zeros(4), tasks=[1, 2, 3, 1], runtime=np.full(4, 10.0), user=1, demand={"cpu": [4, 0, 2, 1]}
+    )
+    seven = replace(MACHINE, limits=(fs.Limit("user", cpus=7),))
+    made = fs.simulate(queue, seven, "easy")
+    assert made.start.tolist() == [0, 0, 10, 0]  # 4 + 2 + 1 of 7; the third has six
+    made.verify(claimed=made.metrics())
+    free = fs.simulate(queue, replace(MACHINE, limits=()), "easy")
+    said = replace(free, federation=seven).violations()
+    assert "at 0 12 are in use under the limit of 7 of user '1'." in said[0]
+    with pytest.raises(InfeasibleError, match="Job 3: its 6 CPUs are over the limit of 5 of user '1'"):
+        fs.simulate(queue, replace(MACHINE, limits=(fs.Limit("user", cpus=5),)), "easy")
+    shapes = replace(queue, alternatives={1: [(1, 10), (2, 6)]})
+    with pytest.raises(InfeasibleError, match="limits of CPUs depend on the shapes"):
+        fs.simulate(shapes, seven, "easy", alternatives="earliest_finish")
+
+
 def test_loss_of_capacity_is_checked_beside_limits() -> None:
     """Who is over a limit does not wait for nodes; a claim that counts it is refused."""
     queue = fs.Workload(submit=[0.0] * 2, tasks=[1, 1], runtime=[10.0] * 2, user=[1, 1])
@@ -88,9 +108,9 @@ def test_comparisons_tell_limits_apart() -> None:
     log = fs.Workload(submit=[0.0], tasks=[1], runtime=[1.0])
     names = {
         Instance(name="x", workload=log, federation=replace(MACHINE, limits=bound)).fingerprint()
-        for bound in ((), LIMITS, LIMITS[:1])
+        for bound in ((), LIMITS, LIMITS[:1], (replace(LIMITS[0], cpus=401),))
     }
-    assert len(names) == 3
+    assert len(names) == 4
 
 
 def test_what_does_not_know_limits_says_so() -> None:

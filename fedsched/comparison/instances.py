@@ -133,8 +133,9 @@ class Instance(Read):
         known = known if any(resources or weight != 1 for resources, weight in known) else []
         beside = (machine.partitions, machine.calendar, features, machine.limits, machine.signals, known)
         looks = machine.cap if machine.cap != "run" else ""
+        cores = [(k, limit.cpus) for k, limit in enumerate(machine.limits) if limit.cpus is not None]
         places = [group.nodes for group in machine.groups if group.nodes is not None]
-        for part in (*beside, states, machine.power, looks, places):
+        for part in (*beside, states, machine.power, looks, places, cores):
             if part:  # its repr says nothing of them
                 digest.update(repr(part).encode())
         w = self.workload

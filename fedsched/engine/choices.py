@@ -27,8 +27,8 @@ def refuse_entangled(
     noun: str, workload: Workload, federation: Federation, reading: Reading, *, who: str = "jobs take"
 ) -> None:
     """Refuse what depends on the jobs' shapes beside their nodes and times, and is settled before they are chosen."""
-    if any(limit.nodes is not None for limit in federation.limits):
-        raise InfeasibleError(f"{noun}: limits of nodes depend on the shapes that {who}; {CURE}.")
+    for what in filter(None, (limit.by_shape for limit in federation.limits)):
+        raise InfeasibleError(f"{noun}: limits of {what} depend on the shapes that {who}; {CURE}.")
     if reading.kill_at_estimate and workload.after is not None:
         raise InfeasibleError(
             f"{noun}: jobs wait for others, which are killed or not by the shapes that {who}; {CURE}."

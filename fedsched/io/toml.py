@@ -58,7 +58,7 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     `weight`, `nodes` (`"0-15,20"`); of a pool: `name`, `amount`; of a partition: `name`, `nodes` (`{ north = "all",
     south = "0-15,20" }`), `max_time` and `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`, `accounts`,
     `qos`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`, `known_from`, `end_known`,
-    `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `names`; of a signal: `times`
+    `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `cpus`, `names`; of a signal: `times`
     (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
@@ -308,7 +308,7 @@ def _lines_of_downtime(downtime: Downtime) -> list[str]:
 
 def _lines_of_limit(limit: Limit) -> list[str]:
     lines = [f"of = {quoted(limit.of)}"]
-    lines += [f"{key} = {int(value)}" for key in ("jobs", "nodes") if (value := getattr(limit, key)) is not None]
+    lines += [f"{key} = {int(value)}" for key, value in limit.most if value is not None]
     return lines + ([f"names = [{', '.join(map(quoted, limit.names))}]"] if limit.names else [])
 
 

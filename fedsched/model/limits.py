@@ -1,9 +1,9 @@
-"""Limits: how many jobs or nodes somebody may have at a time, and how many tasks of an array run together [43]."""
+"""Limits: how much somebody may have at a time, and how many tasks of an array run together [43]."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 
+COUNTED = ("jobs", "nodes", "cpus")
 WHOSE = ("user", "account", "qos", "partition")
 MOST = 2**31 - 1  # of a limit: sums stay exact
 _ARRAY = re.compile(r"(.+)%(\d{1,9})")
@@ -36,8 +37,9 @@ class Limit:
     of
         "user" (by the jobs' `user`), or "account", "qos", "partition" (by their labels). Jobs that say none have no
         limit.
-    jobs, nodes
-        The most jobs that run at a time, and the most nodes that they have together; give one of them, or both.
+    jobs, nodes, cpus
+        The most jobs that run at a time, and the most nodes, and CPUs, that they have together; give at least one. The
+        CPUs of a job are those that it demands of each of its nodes, one where it says nothing of them.
     names
         Whose limit it is; none (default) = that of each.
     """
@@ -46,18 +48,18 @@ class Limit:
     jobs: int | None = None
     nodes: int | None = None
     names: tuple[str, ...] = ()
+    cpus: int | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.of not in WHOSE:
             raise FederationError(str(unknown_name("Limit: of", self.of, WHOSE)))
-        if self.jobs is None and self.nodes is None:
-            raise FederationError(f"{self.where}: it limits nothing; give jobs= or nodes=.")
-        for field in ("jobs", "nodes"):
-            value = getattr(self, field)
+        if all(value is None for _, value in self.most):
+            raise FederationError(f"{self.where}: it limits nothing; give {'= or '.join(COUNTED)}=.")
+        for counted, value in self.most:
             if value is not None and (not is_number(value) or int(value) != value or not 1 <= value <= MOST):
                 raise FederationError(
-                    f"{self.where}: {field}={shortened(repr(value))} must be a whole number of at least 1, and at most "
-                    f"{MOST}."
+                    f"{self.where}: {counted}={shortened(repr(value))} must be a whole number of at least 1, and at "
+                    f"most {MOST}."
                 )
         names = self.names if isinstance(self.names, list | tuple) else (self.names,)
         object.__setattr__(self, "names", tuple(str(name) for name in names))
@@ -71,9 +73,18 @@ class Limit:
         """Return what errors call it."""
         return f"Limit of {self.of!r}"
 
+    @property
+    def most(self) -> tuple[tuple[str, int | None], ...]:
+        """Return how much of each one may have; None where that is not said."""
+        return tuple((field, getattr(self, field)) for field in COUNTED)
+
+    @property
+    def by_shape(self) -> str:
+        """Return what of it depends on the shapes that jobs have; empty where nothing does."""
+        return "nodes" if self.nodes is not None else "CPUs" if self.cpus is not None else ""
+
     def __str__(self) -> str:
-        given = (("jobs", self.jobs), ("nodes", self.nodes))
-        most = [f"{value:,} {what}" for what, value in given if value is not None]
+        most = [f"{value:,} {'CPUs' if what == 'cpus' else what}" for what, value in self.most if value is not None]
         whose = ", ".join(map(one_line, self.names)) if self.names else f"each {self.of}"
         return f"{whose}: at most {' and '.join(most)} at a time"
 
@@ -100,18 +111,18 @@ class Counters(NamedTuple):
 def counters_of(workload: Workload, federation: Federation) -> Counters:
     """Return what binds these jobs; a job that is over a limit all by itself is refused by name."""
     found = [*_of_limits(workload, federation), *_of_arrays(workload)]
-    for name, amount, rows, weights in found:
+    for name, what, amount, rows, weights in found:
         for k in np.flatnonzero(weights > amount)[:1]:
             raise InfeasibleError(
-                f"Job {workload.id[rows[k]]}: its {weights[k]} nodes are over the limit of {amount} of {name}; drop "
+                f"Job {workload.id[rows[k]]}: its {weights[k]} {what} are over the limit of {amount} of {name}; drop "
                 "it, or give a wider limit."
             )
     nobody = np.zeros(0, dtype=np.int64)
     return Counters(
-        np.array([amount for _, amount, _, _ in found], dtype=np.int64),
-        np.repeat(np.arange(len(found)), [rows.size for _, _, rows, _ in found]),
-        np.concatenate([nobody, *(rows for _, _, rows, _ in found)]),
-        np.concatenate([nobody, *(weights for _, _, _, weights in found)]),
+        np.array([amount for _, _, amount, _, _ in found], dtype=np.int64),
+        np.repeat(np.arange(len(found)), [rows.size for *_, rows, _ in found]),
+        np.concatenate([nobody, *(rows for *_, rows, _ in found)]),
+        np.concatenate([nobody, *(weights for *_, weights in found)]),
         tuple(name for name, *_ in found),
     )
 
@@ -121,19 +132,27 @@ def someones(workload: Workload, federation: Federation) -> str:
     return next(iter(counters_of(workload, federation).names), "")
 
 
-_Counter = tuple[str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
+_Counter = tuple[str, str, int, "NDArray[np.int64]", "NDArray[np.int64]"]
 
 
 def _of_limits(workload: Workload, federation: Federation) -> Iterator[_Counter]:
+    parts = _parts(workload)
     for limit in federation.limits:
         names, rows_of = _grouped(_whose(workload, federation, limit.of))
         for name, rows in zip(names, rows_of, strict=True):
             if name and (not limit.names or name in limit.names):
                 called = f"{limit.of} {one_line(name)!r}"
-                if limit.jobs is not None:
-                    yield called, limit.jobs, rows, np.ones(rows.size, dtype=np.int64)
-                if limit.nodes is not None:
-                    yield called, limit.nodes, rows, workload.tasks[rows]
+                for what, most in limit.most:
+                    if most is not None:
+                        yield called, "CPUs" if what == "cpus" else what, most, rows, parts[what][rows]
+
+
+def _parts(workload: Workload) -> dict[str, NDArray[np.int64]]:
+    """Return how much of each a job takes while it runs."""
+    demand = {} if workload.demand is None else workload.demand.columns()
+    one = np.ones(len(workload), dtype=np.int64)
+    each = np.maximum(np.asarray(demand.get("cpu", one), dtype=np.int64), 1)
+    return {"jobs": one, "nodes": workload.tasks, "cpus": workload.tasks * each}
 
 
 def _whose(workload: Workload, federation: Federation, of: str) -> NDArray[Any]:
@@ -165,7 +184,7 @@ def _of_arrays(workload: Workload) -> Iterator[_Counter]:
                 "1, as 'name%5', or all none."
             )
         if match is not None:
-            yield f"array {one_line(name)!r}", int(match[2]), rows, np.ones(rows.size, dtype=np.int64)
+            yield f"array {one_line(name)!r}", "jobs", int(match[2]), rows, np.ones(rows.size, dtype=np.int64)
 
 
 def bind_nobody(workload: Workload, federation: Federation) -> list[str]:

@@ -162,8 +162,8 @@ def bound(scenario: strategies.Scenario, draw: random.Random) -> strategies.Scen
         else:
             bounded.append(job)
     rules = {"dispatch": draw.choice(("greedy", "easy", "lookahead")), "order": draw.choice(("fcfs", "sjf", "largest"))}
-    # Limits in nodes are of jobs as large as they were.
-    machine = replace(scenario.machine, limits=tuple(one for one in scenario.machine.limits if not one.about[2]))
+    # Limits in nodes and CPUs are of jobs as large as they were.
+    machine = replace(scenario.machine, limits=tuple(one for one in scenario.machine.limits if one.about[2] == "jobs"))
     return replace(scenario, jobs=bounded, machine=machine, settings=replace(scenario.settings, **rules))
 
 
