@@ -33,6 +33,7 @@ ROUNDING = 1e-9  # sums of integrals are by less than this share too high
 SPLITS = 6  # of the times at which a schedule may end: each asks a solver once more
 DOUBLINGS = 20  # of the least makespan, until idle nodes have cost more than that
 AT_ONCE = 1_000_000  # begins of stretches that are looked at together
+MOST = 100_000_000  # and in all, for a value: beyond, each job is as if it were alone
 
 
 def least_costs(
@@ -103,7 +104,7 @@ class _Hours:
     def least(self, makespan: float, latest: float, *, closed: bool) -> float:
         """Return what all schedules cost at least whose makespan is between these."""
         latest = max(makespan, min(latest, self.reach))
-        if closed:
+        if closed or self._begins(min(latest, 2.0 * makespan)) > MOST:
             return max(0.0, self._span(makespan, latest, self._work(latest, None)).least)
         spans = self._begun(makespan, latest)
         for _ in range(SPLITS):
@@ -128,6 +129,12 @@ class _Hours:
             if work < math.inf and self._idle(last) - self._idle(makespan) >= work - alone.work:
                 return [self._span(makespan, last, self._priced(last)), self._span(last, latest, alone.work)]
         return [alone]
+
+    def _begins(self, last: float) -> int:
+        # How many begins of stretches there are to look at.
+        begin = self.relaxation.t0
+        steps = sum(room.curve.changes(begin, begin + last).size for room in self.rooms)
+        return 2 * steps * self.relaxation.tasks.size
 
     def _span(self, first: float, last: float, work: float) -> _Span:
         return _Span(self._idle(first) * (1.0 - ROUNDING) + work, first, last, work)

@@ -1,0 +1,123 @@
+"""What shifting work saves in carbon, in time, in space and in both, by how much slack jobs grant; and what is proven.
+
+Four days of a month of METACENTRUM, a week apart, a hundred jobs of each, half of them at home in Great Britain, half
+in Germany, on as many nodes as make the load 0.7; carbon of 2020. At home every job runs as EASY has it. In time jobs
+stay where they are and may be put off within their slack, in space they may run in the other country, at once; or both.
+The bound is of all schedules, those that put jobs off by more included. The floor is what idle nodes alone cost until
+the least makespan, which nothing avoids. All budgets are evaluations: figures repeat exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from measuring import LOGS, arguments, optional_log, record
+
+import fedsched as fs
+from fedsched.io.signals import read_signal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COUNTRIES = ("gb", "ger")
+HOUR, DAY, WEEK = 3600.0, 86400.0, 7 * 86400.0
+JOBS, LOAD = 100, 0.7
+BUSY = 350.0
+SHARES = (0.1, 0.5)  # idle watts of busy ones
+SLACKS = (1, 4, 12)  # hours
+LONGEST = 12 * HOUR  # jobs beyond are left out: their day would be another's
+MONTH = 30 * DAY  # when it begins in the log, whose second 0 is taken for the first of January 2020
+EVALUATIONS = 1000
+
+
+class Case(NamedTuple):
+    """A day's jobs, all free, and those that stay at home; and what they run on."""
+
+    free: fs.Workload
+    bound: fs.Workload
+    machine: fs.Federation
+
+
+def days(log: fs.Workload, count: int, jobs: int) -> Iterator[fs.Workload]:
+    """Give so many jobs of a day, evenly taken, of days a week apart."""
+    for week in range(count):
+        begin = MONTH + week * WEEK
+        rows = np.flatnonzero((log.submit >= begin) & (log.submit < begin + DAY) & (log.runtime <= LONGEST))
+        yield log.take(rows[np.linspace(0, rows.size - 1, min(jobs, rows.size)).astype(np.int64)])
+
+
+def case(jobs: fs.Workload, signals: tuple[fs.Signal, ...], share: float) -> Case:
+    """Return a day's jobs on two countries' nodes that idle at a share of their busy watts."""
+    area = float((jobs.tasks * jobs.runtime).sum())
+    nodes = max(math.ceil(area / (LOAD * DAY * len(signals))), int(jobs.tasks.max()))
+    group = fs.NodeGroup(nodes, 1.0, BUSY, share * BUSY)
+    clusters = tuple(fs.Cluster(signal.cluster, (group,)) for signal in signals)
+    names = tuple(signal.cluster for signal in signals)
+    home = np.arange(len(jobs)) % len(names)
+    free = fs.Workload(
+        submit=jobs.submit, tasks=jobs.tasks, runtime=jobs.runtime, sites=names, origin=home, name=jobs.name
+    )
+    return Case(free, replace(free, allowed=home[:, None] == np.arange(2)), fs.Federation(clusters, signals=signals))
+
+
+def carbon_of_idle(case: Case) -> float:
+    """Return what the idle nodes cost at least."""
+    idle = [replace(one, groups=tuple(replace(g, busy_watts=g.idle_watts) for g in one.groups))
+            for one in case.machine.clusters]  # fmt: skip
+    return fs.bounds.lower_bounds(case.free, replace(case.machine, clusters=tuple(idle)), method="closed").of("carbon")
+
+
+def story(case: Case, slacks: tuple[int, ...], evaluations: int) -> dict[str, tuple[float, float, float, float]]:
+    """Return the carbon saved, the least that is proven, the mean wait, and the gap above the floor, by what moves."""
+    at_home = fs.simulate(case.bound, case.machine, "easy").metrics()
+    floor = carbon_of_idle(case)
+    found = {"at home": (0.0, math.nan, at_home.mean_wait, math.nan)}
+    late = {hours: hours * HOUR for hours in slacks}
+    asked = {f"time {hours} h": replace(case.bound, slack=seconds) for hours, seconds in late.items()}
+    asked |= {"space": case.free}
+    asked |= {f"both {hours} h": replace(case.free, slack=seconds) for hours, seconds in late.items()}
+    for name, jobs in asked.items():
+        result = fs.optimize(
+            jobs, case.machine, objectives="carbon", method="ga", submits="keep", evaluations=evaluations, seed=1,
+            baselines=("fcfs", "easy"), progress=False,
+        )  # fmt: skip
+        value, bound = result.value(), result.bound()
+        found[name] = (
+            1 - value / at_home.carbon, 1 - bound / at_home.carbon, float(result.best().wait.mean()),
+            (value - bound) / (value - floor),
+        )  # fmt: skip
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    options = arguments(__doc__ or "")
+    path = optional_log("METACENTRUM-2009-2.swf.gz")
+    files = [LOGS.parent / "signals" / f"{country}_ci.csv.gz" for country in COUNTRIES]
+    if path is None or not all(file.exists() for file in files):
+        print("skipped: the log or the carbon signals are not at hand")
+        return
+    signals = tuple(
+        read_signal(file, "g/kWh", origin="2020-01-01T00:00:00", cluster=country, beyond="repeat")
+        for file, country in zip(files, COUNTRIES, strict=True)
+    )
+    log = fs.read(path)
+    weeks, jobs, evaluations, slacks = (1, 10, 20, SLACKS[:1]) if options.smoke else (4, JOBS, EVALUATIONS, SLACKS)
+    figures: dict[str, float] = {}
+    for share in SHARES[:1] if options.smoke else SHARES:
+        days_found = [story(case(day, signals, share), slacks, evaluations) for day in days(log, weeks, jobs)]
+        print(f"\nidle nodes draw {share:.0%} of busy ones; means of {weeks} days, {jobs} jobs each")
+        print(f"{'':<12}{'saved':>9}{'at most':>9}{'mean wait':>11}{'gap':>8}   (gap: of what lies above the floor)")
+        for name in days_found[0]:
+            saved, most, wait, gap = np.mean([one[name] for one in days_found], axis=0).tolist()
+            print(f"{name:<12}{saved:>9.1%}{most:>9.1%}{wait:>9.0f} s{gap:>8.1%}", flush=True)
+            figures |= {f"saved {share} {name}": saved, f"most {share} {name}": most, f"gap {share} {name}": gap}
+    if not options.smoke:
+        record("bench_carbon", figures)
+
+
+if __name__ == "__main__":
+    main()
