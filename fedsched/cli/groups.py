@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from fedsched.cli import options
-from fedsched.cli.shared import NotTakenError, say
+from fedsched.cli.shared import NotTakenError, option, say
 
 if TYPE_CHECKING:
     from fedsched import scenario as parts
     from fedsched.model.reading import Reading as Words
+    from fedsched.sharing import NodeSharing
 
 
 class Group:
@@ -251,14 +252,8 @@ class Policy(Group):
         Parameter(help="slurm: whether backfill passes take no time (when not given) or that of their tests."),
     ] = None
     completing: options.Completing = None
-    sharing: Annotated[
-        Literal["first", "best", "least_loaded", "pack", "spread", "block"] | None,
-        Parameter(help="Jobs share nodes: which ones tasks take first. Without it a task has a node of its own."),
-    ] = None
-    reservation: Annotated[
-        Literal["resources", "nodes"] | None,
-        Parameter(help="sharing: easy sees what each job frees (when not given), or nodes as their last job ends."),
-    ] = None
+    sharing: options.Sharing = None
+    reservation: options.Reservation = None
 
     def over(self, before: parts.PolicyChoice) -> parts.PolicyChoice:
         """Return a scenario's policy, with what was given in place of its own; another policy's rules are its own."""
@@ -313,6 +308,20 @@ def scenario_of(
     )
 
 
+def sharing_of(
+    policy: parts.PolicyChoice, sharing: options.Sharing, reservation: options.Reservation
+) -> NodeSharing | None:
+    """Return how nodes are shared, by a scenario's policy and what was given in place of that; None: they are not."""
+    from fedsched.scenario import PolicyChoice
+    from fedsched.scenario.policy_choice import NotOfPolicyError
+
+    given = PolicyChoice(sharing=sharing or policy.sharing, reservation=reservation or policy.reservation)
+    try:
+        return given.shared
+    except NotOfPolicyError as error:
+        raise NotTakenError(error.fields[:1], error.told(option)) from None
+
+
 def files_read(file: Path | None, *scenarios: parts.Scenario) -> list[str]:
     """Return the files that are read for scenarios, the one of the scenario itself among them."""
     return [*([] if file is None else [str(file)]), *(source for one in scenarios for source in one.sources)]
@@ -322,5 +331,6 @@ def say_unused(file: Path | None, scenario: parts.Scenario, command: str) -> Non
     """Say that a scenario's policy is not the command's, which has policies or plans of its own."""
     from fedsched.scenario import PolicyChoice
 
-    if file is not None and scenario.policy != PolicyChoice():
+    policy = replace(scenario.policy, sharing=None, reservation=None) if command == "optimize" else scenario.policy
+    if file is not None and policy != PolicyChoice():
         say(f"fedsched: {file}: [policy] is for simulate and report; {command} makes nothing of it.", err=True)

@@ -12,6 +12,7 @@ from fedsched.cli.shared import (
     CHART_FORMATS,
     INTERRUPTED,
     PLAN_FORMATS,
+    NotTakenError,
     check_apart,
     check_choice,
     check_input,
@@ -54,6 +55,8 @@ def command(
     submits: options.Submits = "now",
     put_off: options.PutOff = None,
     end_by: options.EndBy = None,
+    sharing: options.Sharing = None,
+    reservation: options.Reservation = None,
     reading: groups.Reading = groups.READING,
     choose: options.Choose = "knee",
     initial: tuple[Path, ...] = (),
@@ -110,6 +113,9 @@ def command(
     if checkpoint is not None and checkpoint.exists():
         check_input(checkpoint)
     groups.say_unused(scenario, asked, "optimize")
+    shared = groups.sharing_of(asked.policy, sharing, reservation)
+    if shared is not None and gantt is not None:
+        raise NotTakenError(("gantt",), f"--gantt {gantt} does not go with --sharing yet; leave one of them out.")
     workload = load_workload(asked.jobs, asked.seed)
     if put_off is not None:
         from fedsched.model.slack import slack_said
@@ -138,6 +144,7 @@ def command(
             executor=chosen,
             package=package,
             submits=submits,
+            sharing=shared,
             reading=asked.reading,
             initial=former,
             checkpoint=checkpoint,

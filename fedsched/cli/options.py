@@ -192,6 +192,14 @@ EndBy = Annotated[
         "(2027-01-12T12:00). Jobs that say no slack may be put off as far as that leaves."
     ),
 ]
+Sharing = Annotated[
+    Literal["first", "best", "least_loaded", "pack", "spread", "block"] | None,
+    Parameter(help="Jobs share nodes: which ones tasks take first. Without it a task has a node of its own."),
+]
+Reservation = Annotated[
+    Literal["resources", "nodes"] | None,
+    Parameter(help="sharing: easy sees what each job frees (when not given), or nodes as their last job ends."),
+]
 
 # What is known and how the machine behaves.
 SameTime = Annotated[

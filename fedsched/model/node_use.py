@@ -14,6 +14,7 @@ from fedsched.errors import ScheduleError
 from fedsched.model.log import UNKNOWN, Demand, LogColumns
 from fedsched.model.resources import NodeDemands, counted_on
 from fedsched.model.shares import CORES, GPU, SHARE, gpus_asked
+from fedsched.model.taken import node_seconds, node_shares
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -94,12 +95,11 @@ class NodeUse:
 
         Those of jobs that have not finished do not count, nor what was before t0.
         """
-        group = self.federation.group_of_node[self.node]
-        has = np.array([dict(one.resources).get(CORES, 0) for one in self.federation.groups], dtype=np.float64)
-        share = np.where(self.alone[self.job], 1.0, self.amounts(CORES) / has[group])
-        seconds = np.maximum(self.finish - np.maximum(self.start, t0), 0.0)[self.job]
-        taken = np.where(np.isnan(seconds), 0.0, share * seconds)
-        return np.asarray(np.bincount(group, weights=taken, minlength=has.size), dtype=np.float64)
+        groups = self.federation.groups
+        whole = np.zeros((len(self.workload), len(groups)), dtype=np.float64)
+        np.add.at(whole, (self.job, self.federation.group_of_node[self.node]), 1.0)
+        shares = node_shares(self.federation, self._of_task(CORES), self.counts)
+        return node_seconds(np.where(self.alone[:, None], whole, shares), self.start, self.finish, t0)
 
     def take(self, rows: NDArray[np.int64], workload: Workload) -> NodeUse:
         """Return the same of some jobs, by row, which are those of this workload."""
@@ -177,17 +177,7 @@ class NodeUse:
     @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the log holds and this knows nothing of; of how its jobs share nodes it knows."""
-        from fedsched.model.unmodelled import unmodelled
-
-        workload = replace(self.workload, layout=None)
-        if workload.demand is not None and GPU in counted_on(self.federation):
-            shown = {name: column for name, column in workload.demand.columns().items() if name != SHARE}
-            workload = replace(workload, demand=NodeDemands.of(shown, workload.id))
-        if (log := workload.log) is not None:
-            bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
-            workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
-        drawn = [] if workload.watts is None else [f"what {counted(workload.watts.jobs, 'job')} draw on shared nodes"]
-        return (*unmodelled(workload, self.federation), *drawn)
+        return unmodelled_when_shared(self.workload, self.federation)
 
     def violations(self) -> list[str]:
         """Return everything about it that cannot be, one line each."""
@@ -314,3 +304,18 @@ def _frozen(values: ArrayLike, kind: type[np.generic]) -> NDArray[Any]:
 def _first_of_each(places: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return of some places, in order, the first of each of what stands there."""
     return places[np.sort(np.unique(of[places], return_index=True)[1])]
+
+
+def unmodelled_when_shared(workload: Workload, federation: Federation) -> tuple[str, ...]:
+    """Return what the jobs' log holds that goes beyond nodes which they share."""
+    from fedsched.model.unmodelled import unmodelled
+
+    drawn = [] if workload.watts is None else [f"what {counted(workload.watts.jobs, 'job')} draw on shared nodes"]
+    workload = replace(workload, layout=None)
+    if workload.demand is not None and GPU in counted_on(federation):
+        shown = {name: column for name, column in workload.demand.columns().items() if name != SHARE}
+        workload = replace(workload, demand=NodeDemands.of(shown, workload.id))
+    if (log := workload.log) is not None:
+        bits = np.where(log.demands == UNKNOWN, 0, log.demands).astype(np.int64) & ~int(HERE_KNOWN)
+        workload = replace(workload, log=LogColumns(len(log), log.columns() | {"demands": bits.astype(np.float64)}))
+    return (*unmodelled(workload, federation), *drawn)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.bounds.lower import bounds_of_relaxation, lower_bounds
+from fedsched.bounds.lower import LowerBounds, bounds_of_relaxation, lower_bounds
 from fedsched.bounds.relaxation import relax
 from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
@@ -24,12 +24,12 @@ from fedsched.result import PlannedQueue, Result
 from fedsched.search.clock import Clock, OutOfTimeError
 from fedsched.search.interruptible import LONG
 from fedsched.search.seeds import UNTIL, structured_seeds
-from fedsched.simulate import to_the_end
+from fedsched.search.shared import SharedProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from fedsched.bounds import LowerBounds
+    from fedsched.bounds.shared_nodes import SharedBounds
     from fedsched.engine.arrays import Floats, Ints
     from fedsched.search.problem import SearchProblem
 
@@ -55,9 +55,9 @@ class Yardsticks:
 
     schedules: dict[str, Schedule]  # of the baselines, by policy, as far as is known
     values: Floats  # theirs, minimised
-    known_bounds: LowerBounds | None
+    known_bounds: LowerBounds | SharedBounds | None
     came: dict[str, Schedule]
-    bounds: LowerBounds | None  # of what came; None: nothing is proven
+    bounds: LowerBounds | SharedBounds | None  # of what came; None: nothing is proven
     bound_front: Floats
     energy_penalty: float
     left_out: tuple[str, ...]  # for want of time
@@ -100,7 +100,7 @@ def yardsticks(
     if truth is not problem:
         known = bounds_of(problem, max(clock.left(BOUNDS_UNTIL), 0.0) if in_haste else None)
     front, penalty = np.zeros((0, 2)), math.nan
-    if bounds is not None and set(problem.objectives.names) >= {"makespan", "energy"}:
+    if isinstance(bounds, LowerBounds) and set(problem.objectives.names) >= {"makespan", "energy"}:
         front, penalty = bounds.front(), bounds.penalty
     if bounds is not None and bounds.cut:
         left_out.append("some of the bounds")
@@ -123,18 +123,22 @@ def baseline_schedules(
     schedules = {}
     for policy in policies:
         try:
-            run = problem.begun(policy, progress=progress)
-            schedule = to_the_end(run, progress)
+            schedule = problem.simulated(policy, progress=progress)
         except InfeasibleError:
             continue  # this policy's placement cannot hold some job; others can, or packing had failed
-        if not run.done:
+        if schedule.until < math.inf:
             raise KeyboardInterrupt  # which ended the run: part of one is no yardstick
         schedules[policy] = schedule
     return schedules
 
 
-def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds | None:
-    """Return what no schedule of the problem can be below; solvers may take so many seconds.
+def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBounds | SharedBounds | None:
+    """Return what no schedule can be below; solvers may take so many seconds. None: nothing is proven."""
+    return problem.bounds() if isinstance(problem, SharedProblem) else _on_whole_nodes(problem, seconds)
+
+
+def _on_whole_nodes(problem: SearchProblem, seconds: float | None) -> LowerBounds | None:
+    """Return the bounds where each task has a node of its own.
 
     None where jobs have no end that count, or may have none for they are killed: which jobs count is then open. Nor is
     anything proven where jobs that run already may lose their nodes, or each may leave or miss its reservation.
@@ -170,7 +174,7 @@ def bounds_of(problem: SearchProblem, seconds: float | None = None) -> LowerBoun
     return found
 
 
-def bound_on(bounds: LowerBounds | None, objective: str) -> float:
+def bound_on(bounds: LowerBounds | SharedBounds | None, objective: str) -> float:
     """Return the bound on an objective; NaN where it is a user's function, or nothing is proven."""
     return math.nan if bounds is None or objective not in NAMES else bounds.of(objective)
 

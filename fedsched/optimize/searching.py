@@ -25,6 +25,7 @@ from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.search.run import BudgetSpent, Run
 from fedsched.search.seeds import structured_seeds
+from fedsched.search.shared import problem_for
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds
 from fedsched.text import counted
 
@@ -86,10 +87,11 @@ def problem_of(
 ) -> SearchProblem:
     """Return the workload on the federation, as the search's settings have it read."""
     settings = search.settings
-    return SearchProblem(
+    return problem_for(
         workload,
         cluster,
         search.objectives,
+        sharing=settings.sharing,
         submits=settings.submits,
         reading=settings.reading,
         t0=settings.t0,

@@ -20,7 +20,10 @@ from fedsched.search.deadline import latest_makespan, puts_off, slack_until
 from fedsched.search.delays import refuse_slack
 from fedsched.search.methods import METHODS, method_named
 from fedsched.search.objectives import Objectives
+from fedsched.search.shared import BASELINES as ON_SHARED_NODES
+from fedsched.search.shared import refuse_to_share
 from fedsched.search.stopping import MaxEvaluations, MaxSeconds, StoppingRule, Target
+from fedsched.sharing import NodeSharing
 from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
@@ -63,6 +66,7 @@ def optimize(
     progress: bool | None = None,
     package: int | None = None,
     submits: str = "now",
+    sharing: NodeSharing | str | None = None,
     reading: Reading = CLAIRVOYANT,
     knowledge: str | None = None,
     saturation: str | None = None,
@@ -124,6 +128,8 @@ def optimize(
     submits
         "now": all jobs wait already. "keep": submit times stay, and the plan knows them: it is clairvoyant. Jobs that
         follow others come in either case when these have ended in the plan.
+    sharing
+        Nodes are shared, as in `simulate`: "auto" is then "moga" or "ga", for walks run plans on whole nodes.
     reading
         How the model's open choices are made, as one; plans take instants whole.
     knowledge
@@ -152,7 +158,8 @@ def optimize(
     which island it lost.
     """
     aims = None if objectives is None else Objectives.of(objectives, weights)
-    if method == "auto" and (deadline is not None or (aims is not None and aims.uncompiled)):
+    shared = None if sharing is None else NodeSharing.of(sharing)
+    if method == "auto" and (deadline is not None or shared is not None or (aims is not None and aims.uncompiled)):
         method = "ga" if aims is not None and len(aims.names) == 1 else "moga"
     info = method_named(method).encoded(encoding)
     rules = _rules(stop, seconds=seconds, evaluations=evaluations, target=target, jobs=package or len(workload))
@@ -197,7 +204,10 @@ def optimize(
         own_rules=stop != (),
         encoding=info.encoding,
         deadline=deadline,
+        sharing=shared,
     )
+    if shared is not None:
+        refuse_to_share(info, workload, package=package, running=running, deadline=deadline)
     refuse_late_choice("optimize", workload, settings.reading, "let plans choose them: alternatives='free'")
     if settings.reading.is_free(workload):
         _refuse_to_choose(info, package)
@@ -220,7 +230,7 @@ def optimize(
         seeds=seeds,
         threads=threads,
         callback=callback,
-        baselines=usual_baselines(len(workload)) if baselines is None else tuple(baselines),
+        baselines=_baselines(baselines, len(workload), shared=shared is not None),
         islands=islands,
         executor=executor,
     )
@@ -239,6 +249,12 @@ def optimize(
             found = search_once(search, problem, saved, clock, initial=initial)
             return undisturbed(lambda: result_of(found, search, clock))
         return optimize_in_packages(search, problem, package, saved, clock)
+
+
+def _baselines(given: Sequence[str] | None, jobs: int, *, shared: bool) -> tuple[str, ...]:
+    if given is not None:
+        return tuple(given)
+    return ON_SHARED_NODES if shared else usual_baselines(jobs)
 
 
 def _refuse_to_choose(info: MethodInfo, package: int | None) -> None:

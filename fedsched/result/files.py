@@ -23,6 +23,7 @@ from fedsched.model.reading import CLAIRVOYANT
 from fedsched.model.schedule import Schedule
 from fedsched.model.workload import Workload
 from fedsched.result.record import Baseline, Front, PlannedQueue, Result, Settings
+from fedsched.sharing import NodeSharing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -203,7 +204,10 @@ def _settings_data(settings: Settings) -> dict[str, Any]:
 
 def _settings_of(data: dict[str, Any]) -> Settings:
     words = {word: data[word] for word in WORDS if word in data}
-    return Settings(reading=CLAIRVOYANT.but(**words), **{name: data[name] for name in data if name not in WORDS})
+    others = {name: data[name] for name in data if name not in WORDS}
+    if others.get("sharing") is not None:
+        others["sharing"] = NodeSharing(**others["sharing"])
+    return Settings(reading=CLAIRVOYANT.but(**words), **others)
 
 
 def _running_data(running: RunningJobs) -> dict[str, Any]:

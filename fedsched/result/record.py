@@ -12,6 +12,7 @@ from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import unknown_name
 from fedsched.model.assumed import assumptions
 from fedsched.model.foresight import foresight
+from fedsched.model.node_use import unmodelled_when_shared
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
 from fedsched.model.summary import duration
 from fedsched.model.unmodelled import unmodelled
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
     from fedsched.search.problem import SearchProblem
     from fedsched.search.run import Moment
+    from fedsched.sharing import NodeSharing
     from fedsched.simulate import RunningJobs
 
 
@@ -75,6 +77,7 @@ class Settings(Read):
     own_rules: bool = False  # stopping rules of the user's
     encoding: str = ""  # of the method's plans, where it is not the usual one
     deadline: float | None = None  # by which all jobs end
+    sharing: NodeSharing | None = None  # None: a task has a node of its own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,13 +184,14 @@ class Result:
             from fedsched.model.power import Pricing
             from fedsched.search.costs import told_by
             from fedsched.search.objectives import Objectives
-            from fedsched.search.problem import SearchProblem
+            from fedsched.search.shared import problem_for
 
             told = told_by(self.objectives, Pricing(self.federation))
-            packed = SearchProblem(
+            packed = problem_for(
                 self.workload,
                 self.federation,
                 Objectives(told or ("makespan",)),  # others may be functions
+                sharing=self.settings.sharing,
                 submits="keep",  # the workload is as it was planned
                 reading=self.settings.reading,
                 t0=self.settings.t0,
@@ -278,6 +282,8 @@ class Result:
     @property
     def unmodelled(self) -> tuple[str, ...]:
         """Return what the jobs' log holds and the model or the federation does not, a few words each."""
+        if self.settings.sharing is not None:
+            return unmodelled_when_shared(self.workload, self.federation)
         return unmodelled(self.workload, self.federation)
 
     @property
@@ -297,6 +303,8 @@ class Result:
         said = in_words(self.settings.submits, self.settings.reading, "plans know")
         if self.settings.deadline is not None:
             said += f"; plans end within {duration(self.settings.deadline - float(self.settings.t0 or 0.0))}"
+        if self.settings.sharing is not None:
+            said += f"; {self.settings.sharing}"
         return said if self.workload.feedback is None else f"{said}; jobs that follow others are submitted after these"
 
     # ---- faces --------------------------------------------------------------------------------------------------

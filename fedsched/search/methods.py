@@ -54,6 +54,7 @@ class MethodInfo:
     encodings: tuple[str, ...] = ()  # what its plans may be written in, the usual one first; none: it has one way
     encoding: str = ""  # the one chosen, where that is not the usual one
     rows: bool = True  # whether its plans are rows from first to last, which may choose shapes; else keys
+    walks: bool = False  # whether it runs plans within its own kernels, which know what the engine does
 
     def make(self, run: Run) -> Method:
         """Return the method, ready for its first step."""
@@ -92,7 +93,7 @@ METHODS: Mapping[str, MethodInfo] = MappingProxyType(
         info.name: info
         for info in (
             MethodInfo("memetic", "late-acceptance walks, crossed, over structured seeds; compiled whole",
-                       ("makespan", "energy"), "memetic:Memetic"),
+                       ("makespan", "energy"), "memetic:Memetic", walks=True),
             MethodInfo("ga", "genetic algorithm (CMMSE 2013)", ("makespan",), "genetic:ga", ENCODINGS),
             MethodInfo("ga-mf", "genetic algorithm on makespan and flow (J. Simulation 2015)",
                        ("makespan", "flow"), "genetic:ga_mf", ENCODINGS),
@@ -104,8 +105,8 @@ METHODS: Mapping[str, MethodInfo] = MappingProxyType(
             MethodInfo("moga", "NSGA-II (J. Supercomputing 2017)", ("makespan", "energy"), "moga:Moga"),
             MethodInfo("mpso-fga", "swarm and genetic algorithm joined by a fuzzy controller (FUZZ-IEEE 2017)",
                        ("makespan", "energy"), "mpso_fga:SwarmFuzzyGenetic", rows=False),
-            MethodInfo("sa", "simulated annealing", ("makespan",), "local:annealing"),
-            MethodInfo("hc", "hill climbing", ("makespan",), "local:hill_climbing"),
+            MethodInfo("sa", "simulated annealing", ("makespan",), "local:annealing", walks=True),
+            MethodInfo("hc", "hill climbing", ("makespan",), "local:hill_climbing", walks=True),
             MethodInfo("random", "random plans", ("makespan",), "local:RandomPlans"),
         )
     }

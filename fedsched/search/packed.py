@@ -81,6 +81,8 @@ class PackedProblem:
         By how long plans may put off the jobs; None: they do not.
     """
 
+    whole_nodes = True  # a task has a node of its own
+
     def __init__(
         self,
         problem: Problem,
@@ -231,17 +233,21 @@ class PackedProblem:
         self.seat()
 
         def work(thread: int, first: int, last: int) -> None:
-            problem, space, state = self.seat(thread)
             one_by_one = [(k, k + 1) for k in range(first, last)]
             for begin, end in [(first, last)] if self.pricing is None and self.delays is None else one_by_one:
                 self._put_off(rows[begin], thread)
-                failed = evaluate_rows(problem, space.common, read, state, self.no_users, metrics, begin, end)
-                if failed >= 0:
-                    raise self._stuck(failed, state)
-                self._price(metrics[begin], state)
+                self._measure(thread, read, metrics, begin, end)
+                self._price(metrics[begin], self.seat(thread).state)
 
         in_slices(work, len(rows), jobs=self.layout.jobs, threads=self.threads)
         return metrics
+
+    def _measure(self, thread: int, rows: Ints, metrics: Floats, begin: int, end: int) -> None:
+        # Fill the metric rows of some plans.
+        problem, space, state = self.seat(thread)
+        failed = evaluate_rows(problem, space.common, rows, state, self.no_users, metrics, begin, end)
+        if failed >= 0:
+            raise self._stuck(failed, state)
 
     def _put_off(self, row: Ints, thread: int) -> None:
         # Write the delays of the plan that a seat is about to run.
@@ -275,13 +281,9 @@ class PackedProblem:
             for k in range(first, last):
                 if over():
                     return
-                problem, space, state = self.seat(thread)
                 self._put_off(rows[k], thread)
-                read = rows[k][: self.layout.read]
-                status = metrics_unless(problem, space.common, self.layout, read, state, metrics[k], over)
-                if status == Status.STUCK:
-                    raise self._stuck(k, state)
-                if status == Status.DONE:
+                if self._measure_unless(thread, k, rows[k][: self.layout.read], metrics[k], over):
+                    state = self.seat(thread).state
                     self._price(metrics[k], state)
                     metrics[k] = self.ranked(metrics[k], state.finish)
 
@@ -290,6 +292,14 @@ class PackedProblem:
         if not ended.size:  # users' functions are not asked about nothing
             return np.zeros((0, len(self.objectives.names))), ended
         return self.objectives.sought(metrics[ended]), ended
+
+    def _measure_unless(self, thread: int, plan: int, row: Ints, metrics: Floats, over: Callable[[], bool]) -> bool:
+        # Fill the metric row of a plan; return whether it had ended before `over` said so.
+        problem, space, state = self.seat(thread)
+        status = metrics_unless(problem, space.common, self.layout, row, state, metrics, over)
+        if status == Status.STUCK:
+            raise self._stuck(plan, state)
+        return status == Status.DONE
 
     # ---- rows ---------------------------------------------------------------------------------------------------
 

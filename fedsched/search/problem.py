@@ -91,23 +91,12 @@ class SearchProblem(PackedProblem, Read):
         delays: bool = False,
         deadline: float | None = None,
     ) -> None:
-        if submits not in SUBMITS:
-            raise unknown_name("submits", submits, SUBMITS)
         words = reading.but(
             knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
         )
         self.reading = words.settled("optimize", whole_instants=True)
-        if len(workload) == 0:
-            raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
+        workload, t0 = as_package(workload, federation, submits, t0, running)
         threads = whole("optimize", "threads", threads, least=1)
-        refuse_power("optimize", federation)
-        t0 = start_of("optimize", t0, running, workload, federation)
-        if running is not None and submits == "now":
-            raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")
-        if submits == "now":
-            now = float(workload.submit.min()) if t0 is None else float(t0)
-            workload = waiting_from(workload, now)
-        workload = as_asked(workload, federation)
         self.federation = federation
         self.submits = submits
         self.running = running
@@ -260,3 +249,21 @@ class SearchProblem(PackedProblem, Read):
         """Return a policy's run over the package, not yet begun."""
         chosen = policy_named(policy)
         return begun(self._jobs, self.federation, chosen, self.problem, self.reading, caps, self.running, progress)
+
+
+def as_package(
+    workload: Workload, federation: Federation, submits: str, t0: float | None, running: RunningJobs | None
+) -> tuple[Workload, float | None]:
+    """Return the jobs as they wait where a search begins, and the time's origin; None for the earliest submit."""
+    if submits not in SUBMITS:
+        raise unknown_name("submits", submits, SUBMITS)
+    if len(workload) == 0:
+        raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to plan.")
+    refuse_power("optimize", federation)
+    t0 = start_of("optimize", t0, running, workload, federation)
+    if running is not None and submits == "now":
+        raise ValueError("submits='now' would move the running jobs' submits too; use submits='keep' with running.")
+    if submits == "now":
+        now = float(workload.submit.min()) if t0 is None else float(t0)
+        workload = waiting_from(workload, now)
+    return as_asked(workload, federation), t0

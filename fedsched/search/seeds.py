@@ -83,8 +83,9 @@ def _candidates(problem: PackedProblem) -> Iterator[Ints]:
     for placement in placements:
         for order in orders.values():
             yield plan(order, limits, placement)
-    for name in ("ljf", "laf", "fcfs", "sjf"):
-        yield plan(*bound_to_earliest(problem, orders[name]))
+    if problem.whole_nodes:
+        for name in ("ljf", "laf", "fcfs", "sjf"):
+            yield plan(*bound_to_earliest(problem, orders[name]))
     for order in orders.values():
         yield plan(order, limits, usual, int(Dispatch.STRICT))
     groups = problem.layout.groups

@@ -135,6 +135,7 @@ class Work(NamedTuple):
     later: Stock  # when the head is to start, beside it
     both: Stock  # the least of both
     held: Held
+    present: Held  # what jobs that run at t0 hold
     line: Line
     bound: Ints  # kind: tasks that fit now, at most
     freed: Ints

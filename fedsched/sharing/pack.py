@@ -1,4 +1,4 @@
-"""From nouns to the arrays of shared nodes: kinds of jobs, nodes, and the room that a run works in."""
+"""From nouns to the arrays of shared nodes: nodes, kinds of jobs, and a plan over them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from fedsched.engine.rules import Needs
 from fedsched.engine.states import new_state
 from fedsched.model.federation import MOST_NODES
 from fedsched.model.shares import GPU
-from fedsched.sharing.arrays import Choice, Held, Kinds, Line, Nodes, Number, Reservation, Sharing, Stock, Work
+from fedsched.sharing.arrays import Choice, Kinds, Nodes, Reservation, Sharing
 from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
+from fedsched.sharing.room import new_work
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedsched.engine.arrays import Ints, Plan, Problem, State
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
     from fedsched.policies import Rules
+    from fedsched.sharing.arrays import Work
     from fedsched.sharing.asked import Asked
     from fedsched.sharing.noun import NodeSharing
-
-ROOM = 2**40  # tasks: more than fit anywhere
 
 
 class Packed(NamedTuple):
@@ -45,7 +45,7 @@ class Packed(NamedTuple):
 def pack(
     workload: Workload, federation: Federation, rules: Rules, sharing: NodeSharing, reading: Reading, t0: float | None
 ) -> Packed:
-    """Return these jobs on these nodes as arrays."""
+    """Return these jobs on these nodes as arrays, with the plan that these rules make."""
     refuse_what_is_not_here(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
     problem = pack_engine(workload, federation, reading=reading, t0=t0)
@@ -55,12 +55,17 @@ def pack(
         needs=Needs.ENDS if plan.dispatch == Dispatch.EASY else Needs.NOTHING,
         separate_backfill=plan.separate_backfill,
     )
+    state.shortest[:] = shortest_on(problem, asked)
+    kinds = kinds_of(workload, asked, problem.origin if plan.placement == Placement.HOME else None)
+    packed = shared(federation, asked, kinds, sharing, plan.backfill_order)
+    return Packed(problem, plan, state, packed, new_work(packed), asked)
+
+
+def shortest_on(problem: Problem, asked: Asked) -> Floats:
+    """Return how long each job is planned to take on the fastest nodes that it may use."""
     slowdown = np.where(asked.opened > 0, problem.groups.slowdown, np.inf).min(axis=1)
     fastest = np.where(np.isfinite(slowdown), slowdown, 1.0)
-    state.shortest[:] = problem.estimate * (problem.sigma * fastest + (1.0 - problem.sigma))
-    kinds = _kinds(workload, asked, problem.origin if plan.placement == Placement.HOME else None)
-    packed = _sharing(federation, asked, kinds, sharing, plan)
-    return Packed(problem, plan, state, packed, _work(packed, workload, asked), asked)
+    return np.asarray(problem.estimate * (problem.sigma * fastest + (1.0 - problem.sigma)))
 
 
 def _plan(problem: Problem, rules: Rules) -> Plan:
@@ -80,7 +85,8 @@ def _plan(problem: Problem, rules: Rules) -> Plan:
     return plan._replace(order_key=int(order_key), backfill_key=int(backfill_key), backfill_order=backfill)
 
 
-def _kinds(workload: Workload, asked: Asked, origin: Ints | None) -> Kinds:
+def kinds_of(workload: Workload, asked: Asked, origin: Ints | None) -> Kinds:
+    """Return which jobs are alike; their origins count where they are given."""
     columns = [workload.tasks, *asked.need.T, asked.share, asked.chunk, asked.alone, *asked.opened.T]
     columns += [] if origin is None else [origin]
     of_job = np.zeros(len(workload), dtype=np.int64)
@@ -88,105 +94,67 @@ def _kinds(workload: Workload, asked: Asked, origin: Ints | None) -> Kinds:
         if (column != column[0]).any():
             values, place = np.unique(column, return_inverse=True)
             of_job = np.unique(of_job * values.size + place.reshape(-1), return_inverse=True)[1].reshape(-1)
-    first = np.unique(of_job, return_index=True)[1]
+    return _kinds(workload, asked, of_job, np.unique(of_job, return_index=True)[1])
+
+
+def kinds_apart(workload: Workload, asked: Asked) -> Kinds:
+    """Return each job as a kind of its own, for plans that tell each where it may run."""
+    rows = np.arange(len(workload))
+    return _kinds(workload, asked, rows, rows)
+
+
+def _kinds(workload: Workload, asked: Asked, of_job: Ints, first: Ints) -> Kinds:
     return Kinds(
-        of_job=_frozen(of_job),
-        tasks=_frozen(workload.tasks[first]),
-        need=_frozen(asked.need[first]),
-        share=_frozen(asked.share[first]),
-        chunk=_frozen(asked.chunk[first]),
-        alone=_frozen(asked.alone[first]),
-        opened=_frozen(asked.opened[first]),
+        of_job=frozen(of_job),
+        tasks=frozen(workload.tasks[first]),
+        need=frozen(asked.need[first]),
+        share=frozen(asked.share[first]),
+        chunk=frozen(asked.chunk[first]),
+        alone=frozen(asked.alone[first]),
+        opened=frozen(asked.opened[first]),
     )
 
 
-def _sharing(federation: Federation, asked: Asked, kinds: Kinds, sharing: NodeSharing, plan: Plan) -> Sharing:
+def shared(federation: Federation, asked: Asked, kinds: Kinds, sharing: NodeSharing, order: Ints) -> Sharing:
+    """Return the nodes and who shares them; of each kind, jobs stand in this order."""
     groups = federation.groups
     counts = np.array([group.count for group in groups])
     numbers = federation.node_order
     has = np.array([[dict(group.resources).get(name, 0) for group in groups] for name in asked.names])
     gpu = asked.names.index(GPU) if GPU in asked.names else -1
-    position = np.empty(kinds.of_job.size, dtype=np.int64)
-    position[plan.backfill_order] = np.arange(position.size)
-    by_kind = np.lexsort((position, kinds.of_job))
-    leaf = np.empty_like(position)
-    leaf[by_kind] = np.arange(leaf.size)
     return Sharing(
         nodes=Nodes(
-            first=_frozen([0, *np.cumsum(counts)]),
-            group=_frozen(np.repeat(np.arange(counts.size), counts)),
-            number=_frozen(np.arange(counts.sum()) if numbers is None else numbers),
-            has=_frozen(has),
-            gpus=_frozen(has[gpu] if gpu >= 0 else np.zeros(counts.size)),
+            first=frozen([0, *np.cumsum(counts)]),
+            group=frozen(np.repeat(np.arange(counts.size), counts)),
+            number=frozen(np.arange(counts.sum()) if numbers is None else numbers),
+            has=frozen(has),
+            gpus=frozen(has[gpu] if gpu >= 0 else np.zeros(counts.size)),
         ),
         kinds=kinds,
         gpu=gpu,
         choice=int(Choice[sharing.choice.upper()]),
         reservation=int(Reservation[sharing.reservation.upper()]),
-        leaf=_frozen(leaf),
-        begin=_frozen(np.searchsorted(kinds.of_job[by_kind], np.arange(kinds.tasks.size + 1))),
+        leaf=frozen(leaves(kinds.of_job, order)),
+        begin=begins(kinds),
     )
 
 
-def _work(sharing: Sharing, workload: Workload, asked: Asked) -> Work:
-    jobs, nodes, kinds = len(workload), sharing.nodes.group.size, sharing.kinds.tasks.size
-    groups, devices = sharing.nodes.gpus.size, int(sharing.nodes.gpus.max(initial=0))
-    pieces = int(np.minimum(workload.tasks, nodes).sum()) + nodes  # behind all that jobs hold, what a head would
-    each = asked.need[:, sharing.gpu] if sharing.gpu >= 0 else np.zeros(jobs, dtype=np.int64)
-    taken = np.minimum(workload.tasks * (each + (asked.share > 0)), np.where(asked.share > 0, ROOM, nodes * devices))
-    gpus = int(taken.sum() + taken.max(initial=0))
-    leaves = 1 << max(jobs - 1, 0).bit_length()
-    return Work(
-        number=_ints(len(Number)),
-        now=_stock(sharing, devices),
-        later=_stock(sharing, devices),
-        both=_stock(sharing, devices),
-        held=Held(
-            first=_ints(jobs),
-            pieces=_ints(jobs),
-            node=np.empty(pieces, dtype=np.int64),  # pages that are never reached cost no memory
-            tasks=np.empty(pieces, dtype=np.int64),
-            first_device=_ints(jobs),
-            devices=_ints(jobs),
-            device_node=np.empty(gpus, dtype=np.int64),
-            device=np.empty(gpus, dtype=np.int64),
-            amount=np.empty(gpus, dtype=np.int64),
-        ),
-        line=Line(
-            shortest=np.full(2 * leaves, np.inf),
-            job=_ints(jobs),
-            place=_ints(jobs),
-            waiting=_ints(kinds),
-            kinds=_ints(kinds),
-            at=_ints(kinds),
-            next=_ints(kinds),
-            heap=_ints(kinds),
-            beside=_ints(kinds),
-        ),
-        bound=_ints(kinds),
-        freed=_ints(nodes),
-        room=_ints(groups),
-        fit=_ints(nodes),
-        order=_ints(nodes),
-    )
+def leaves(of_job: Ints, order: Ints) -> Ints:
+    """Return each job's place among those of its kind, kind by kind; those that the order lacks stand behind."""
+    position = np.full(of_job.size, of_job.size)
+    position[order] = np.arange(order.size)
+    leaf = np.empty_like(of_job)
+    leaf[np.lexsort((position, of_job))] = np.arange(of_job.size)
+    return leaf
 
 
-def _stock(sharing: Sharing, devices: int) -> Stock:
-    resources, nodes = sharing.nodes.has.shape[0], sharing.nodes.group.size
-    return Stock(
-        free=np.zeros((resources, nodes), dtype=np.int64),
-        jobs=_ints(nodes),
-        left=np.zeros((nodes, devices), dtype=np.int64),
-    )
+def begins(kinds: Kinds) -> Ints:
+    """Return the first place of each kind's, and one past the last."""
+    return frozen(np.searchsorted(np.sort(kinds.of_job), np.arange(kinds.tasks.size + 1)))
 
 
-def _ints(size: int) -> Ints:
-    return np.zeros(size, dtype=np.int64)
-
-
-def _frozen(values: Any) -> NDArray[np.int64]:
+def frozen(values: Any) -> NDArray[np.int64]:
+    """Return whole numbers that kernels read."""
     array = np.array(values, dtype=np.int64, order="C")
     array.setflags(write=False)
     return array
-
-

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.errors import ScheduleError
 from fedsched.model.schedule import Schedule
+from fedsched.model.taken import measures_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -73,21 +74,7 @@ class SharedSchedule(Schedule):
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row: a node is busy by the share of its cores that is taken, all by a job alone there."""
         row = super().metrics(users=users)
-        groups = self.federation.groups
-        sizes = np.array([group.count for group in groups])
-        busy, idle = (np.array([getattr(group, name) for group in groups]) for name in ("busy_watts", "idle_watts"))
-        taken = self.use.taken_seconds(self.t0)
-        busy_energy = float(busy @ taken)
-        idle_energy = float(idle @ (sizes * row.makespan - taken))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            utilisation = float(np.divide(taken.sum(), sizes.sum() * row.makespan))
-        return replace(
-            row,
-            utilisation=utilisation,
-            energy=busy_energy + idle_energy,
-            busy_energy=busy_energy,
-            idle_energy=idle_energy,
-        )
+        return replace(row, **measures_of(self.federation, self.use.taken_seconds(self.t0), row.makespan))
 
     def take(self, rows: NDArray[Any]) -> SharedSchedule:
         """Return the schedule of some of the jobs, by mask or by row."""

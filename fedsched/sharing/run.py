@@ -23,7 +23,7 @@ from fedsched.text import counted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import State
+    from fedsched.engine.arrays import Problem, State
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fedsched.sharing.pack import Packed
 
 SLICE = 2_000  # instants between two looks at Ctrl-C and progress
+NOTHING_SATURATES = NOT_KNOWN._replace(saturated_seconds=0.0)
 
 
 def scheduled(
@@ -54,14 +55,17 @@ def scheduled(
             f"{rules.placement!r} may take, even on the empty machine; drop it, or give it more, or larger, nodes."
         )
     interrupted = not _to_the_end(packed, workload, progress)
-    return _schedule(workload, federation, rules, sharing, reading, packed, interrupted)
+    problem, state, work = packed.problem, packed.state, packed.work
+    return schedule_of(
+        workload, federation, sharing, reading, problem, state, work, policy=str(rules), interrupted=interrupted
+    )
 
 
 def _to_the_end(packed: Packed, workload: Workload, progress: Callable[[int, int], None] | None) -> bool:
     problem, plan, state = packed.problem, packed.plan, packed.state
     try:
         while True:
-            status = loop.run(problem, plan, state, packed.sharing, packed.work, SLICE)
+            status = loop.run(problem, plan, state, packed.sharing, packed.work, SLICE, np.inf)
             if progress is not None:
                 progress(int(state.counter[Counter.FINISHED]), problem.arrival.size)
             if status == Status.DONE:
@@ -73,17 +77,20 @@ def _to_the_end(packed: Packed, workload: Workload, progress: Callable[[int, int
         return False
 
 
-def _schedule(
+def schedule_of(
     workload: Workload,
     federation: Federation,
-    rules: Rules,
     sharing: NodeSharing,
     reading: Reading,
-    packed: Packed,
-    interrupted: bool,
+    problem: Problem,
+    state: State,
+    work: Work,
+    *,
+    policy: str,
+    interrupted: bool = False,
 ) -> SharedSchedule:
-    state = packed.state
-    now, notes, finish = float(state.clock[0]), [], state.finish
+    """Return what a run has started, and when it ended."""
+    now, notes, finish = float(state.clock[0]), [], np.array(state.finish)
     if interrupted:
         finish = np.where(finish <= now, finish, np.nan)
         done = int(state.counter[Counter.FINISHED])
@@ -91,16 +98,16 @@ def _schedule(
     return SharedSchedule(
         workload=workload,
         federation=federation,
-        start=state.start,
+        start=np.array(state.start),
         finish=finish,
-        counts=state.counts,
-        t0=packed.problem.t0,
+        counts=np.array(state.counts),
+        t0=problem.t0,
         reading=reading,
-        policy=f"{rules}, {sharing}",
-        integrals=NOT_KNOWN._replace(saturated_seconds=0.0),
+        policy=f"{policy}, {sharing}",
+        integrals=NOTHING_SATURATES,
         notes=tuple(notes),
         until=now if interrupted else np.inf,
-        played=Played(sharing, _use(workload, federation, state, finish, packed.work)),
+        played=Played(sharing, _use(workload, federation, state, finish, work)),
     )
 
 

@@ -44,3 +44,27 @@ def test_the_command_line_shares_nodes(files: Path, call: Callable[..., Any]) ->
         status, _, errors = call(*(line if "rolling" not in words else line[:-2]), *words)
         assert status == 2
         assert told in " ".join(errors.split())
+
+
+def test_a_search_shares_nodes(files: Path, call: Callable[..., Any]) -> None:
+    """Tests that optimize --sharing searches there, writes who is where, and saves how; and what is refused."""
+    line = ["optimize", files / "jobs.csv", "--federation", files / "m.toml", "--evaluations", "60"]
+    out, saved = files / "plan.csv", files / "result.json"
+    status, said, _ = call(*line, "--sharing", "pack", "--reservation", "nodes", "--out", out, "--save", saved)
+    assert status == 0
+    assert "shared nodes (pack, counted free whole)" in said
+    assert "lower bound" in said
+    read_node_use(out, fs.read(files / "jobs.csv"), fs.read_federation(files / "m.toml")).verify()
+    assert fs.Result.load(saved).settings.sharing == fs.NodeSharing(choice="pack", reservation="nodes")
+    (files / "s.toml").write_text('[log]\nfile = "jobs.csv"\n[policy]\nsharing = "best"\n')
+    words = ("--federation", files / "m.toml", "--evaluations", "60")
+    status, said, errors = call("optimize", "--scenario", files / "s.toml", *words)
+    assert (status, "shared nodes (best)" in said, "[policy]" in errors) == (0, True, False)
+    for words, told in (
+        (("--sharing", "first", "--gantt", files / "a.svg"), "--gantt"),
+        (("--reservation", "nodes"), "--reservation nodes goes with --sharing"),
+        (("--sharing", "first", "--method", "sa"), "whole nodes"),
+    ):
+        status, _, errors = call(*line, *words)
+        assert status == 2
+        assert told in " ".join(errors.split())

@@ -1,0 +1,260 @@
+"""SharedProblem: a package of jobs on nodes that they share, as searches see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedsched.bounds.shared_nodes import SharedBounds, shared_bounds
+from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.evaluate import unpacked
+from fedsched.engine.pack import pack as pack_engine
+from fedsched.engine.plans import plan_in_order
+from fedsched.errors import InfeasibleError
+from fedsched.model.alternatives import shaped
+from fedsched.model.metrics import NAMES, Column, metrics_of
+from fedsched.model.reading import CLAIRVOYANT, Reading
+from fedsched.model.taken import measures_of
+from fedsched.policies import Rules, policy_named
+from fedsched.search.packed import PLAN_DISPATCH, PackedProblem
+from fedsched.search.problem import SearchProblem, as_package
+from fedsched.sharing.asked import PLACEMENT, asked_of, refuse_what_is_not_here
+from fedsched.sharing.pack import frozen, kinds_apart, kinds_of, shared, shortest_on
+from fedsched.sharing.run import NOTHING_SATURATES, schedule_of, scheduled
+from fedsched.sharing.trials import Trials
+from fedsched.values import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.engine.arrays import Floats, Ints, Plan
+    from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
+    from fedsched.policies import Policy
+    from fedsched.search.methods import MethodInfo
+    from fedsched.search.objectives import Objectives
+    from fedsched.sharing import NodeSharing
+    from fedsched.sharing.arrays import Sharing
+    from fedsched.simulate import RunningJobs
+
+BASELINES = (
+    "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy",
+)  # fmt: skip
+
+
+class SharedRows(PackedProblem):
+    """Rows of plans over nodes that jobs share: caps count tasks, and each plan is one run of the loop of shared nodes.
+
+    A job that stands so many tasks to a node takes a group whole or not at all: a cap that forbids part of one to it
+    forbids nothing.
+    """
+
+    whole_nodes = False
+    federation: Federation
+
+    def share(self, sharing: Sharing, shortest: Floats, **present: Any) -> None:
+        """Say who shares which nodes; `present` is what runs already, as `Trials` has it."""
+        self._shared, self._shortest, self._present = sharing, shortest, present
+        self._trials: list[Trials] = []
+        kinds = sharing.kinds
+        self._in_chunks = kinds.chunk[kinds.of_job][: self.layout.jobs] > 0
+        self.space = self.space._replace(nodes=np.maximum(self.space.limits.max(axis=0), 1))
+        self._seats = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_trials": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        one = self._shared
+        self._shared = one._replace(
+            nodes=type(one.nodes)(*map(frozen, one.nodes)),
+            kinds=type(one.kinds)(*map(frozen, one.kinds)),
+            leaf=frozen(one.leaf),
+            begin=frozen(one.begin),
+        )
+
+    def trials(self, thread: int = 0) -> Trials:
+        """Return what a thread works on."""
+        while len(self._trials) <= thread:
+            self._trials.append(Trials(self.problem, self._shared, self._shortest, **self._present))
+        return self._trials[thread]
+
+    def plan(self, row: Ints) -> Plan:
+        """Return what a row says, as the loop reads it."""
+        order, caps, dispatch, placement = unpacked(self.layout, row)
+        limits = self.space.limits
+        caps = np.where(self._in_chunks[:, None] & (caps > 0) & (caps < limits), limits, caps)
+        return plan_in_order(order, caps, dispatch=dispatch, placement=placement)
+
+    def _measure(self, thread: int, rows: Ints, metrics: Floats, begin: int, end: int) -> None:
+        for k in range(begin, end):
+            self._measure_unless(thread, k, rows[k], metrics[k], None)
+
+    def _measure_unless(
+        self, thread: int, plan: int, row: Ints, metrics: Floats, over: Callable[[], bool] | None
+    ) -> bool:
+        trials = self.trials(thread)
+        status = trials.run(self.plan(row), over)
+        state = trials.state
+        if status == Status.STUCK:
+            raise self._stuck(plan, state)
+        if status == Status.DONE:
+            measured, t0 = self.space.common.measured, self.problem.t0
+            found = metrics_of(measured, t0, state.start, state.finish, state.counts, integrals=NOTHING_SATURATES)
+            metrics[:] = tuple(found.as_dict().values())
+            taken = measures_of(self.federation, trials.taken(self.federation), found.makespan)
+            for name, value in taken.items():
+                metrics[Column[name.upper()]] = value
+        return status == Status.DONE
+
+
+class SharedProblem(SharedRows, SearchProblem):
+    """A package of jobs on nodes that they share: what searches plan, and what comes of a plan.
+
+    Parameters
+    ----------
+    sharing
+        How nodes are shared.
+    workload, federation, objectives, submits, reading, knowledge, saturation, kill_at_estimate, alternatives, t0,
+    threads
+        As in `SearchProblem`.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        federation: Federation,
+        objectives: Objectives,
+        *,
+        sharing: NodeSharing,
+        submits: str = "now",
+        reading: Reading = CLAIRVOYANT,
+        knowledge: str | None = None,
+        saturation: str | None = None,
+        kill_at_estimate: bool | None = None,
+        alternatives: str | None = None,
+        t0: float | None = None,
+        threads: int = 1,
+    ) -> None:
+        words = reading.but(
+            knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
+        )
+        self.reading = words.settled("optimize", whole_instants=True)
+        workload, t0 = as_package(workload, federation, submits, t0, None)
+        threads = whole("optimize", "threads", threads, least=1)
+        workload = shaped(workload, self.reading)
+        refuse_what_is_not_here(workload, federation, Rules(dispatch="greedy"), self.reading)
+        self.workload = self._jobs = workload
+        self.federation, self.sharing, self.submits = federation, sharing, submits
+        self.running, self._which, self._truth = None, None, None
+        problem = pack_engine(workload, federation, reading=self.reading, t0=t0)
+        asked, first_come = asked_of(workload, federation), np.arange(len(workload))
+        one_group = len(federation.groups) == 1
+        kinds = kinds_of(workload, asked, None) if one_group else kinds_apart(workload, asked)
+        nodes, shortest = shared(federation, asked, kinds, sharing, first_come), shortest_on(problem, asked)
+        limits, placements = _on_empty_nodes(Trials(problem, nodes, shortest), one_group=one_group)
+        if not placements.size:
+            # No rule will do: let the simulation name the job and the reason.
+            scheduled(workload, federation, Rules(dispatch="greedy"), sharing, self.reading, t0=problem.t0)
+            raise InfeasibleError(f"Workload {workload.name!r}: no placement rule places all of its jobs.")
+        PackedProblem.__init__(
+            self,
+            problem,
+            limits=limits,
+            placements=placements,
+            dispatches=PLAN_DISPATCH,
+            objectives=objectives,
+            ids=workload.id,
+            running=None,
+            threads=threads,
+        )
+        self.share(nodes, shortest)
+        self._refuse_unknown()
+
+    def _refuse_unknown(self) -> None:
+        (row,) = self.metrics(self.row(np.arange(self.layout.jobs))[None])
+        for name in self.objectives.names:
+            if name in NAMES and np.isnan(row[NAMES.index(name)]):
+                raise InfeasibleError(
+                    f"optimize: objective {name!r} is not measured on nodes that jobs share; seek another metric."
+                )
+
+    def bounds(self) -> SharedBounds:
+        """Return what no schedule of the package is below."""
+        return shared_bounds(self.problem, self._shared)
+
+    def schedule(self, row: Ints, *, policy: str = "plan") -> Schedule:
+        """Return the schedule of a plan, with each task on its node."""
+        plan, trials = self.plan(row), Trials(self.problem, self._shared, self._shortest)
+        if trials.run(plan) == Status.STUCK:
+            raise self._stuck(0, trials.state)
+        return schedule_of(
+            self.workload,
+            self.federation,
+            self.sharing,
+            self.reading,
+            self.problem,
+            trials.state,
+            trials.work,
+            policy=f"{policy} on {Placement(plan.placement).name.lower()}",
+        )
+
+    def simulated(
+        self,
+        policy: str | Policy,
+        caps: Ints | None = None,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Schedule:
+        """Return what a policy does with the package, knowing what plans know."""
+        chosen = policy_named(policy)
+        if caps is not None or not isinstance(chosen, Rules):
+            raise InfeasibleError(f"Nodes that jobs share go with no policy {chosen} yet; take one by queue order.")
+        return scheduled(
+            self.workload, self.federation, chosen, self.sharing, self.reading, t0=self.problem.t0, progress=progress
+        )
+
+
+def _on_empty_nodes(trials: Trials, *, one_group: bool) -> tuple[Ints, Ints]:
+    # How many tasks of each job fit on each group, and the placements under which all jobs fit.
+    limits, jobs = trials.rooms(), np.arange(len(trials.problem.submit))
+    names = PLACEMENT[:1] if one_group else PLACEMENT
+    rules = sorted(int(Placement[name.upper()]) for name in names)
+    fit = [rule for rule in rules if trials.fit(plan_in_order(jobs, limits, dispatch=Dispatch.GREEDY, placement=rule))]
+    return limits, np.array(fit, dtype=np.int64)
+
+
+def refuse_to_share(info: MethodInfo, workload: Workload, **others: object) -> None:
+    """Refuse by name what does not plan on nodes that jobs share."""
+    if info.walks or not info.takes_shapes:
+        raise ValueError(
+            f"Plans of method {info.title} are of whole nodes; on nodes that jobs share (sharing=) take moga, ga or "
+            "another one that runs each plan."
+        )
+    for name, value in others.items():
+        if value is not None:
+            raise ValueError(f"{name}= does not go with nodes that jobs share (sharing=) yet; leave one of them out.")
+    if workload.slack is not None:
+        raise ValueError("slack= does not go with nodes that jobs share (sharing=), where plans put off no jobs.")
+
+
+def problem_for(
+    workload: Workload,
+    federation: Federation,
+    objectives: Objectives,
+    *,
+    sharing: NodeSharing | None,
+    running: RunningJobs | None = None,
+    delays: bool = False,
+    deadline: float | None = None,
+    **how: Any,
+) -> SearchProblem:
+    """Return the jobs on whole nodes, or on nodes that they share."""
+    if sharing is None:
+        return SearchProblem(
+            workload, federation, objectives, running=running, delays=delays, deadline=deadline, **how
+        )
+    return SharedProblem(workload, federation, objectives, sharing=sharing, **how)

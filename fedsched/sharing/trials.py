@@ -1,0 +1,89 @@
+"""Trials: plans run one after the other on shared nodes, in one workspace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.engine.codes import Status
+from fedsched.engine.rules import Needs
+from fedsched.engine.shapes import seen
+from fedsched.engine.simulation import set_running
+from fedsched.engine.states import new_state
+from fedsched.model.taken import node_seconds, node_shares
+from fedsched.sharing import loop
+from fedsched.sharing.pack import leaves
+from fedsched.sharing.room import new_work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fedsched.engine.arrays import Floats, Ints, Plan, Problem, RunningJobs
+    from fedsched.model.federation import Federation
+    from fedsched.sharing.arrays import Held, Sharing
+
+LOOK = 64  # instants between two looks at a clock
+ALL = int(np.iinfo(np.int64).max)
+
+
+class Trials:
+    """A workspace for runs of one problem's jobs, some of which may run already and hold nodes.
+
+    `shortest` is what each job is planned to take at least; `unfit` the first job that a plan's caps and placement do
+    not let start, or -1.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        sharing: Sharing,
+        shortest: Floats,
+        *,
+        running: RunningJobs | None = None,
+        present: Held | None = None,
+    ) -> None:
+        self.problem = problem
+        self._leaf = np.array(sharing.leaf)
+        self.sharing = sharing._replace(leaf=seen(self._leaf))
+        self.work = new_work(sharing, present)
+        self.state = new_state(problem, needs=Needs.ENDS, separate_backfill=False)
+        self.state.shortest[:] = shortest
+        self.unfit = -1
+        if running is not None:
+            set_running(self.state, problem.running, running)
+
+    def rooms(self) -> Ints:
+        """Return how many tasks of each job fit on each group, all nodes being free: so many as it has at most."""
+        kinds = self.sharing.kinds
+        room = np.zeros((kinds.tasks.size, self.sharing.nodes.gpus.size), dtype=np.int64)
+        loop.rooms(self.sharing, self.work, room)
+        return np.ascontiguousarray(np.minimum(room, kinds.tasks[:, None])[kinds.of_job])
+
+    def fit(self, plan: Plan) -> bool:
+        """Return whether each job fits, by this plan, while all nodes are free."""
+        self.unfit = loop.begin(self.problem, plan, self.state, self.sharing, self.work)
+        return self.unfit < 0
+
+    def run(self, plan: Plan, over: Callable[[], bool] | None = None) -> int:
+        """Run a plan; return a Status, MORE where `over` said so before it had ended."""
+        self._leaf[:] = leaves(self.sharing.kinds.of_job, plan.order)
+        if not self.fit(plan):
+            return int(Status.STUCK)
+        status = int(Status.MORE)
+        while status == Status.MORE:
+            status = loop.run(
+                self.problem, plan, self.state, self.sharing, self.work, ALL if over is None else LOOK, np.inf
+            )
+            if status == Status.MORE and over is not None and over():
+                return status
+        return status
+
+    def taken(self, federation: Federation) -> Floats:
+        """Return the node-seconds that the jobs of the last run took of each group."""
+        kinds, state, held = self.sharing.kinds, self.state, self.work.held
+        shares = node_shares(federation, kinds.need[kinds.of_job, 0], state.counts)
+        for j in np.flatnonzero(kinds.alone[kinds.of_job]).tolist():
+            nodes = held.node[held.first[j] : held.first[j] + held.pieces[j]]
+            shares[j] = np.bincount(self.sharing.nodes.group[nodes], minlength=shares.shape[1])
+        return node_seconds(shares, state.start, state.finish, self.problem.t0)

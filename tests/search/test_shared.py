@@ -1,0 +1,140 @@
+"""Searches over nodes that jobs share: what a plan is worth is what its schedule has, and nothing beats a bound."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from interpreted import tries
+from sharing_cases import case
+
+import fedsched as fs
+from fedsched.errors import InfeasibleError
+from fedsched.search.objectives import Objectives
+from fedsched.search.shared import SharedProblem
+from fedsched.sharing.result import SharedSchedule
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOTH = ("makespan", "energy")
+NODE = fs.NodeGroup(2, resources={"cpu": 4, "memory": 10}, off_watts=0.0)
+SITE = fs.Federation((fs.Cluster("site", (NODE,)),))
+JOBS = fs.Workload(
+    submit=[0, 0, 1, 2, 3, 3], tasks=[1, 2, 1, 4, 1, 1], runtime=[9, 4, 7, 3, 8, 2],
+    demand={"cpu": [3, 1, 2, 1, 1, 4], "memory": [2, 5, 1, 1, 8, 0]},
+)  # fmt: skip
+
+
+def searched(seed: int, **words: Any) -> fs.Result:
+    """Return what a short search over random jobs and nodes finds."""
+    one = case(seed)
+    return fs.optimize(one.workload, one.federation, sharing=one.sharing, seed=seed, evaluations=60, **words)
+
+
+@pytest.mark.parametrize("submits", ["now", "keep"])
+@pytest.mark.parametrize("seed", range(tries(20)))
+def test_a_plan_is_worth_what_its_schedule_has(seed: int, submits: str) -> None:
+    """Tests that values are those of schedules, to the bit, that these are true, and that no bound is above any."""
+    result = searched(seed, submits=submits, objectives=("makespan", "energy", "mean_wait"))
+    bounds = result.problem.bounds()  # type: ignore[attr-defined]
+    schedules = [result.schedule(k) for k in range(len(result.front))]
+    for values, schedule in zip(result.front.values, schedules, strict=True):
+        assert isinstance(schedule, SharedSchedule)
+        row = schedule.metrics()
+        schedule.verify(claimed=row)
+        assert [getattr(row, name) for name in result.objectives] == values.tolist()
+    for schedule in [*schedules, *(result.problem.simulated(one.policy) for one in result.baselines)]:
+        row = schedule.metrics()
+        for name, bound in bounds.known.items():
+            assert bound <= getattr(row, name) * (1 + 1e-12) + 1e-9, name
+
+
+def test_random_rows_are_plans_and_stay_so() -> None:
+    """Tests that caps and rules of random and mutated plans leave each job room, and that a plan is what it says."""
+    for seed in range(tries(20)):
+        one = case(seed)
+        problem = SharedProblem(one.workload, one.federation, Objectives(BOTH), sharing=one.sharing)
+        rows = problem.random_rows(6, np.random.default_rng(seed))
+        assert problem.holds(rows)
+        for row, metrics in zip(rows, problem.metrics(rows), strict=True):
+            schedule = problem.schedule(row)
+            schedule.verify()
+            assert tuple(schedule.metrics(users=False).as_dict().values())[:16] == tuple(metrics[:16])
+
+
+def test_no_order_of_few_jobs_beats_the_bounds() -> None:
+    """Tests the bounds against all orders, and that the best order is found."""
+    problem = SharedProblem(JOBS, SITE, Objectives(("flow",)), sharing=fs.NodeSharing())
+    orders = itertools.permutations(range(6))
+    rows = [problem.row(order, rules=(dispatch, 0)) for order in orders for dispatch in (0, 1)]
+    metrics = problem.metrics(np.array(rows))
+    bounds = problem.bounds()
+    assert bounds.of("makespan") <= metrics[:, 0].min()
+    assert bounds.of("flow") <= metrics[:, 1].min()
+    found = fs.optimize(JOBS, SITE, sharing="first", objectives="flow", evaluations=1500)
+    assert found.method == "ga"
+    assert found.value() == metrics[:, 1].min()
+
+
+def test_large_tasks_stand_alone_in_the_bound() -> None:
+    """Tests that tasks of more than half a node count as whole ones."""
+    jobs = fs.Workload(submit=[0] * 8, tasks=1, runtime=10, demand={"cpu": [3] * 8})
+    problem = SharedProblem(jobs, SITE, Objectives(("makespan",)), sharing=fs.NodeSharing())
+    assert problem.bounds().of("makespan") == pytest.approx(40.0)
+    assert fs.optimize(jobs, SITE, sharing="best", objectives="makespan", evaluations=30).gap() == pytest.approx(0.0)
+
+
+def test_results_are_saved_and_loaded(tmp_path: Path) -> None:
+    """Tests that a file says how nodes were shared, and that its plans are simulated again."""
+    result = fs.optimize(JOBS, SITE, sharing=fs.NodeSharing(choice="pack", reservation="nodes"), evaluations=100)
+    result.save(tmp_path / "result.json")
+    again = fs.Result.load(tmp_path / "result.json")
+    assert again.settings == result.settings
+    assert again.schedule(0).nodes_of(3) == result.schedule(0).nodes_of(3)  # type: ignore[attr-defined]
+    assert "shared nodes (pack, counted free whole)" in str(again)
+    assert "lower bound" in str(again)
+
+
+def test_threads_islands_and_checkpoints_change_nothing(tmp_path: Path) -> None:
+    """Tests that the same plans come of two threads, and of a search that goes on from a file."""
+    one = fs.optimize(JOBS, SITE, sharing="first", evaluations=120, seed=3)
+    two = fs.optimize(JOBS, SITE, sharing="first", evaluations=120, seed=3, threads=2)
+    assert one.front.values.tolist() == two.front.values.tolist()
+    path = tmp_path / "search"
+    fs.optimize(JOBS, SITE, sharing="first", evaluations=120, seed=3, checkpoint=path)
+    split = fs.optimize(JOBS, SITE, sharing="first", evaluations=120, seed=3, islands=2, threads=2)
+    assert split.evaluations <= 120
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ({"method": "memetic"}, "whole nodes"),
+        ({"method": "sa"}, "whole nodes"),
+        ({"method": "pso-ea"}, "whole nodes"),
+        ({"package": 3, "objectives": "makespan"}, "package"),
+        ({"deadline": 1e9}, "deadline"),
+        ({"objectives": "loss_of_capacity", "method": "ga"}, "not measured"),
+    ],
+)
+def test_what_does_not_share_is_refused_by_name(words: dict[str, Any], what: str) -> None:
+    """Tests that walks, packages and metrics that nobody measures here are refused."""
+    with pytest.raises((ValueError, InfeasibleError), match=what):
+        fs.optimize(JOBS, SITE, sharing="first", evaluations=20, **words)
+
+
+def test_a_policy_without_a_queue_order_is_no_baseline() -> None:
+    """Tests that a list heuristic asked for is named."""
+    problem = SharedProblem(JOBS, SITE, Objectives(BOTH), sharing=fs.NodeSharing())
+    with pytest.raises(InfeasibleError, match="min-min"):
+        problem.simulated("min-min")
+
+
+def test_jobs_that_fit_nowhere_are_named() -> None:
+    """Tests that the refusal is that of a simulation."""
+    wide = fs.Workload(submit=[0], tasks=3, runtime=1, demand={"cpu": [4]})
+    with pytest.raises(InfeasibleError, match="Job 1: 3 tasks of cpu 4"):
+        fs.optimize(wide, SITE, sharing="first", evaluations=20)
