@@ -182,15 +182,15 @@ def _on_shared_nodes(
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{name}= does not go with nodes that jobs share yet; leave it out, or sharing=.")
-    if isinstance(policy, ListHeuristic | OnlinePolicy):
+    able = not isinstance(policy, ListHeuristic | OnlinePolicy) or getattr(policy, "shares_nodes", False)
+    if not able:
         raise ValueError(f"Nodes that jobs share go with no policy {policy} yet; take one by queue order, as 'easy'.")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
     workload = shaped(as_asked(workload, cluster), reading)
-    rules = policy.rules(reading.seen(workload), cluster)
     t0 = start_of("simulate", t0, None, workload, cluster)
-    return scheduled(workload, cluster, rules, NodeSharing.of(sharing), reading, t0=t0, progress=progress)
+    return scheduled(workload, cluster, policy, NodeSharing.of(sharing), reading, t0=t0, progress=progress)
 
 
 def simulate(

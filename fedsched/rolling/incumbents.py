@@ -45,7 +45,7 @@ def _candidates(instant: Instant, spaces: Workspaces, by_starts: Dispatch) -> It
         return instant.layout.pack(order[None], caps[None], np.array([[dispatch, placement]]))[0]
 
     one_group = limits.shape[1] == 1
-    for backfill in ("sjf", "saf"):
+    for backfill in ("sjf", "saf") if instant.whole_nodes else ():
         state = _easy(instant, spaces, orders["fcfs"], orders[backfill], usual)
         start = state.start[: len(limits)]
         starts = np.argsort(start, kind="stable")

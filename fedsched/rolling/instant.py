@@ -15,9 +15,10 @@ from fedsched.engine.states import new_state
 from fedsched.search.packed import PackedProblem, usable_placements
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.engine.arrays import Floats, Ints, Problem, RunningJobs, State
     from fedsched.engine.simulation import Simulation
     from fedsched.search.objectives import Objectives
+    from fedsched.sharing.run import SharedRun
 
 PER_JOB = ("tasks", "estimate", "sigma", "bandwidth", "origin", "user")  # what a problem has of each job
 KEPT = 64  # workspaces: long queues come in thousands of sizes
@@ -54,31 +55,14 @@ class Instant(PackedProblem):
 
     def __init__(
         self,
-        run: Simulation,
+        run: Simulation | SharedRun,
         waiting: Ints,
         objectives: Objectives,
         *,
         placements: Ints,
         spaces: Workspaces,
     ) -> None:
-        now, whole = run.time, run.problem
-        running = run.running()
-        self.jobs = np.concatenate([waiting, running.rows])
-        count, jobs = waiting.size, self.jobs.size
-        of_jobs = {name: getattr(whole, name)[self.jobs] for name in PER_JOB} | {"submit": run.submits(self.jobs)}
-        of_jobs["watts"] = whole.watts[self.jobs] if whole.watts.size else whole.watts
-        true = whole._replace(
-            **of_jobs,
-            runtime=of_jobs["estimate"],
-            arrival=np.arange(count),
-            arrival_rank=np.arange(jobs),
-            running=np.arange(count, jobs),
-            t0=now,
-            extras=extras_of(whole, self.jobs, now),
-        )
-        problem = frozen(foreseen(true, now))
-        end = _expected_end(now, running.start, running.planned_end)
-        left = running.estimate_left + (end - running.planned_end) / running.tc
+        self.jobs, problem, running = seen_now(run, waiting)
         super().__init__(
             problem,
             limits=run.limits(waiting),
@@ -86,13 +70,36 @@ class Instant(PackedProblem):
             dispatches=(Dispatch.EASY,),
             objectives=objectives,
             ids=run.workload.id[self.jobs],
-            running=running._replace(finish=end, planned_end=end, work_left=left, estimate_left=left),
+            running=running,
             states=[spaces.of(problem)],
         )
 
     def default_rules(self) -> tuple[int, int]:
         """Return EASY dispatch, which goes on well when jobs come or end earlier than planned, and a placement."""
         return int(Dispatch.EASY), super().default_rules()[1]
+
+
+def seen_now(run: Simulation | SharedRun, waiting: Ints) -> tuple[Ints, Problem, RunningJobs]:
+    """Return the jobs that wait and then those that run, as a problem of what is known now, and how the latter run."""
+    now, whole = run.time, run.problem
+    running = run.running()
+    rows = np.concatenate([waiting, running.rows])
+    count, jobs = waiting.size, rows.size
+    of_jobs = {name: getattr(whole, name)[rows] for name in PER_JOB} | {"submit": run.submits(rows)}
+    of_jobs["watts"] = whole.watts[rows] if whole.watts.size else whole.watts
+    true = whole._replace(
+        **of_jobs,
+        runtime=of_jobs["estimate"],
+        arrival=np.arange(count),
+        arrival_rank=np.arange(jobs),
+        running=np.arange(count, jobs),
+        t0=now,
+        extras=extras_of(whole, rows, now),
+    )
+    end = _expected_end(now, running.start, running.planned_end)
+    left = running.estimate_left + (end - running.planned_end) / running.tc
+    known = running._replace(finish=end, planned_end=end, work_left=left, estimate_left=left)
+    return rows, frozen(foreseen(true, now)), known
 
 
 def placements_for_all(run: Simulation) -> Ints:

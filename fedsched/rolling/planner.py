@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,16 +15,19 @@ from fedsched.random_numbers import begin_stream
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
 from fedsched.rolling.instant import Instant, Workspaces, placements_for_all
+from fedsched.rolling.shared_instant import SharedInstant, placements_on_shared
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.methods import method_named
 from fedsched.search.objectives import Objectives
 from fedsched.search.run import Run
 from fedsched.search.stopping import MaxEvaluations
+from fedsched.sharing.run import SharedRun
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints
     from fedsched.engine.simulation import Simulation
     from fedsched.rolling.policy import Rolling
+    from fedsched.search.methods import MethodInfo
 
 ALL_PLANS = 6  # waiting jobs, at most, all of whose orders may be tried
 ENOUGH = 200  # evaluations for each waiting job: more find next to nothing in a short queue
@@ -40,7 +43,10 @@ class RollingPlanner:
         self.policy = policy
         self.replans = 0  # searches so far
         self.evaluations = 0
+        self._shared = run if isinstance(run, SharedRun) else None
         self._info = method_named(policy.method)
+        if self._shared is not None:
+            self._info = refuse_on_shared(policy)
         self._objectives = Objectives.of(policy.objective)
         self._due = -np.inf  # no new plan before
         self._joined = 0  # so many jobs have joined the queue, and stand where they belong
@@ -48,10 +54,13 @@ class RollingPlanner:
         # A plan for this instant alone may keep strictly to its order; one that is to last must let others pass.
         self._own_dispatch = Dispatch.EASY if policy.seconds > 0.0 else Dispatch.STRICT
         self._one_group = run.problem.groups.nodes.size == 1
-        self._placements = placements_for_all(run)
+        run.consult(self, jobs=min(policy.window, run.problem.submit.size))
         if policy.placement is not None:
             self._placements = np.array([Placement[policy.placement.upper()]], dtype=np.int64)
-        run.consult(self, jobs=min(policy.window, run.problem.submit.size))
+        elif self._shared is not None:
+            self._placements = placements_on_shared(self._shared)
+        else:
+            self._placements = placements_for_all(run)
         self._file = RunFile(policy, run)
         memory = self._file.resume(run)
         if memory is None:
@@ -72,12 +81,12 @@ class RollingPlanner:
         if run.time < self._due:
             return
         queued = run.queued()
-        all_fit = run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]
+        all_fit = self._shared is None and run.problem.tasks[queued].sum() <= run.state.counter[Counter.FREE]
         if self._one_group and all_fit and not run.federation.calendar:
             return  # all of them start, whatever the plan
         planned, behind = queued[: self.policy.window], queued[self.policy.window :]
         try:
-            instant = Instant(run, planned, self._objectives, placements=self._placements, spaces=self._spaces)
+            instant = self._instant(run, planned)
             row = self._best(instant, self._plan_at_hand(run, instant, planned))
             order, caps, dispatch, placement = unpacked(instant.layout, row)
         except KeyboardInterrupt:
@@ -85,6 +94,12 @@ class RollingPlanner:
             raise
         run.follow(planned[order], caps[order], behind, dispatch=dispatch, placement=placement)
         self._due = run.time + self.policy.seconds
+
+    def _instant(self, run: Simulation, planned: Ints) -> Instant:
+        how: dict[str, Any] = {"placements": self._placements, "spaces": self._spaces}
+        if self._shared is not None:
+            return SharedInstant(self._shared, planned, self._objectives, **how)
+        return Instant(run, planned, self._objectives, **how)
 
     def _let_join(self, run: Simulation) -> None:
         """Put whoever has joined the queue since the last time behind those who were there [45].
@@ -136,6 +151,19 @@ class RollingPlanner:
         stream = np.zeros(1, dtype=np.uint64)
         begin_stream(stream, self.policy.seed, self.replans, 0)
         return int(stream[0]) >> 2
+
+
+def refuse_on_shared(policy: Rolling) -> MethodInfo:
+    """Return the method that plans on nodes that jobs share, or refuse by name what does not go with these."""
+    info = method_named(policy.method)
+    if info.walks or not info.takes_shapes:
+        raise ValueError(
+            f"Rolling: method={policy.method!r} plans whole nodes; where jobs share them take 'ga' or 'moga' "
+            "(fedsched: --method ga)."
+        )
+    if policy.checkpoint is not None:
+        raise ValueError("Rolling: checkpoint= does not go with nodes that jobs share yet; leave it out.")
+    return info
 
 
 def _orders(count: int) -> int:

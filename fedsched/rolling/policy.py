@@ -108,6 +108,11 @@ class Rolling:
         """Return the least simulated seconds between two plans."""
         return 0.0 if isinstance(self.every, str) else float(self.every)
 
+    @property
+    def shares_nodes(self) -> bool:
+        """Return that it plans on nodes that jobs share, too."""
+        return True
+
     def rules(self, workload: Workload, federation: Federation) -> Rules:
         """Return the rules that the run begins by: EASY, until there is a plan."""
         order = "fcfs" if workload.feedback is None else np.lexsort((workload.id, workload.submit))  # a plan's places

@@ -90,7 +90,7 @@ class PolicyChoice:
 
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
         """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""
-        if self.shared is not None and self.name.lower() in (ROLLING, SLURM):
+        if self.shared is not None and self.name.lower() == SLURM:
             why = f"does not go with {{policy}} {self.name.lower()} yet; leave it out."
             raise NotOfPolicyError(f"{{sharing}} {{}} {why}", self.sharing)
         if self.name.lower() == SLURM:

@@ -43,9 +43,19 @@ class Packed(NamedTuple):
 
 
 def pack(
-    workload: Workload, federation: Federation, rules: Rules, sharing: NodeSharing, reading: Reading, t0: float | None
+    workload: Workload,
+    federation: Federation,
+    rules: Rules,
+    sharing: NodeSharing,
+    reading: Reading,
+    t0: float | None,
+    *,
+    apart: bool = False,
 ) -> Packed:
-    """Return these jobs on these nodes as arrays, with the plan that these rules make."""
+    """Return these jobs on these nodes as arrays, with the plan that these rules make.
+
+    `apart`: no jobs are alike, for other plans may come that tell each where it may run.
+    """
     refuse_what_is_not_here(workload, federation, rules, reading)
     asked = asked_of(workload, federation)
     problem = pack_engine(workload, federation, reading=reading, t0=t0)
@@ -56,7 +66,10 @@ def pack(
         separate_backfill=plan.separate_backfill,
     )
     state.shortest[:] = shortest_on(problem, asked)
-    kinds = kinds_of(workload, asked, problem.origin if plan.placement == Placement.HOME else None)
+    if apart:
+        kinds = kinds_apart(workload, asked)
+    else:
+        kinds = kinds_of(workload, asked, problem.origin if plan.placement == Placement.HOME else None)
     packed = shared(federation, asked, kinds, sharing, plan.backfill_order)
     return Packed(problem, plan, state, packed, new_work(packed), asked)
 
@@ -158,3 +171,14 @@ def frozen(values: Any) -> NDArray[np.int64]:
     array = np.array(values, dtype=np.int64, order="C")
     array.setflags(write=False)
     return array
+
+
+def part_of(sharing: Sharing, jobs: Ints) -> Sharing:
+    """Return the nodes and some of the jobs, in this order."""
+    kinds = sharing.kinds
+    which, of_job = np.unique(kinds.of_job[jobs], return_inverse=True)
+    some = Kinds(of_job=frozen(of_job.reshape(-1)), **{
+        name: frozen(getattr(kinds, name)[which]) for name in Kinds._fields if name != "of_job"
+    })  # fmt: skip
+    leaf = frozen(leaves(some.of_job, np.arange(jobs.size)))
+    return sharing._replace(kinds=some, leaf=leaf, begin=begins(some))

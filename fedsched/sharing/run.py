@@ -1,33 +1,39 @@
-"""A workload through the event loop of shared nodes, from nouns to a schedule."""
+"""SharedRun: a workload through the event loop of shared nodes, from nouns to a schedule."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.codes import Status
-from fedsched.engine.numbers import Counter
-from fedsched.engine.simulation import without_end
+from fedsched.engine.arrays import RunningJobs
+from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.numbers import Clock, Counter
+from fedsched.engine.shapes import seen
+from fedsched.engine.simulation import OF_RATES, OF_STATE, without_end
 from fedsched.errors import InfeasibleError
 from fedsched.model.integrals import NOT_KNOWN
 from fedsched.model.layout import layout_of
 from fedsched.model.node_use import NodeUse
+from fedsched.policies import OnlinePolicy
 from fedsched.sharing import loop
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.asked import asks_in_words
 from fedsched.sharing.pack import pack
 from fedsched.sharing.result import Played, SharedSchedule
+from fedsched.sharing.trials import Trials
 from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import Problem, State
+    from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.engine.simulation import Planner
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
-    from fedsched.policies import Rules
+    from fedsched.policies import Policy
     from fedsched.sharing.arrays import Work
     from fedsched.sharing.noun import NodeSharing
     from fedsched.sharing.pack import Packed
@@ -36,45 +42,124 @@ SLICE = 2_000  # instants between two looks at Ctrl-C and progress
 NOTHING_SATURATES = NOT_KNOWN._replace(saturated_seconds=0.0)
 
 
+class SharedRun:
+    """A run over nodes that jobs share, that can be looked at, and be given other plans on the way."""
+
+    def __init__(
+        self, workload: Workload, federation: Federation, packed: Packed, sharing: NodeSharing, reading: Reading
+    ) -> None:
+        self.workload, self.federation, self.sharing, self.reading = workload, federation, sharing, reading
+        self.problem, self.plan, self.state, self.work = packed.problem, packed.plan, packed.state, packed.work
+        self.nodes = packed.sharing
+        row = loop.begin(self.problem, self.plan, self.state, self.nodes, self.work)
+        if row >= 0:
+            placement = Placement(self.plan.placement).name.lower()
+            raise InfeasibleError(
+                f"Job {workload.id[row]}: {asks_in_words(workload, packed.asked, row)} fit on no nodes that placement "
+                f"{placement!r} may take, even on the empty machine; drop it, or give it more, or larger, nodes."
+            )
+        self.planner: Planner | None = None
+
+    @property
+    def time(self) -> float:
+        """Return the clock of the run."""
+        return float(self.state.clock[Clock.NOW])
+
+    @property
+    def done(self) -> bool:
+        """Return whether every job has finished."""
+        return int(self.state.counter[Counter.FINISHED]) == self.problem.arrival.size
+
+    def advance(self, *, until: float = np.inf, progress: Callable[[int, int], None] | None = None) -> SharedRun:
+        """Return itself, run to the end or to the last instant that is not after `until`."""
+        problem, state = self.problem, self.state
+        while True:
+            if self.planner is not None and state.counter[Counter.PASS_DUE] == 1:
+                self.planner.replan(self)  # type: ignore[arg-type]
+            status = loop.run(problem, self.plan, state, self.nodes, self.work, SLICE, float(until))
+            if progress is not None:
+                progress(int(state.counter[Counter.FINISHED]), problem.arrival.size)
+            if status in (Status.DONE, Status.PAUSED):
+                return self
+            if status == Status.STUCK:
+                row = int(state.heap.job[0])
+                raise InfeasibleError(f"Job {self.workload.id[row]}: {without_end(problem, row)}")
+
+    # ---- new plans on the way -----------------------------------------------------------------------------------
+
+    def consult(self, planner: Planner, *, jobs: int) -> None:
+        """Ask a planner before every pass that may start something; its plans bind at most so many jobs by caps."""
+        empty = Trials(self.problem, self.nodes, self.state.shortest)
+        self._limits, self._usual = empty.rooms(), np.zeros(self.problem.submit.size, dtype=np.int64)
+        room = np.zeros((jobs, self.plan.caps.shape[1]), dtype=np.int64)
+        self.plan = self.plan._replace(caps=np.concatenate([self.plan.caps[:1], room]), cap_row=self._usual.copy())
+        self._leaf = np.array(self.nodes.leaf)
+        self.nodes = self.nodes._replace(leaf=seen(self._leaf))
+        self.planner = planner
+        self.state.counter[Counter.ASKS] = 1
+
+    def queued(self) -> Ints:
+        """Return the jobs that wait now, in the order of their arrival."""
+        arrived = self.problem.arrival[: int(self.state.counter[Counter.ARRIVED])]
+        return arrived[np.isnan(self.state.start[arrived])]
+
+    def submits(self, jobs: Ints) -> Floats:
+        """Return when these jobs were submitted."""
+        return self.problem.submit[jobs]
+
+    def limits(self, jobs: Ints) -> Ints:
+        """Return how many tasks of these jobs each group takes at most, jobs x groups, whatever a plan says."""
+        return self._limits[jobs]
+
+    def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
+        """Go on with this plan: queued jobs in their new order, each with caps, and the other queued jobs behind."""
+        rows = np.arange(1, 1 + planned.size)
+        self.plan.caps[rows] = caps
+        self.plan.cap_row[planned] = rows
+        self.plan.cap_row[behind] = 0
+        self.plan = self.plan._replace(dispatch=int(Dispatch(dispatch)), placement=int(Placement(placement)))
+        jobs = np.concatenate([planned, behind])
+        by_kind = jobs[np.argsort(self.nodes.kinds.of_job[jobs], kind="stable")]
+        self._leaf[by_kind] = np.sort(self._leaf[by_kind])
+        places = np.sort(self.state.queue.position[jobs])
+        loop.line_up_anew(self.problem, self.plan, self.state, self.nodes, self.work, jobs, places)
+
+    def running(self) -> RunningJobs:
+        """Return the jobs that run now."""
+        heap = self.state.heap
+        rows = np.sort(heap.job[: int(self.state.counter[Counter.RUNNING])])
+        rows = rows[np.argsort(heap.sequence[rows])]
+        columns = {name: getattr(self.state, name)[rows] for name in OF_STATE}
+        rates = {name: getattr(self.state.rates, name)[rows] for name in OF_RATES}
+        return RunningJobs(time=self.time, rows=rows, **columns, **rates)
+
+    def schedule(self, policy: str) -> SharedSchedule:
+        """Return what has been started until now, and when it ended."""
+        return schedule_of(
+            self.workload, self.federation, self.sharing, self.reading, self.problem, self.state, self.work,
+            policy=policy, interrupted=not self.done,
+        )  # fmt: skip
+
+
 def scheduled(
     workload: Workload,
     federation: Federation,
-    rules: Rules,
+    policy: Policy,
     sharing: NodeSharing,
     reading: Reading,
     *,
     t0: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> SharedSchedule:
-    """Return what comes of these rules on shared nodes, or of what there was until Ctrl-C."""
-    packed = pack(workload, federation, rules, sharing, reading, t0)
-    row = loop.begin(packed.problem, packed.plan, packed.state, packed.sharing, packed.work)
-    if row >= 0:
-        raise InfeasibleError(
-            f"Job {workload.id[row]}: {asks_in_words(workload, packed.asked, row)} fit on no nodes that placement "
-            f"{rules.placement!r} may take, even on the empty machine; drop it, or give it more, or larger, nodes."
-        )
-    interrupted = not _to_the_end(packed, workload, progress)
-    problem, state, work = packed.problem, packed.state, packed.work
-    return schedule_of(
-        workload, federation, sharing, reading, problem, state, work, policy=str(rules), interrupted=interrupted
-    )
-
-
-def _to_the_end(packed: Packed, workload: Workload, progress: Callable[[int, int], None] | None) -> bool:
-    problem, plan, state = packed.problem, packed.plan, packed.state
-    try:
-        while True:
-            status = loop.run(problem, plan, state, packed.sharing, packed.work, SLICE, np.inf)
-            if progress is not None:
-                progress(int(state.counter[Counter.FINISHED]), problem.arrival.size)
-            if status == Status.DONE:
-                return True
-            if status == Status.STUCK:
-                row = int(state.heap.job[0])
-                raise InfeasibleError(f"Job {workload.id[row]}: {without_end(problem, row)}")
-    except KeyboardInterrupt:
-        return False
+    """Return what comes of a policy on shared nodes, or of what there was until Ctrl-C."""
+    rules, plans = policy.rules(reading.seen(workload), federation), isinstance(policy, OnlinePolicy)
+    packed = pack(workload, federation, rules, sharing, reading, t0, apart=plans and len(federation.groups) > 1)
+    run = SharedRun(workload, federation, packed, sharing, reading)
+    if isinstance(policy, OnlinePolicy):
+        policy.planner(run)  # type: ignore[arg-type]
+    with suppress(KeyboardInterrupt):
+        run.advance(progress=progress)
+    return run.schedule(str(rules))
 
 
 def schedule_of(
@@ -90,7 +175,7 @@ def schedule_of(
     interrupted: bool = False,
 ) -> SharedSchedule:
     """Return what a run has started, and when it ended."""
-    now, notes, finish = float(state.clock[0]), [], np.array(state.finish)
+    now, notes, finish = float(state.clock[Clock.NOW]), [], np.array(state.finish)
     if interrupted:
         finish = np.where(finish <= now, finish, np.nan)
         done = int(state.counter[Counter.FINISHED])

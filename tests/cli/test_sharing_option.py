@@ -39,9 +39,10 @@ def test_the_command_line_shares_nodes(files: Path, call: Callable[..., Any]) ->
     for words, told in (
         (("--sharing", "first", "--gantt", files / "a.svg"), "--gantt"),
         (("--reservation", "nodes"), "--reservation nodes goes with --sharing"),
-        (("--policy", "rolling", "--sharing", "first"), "--sharing first does not go with --policy rolling yet"),
+        (("--policy", "rolling", "--sharing", "first"), "'memetic' plans whole nodes"),
+        (("--policy", "slurm", "--sharing", "first"), "--sharing first does not go with --policy slurm yet"),
     ):
-        status, _, errors = call(*(line if "rolling" not in words else line[:-2]), *words)
+        status, _, errors = call(*(line if "--policy" not in words else line[:-2]), *words)
         assert status == 2
         assert told in " ".join(errors.split())
 

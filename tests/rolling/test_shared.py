@@ -1,0 +1,92 @@
+"""Rolling on nodes that jobs share: what a plan says is what happens, and everybody keeps to its nodes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from interpreted import tries
+from sharing_cases import case
+
+import fedsched as fs
+from fedsched.rolling.planner import RollingPlanner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fedsched.engine.arrays import Ints
+    from fedsched.rolling.instant import Instant
+
+GA = fs.Rolling(method="ga", evaluations=30, objective="mean_wait")
+SITE = fs.Federation((fs.Cluster("site", (fs.NodeGroup(2, resources={"cpu": 4}, off_watts=0.0),)),))
+JOBS = fs.Workload(submit=[0, 1, 2, 2], tasks=[2, 3, 1, 8], runtime=[5, 4, 3, 2], demand={"cpu": [1, 2, 4, 1]})
+
+
+class Remembering(RollingPlanner):
+    """A planner that remembers when, by its last plan, each job starts."""
+
+    def _best(self, instant: Instant, at_hand: Ints) -> Ints:
+        row = super()._best(instant, at_hand)
+        trials = instant.trials()  # type: ignore[attr-defined]
+        trials.run(instant.plan(row))  # type: ignore[attr-defined]
+        self.last = instant.problem.t0, instant.jobs, trials.state.start.copy()
+        return row
+
+
+class Watched:
+    """A rolling policy that keeps its planner."""
+
+    shares_nodes = True
+
+    def __init__(self, policy: fs.Rolling) -> None:
+        self.policy = policy
+
+    def rules(self, workload: fs.Workload, federation: fs.Federation) -> fs.Rules:
+        return self.policy.rules(workload, federation)
+
+    def planner(self, run: Any) -> RollingPlanner:
+        self.made = Remembering(self.policy, run)
+        return self.made
+
+
+def test_the_last_plan_is_what_happens() -> None:
+    """Tests that a plan made when all jobs are there, and run as long as asked, comes true to the start."""
+    seen = 0
+    for seed in range(tries(40)):
+        one = case(seed)
+        exact = replace(one.workload, estimate=one.workload.runtime)
+        policy = Watched(replace(GA, every=14.0, seed=seed))
+        schedule = fs.simulate(exact, one.federation, policy, sharing=one.sharing)
+        schedule.verify(claimed=schedule.metrics())
+        time, jobs, start = policy.made.last
+        if time >= exact.submit.max():
+            seen += 1
+            assert np.array_equal(schedule.start[jobs], start)
+    assert seen > tries(40) // 4
+
+
+@pytest.mark.parametrize("seed", range(tries(20)))
+def test_plans_on_the_way_keep_to_the_model(seed: int) -> None:
+    """Tests that whatever is planned at each change, of estimates that are wrong, is a schedule that is one."""
+    one = case(seed, jobs=10)
+    schedule = fs.simulate(one.workload, one.federation, replace(GA, seed=seed), sharing=one.sharing)
+    schedule.verify(claimed=schedule.metrics())
+
+
+def test_a_plan_may_be_strict_and_the_next_not() -> None:
+    """Tests that jobs that wait through plans of several rules all start."""
+    schedule = fs.simulate(JOBS, SITE, GA, sharing="pack")
+    assert schedule.complete
+    assert schedule.metrics().mean_wait <= fs.simulate(JOBS, SITE, "easy", sharing="pack").metrics().mean_wait
+
+
+def test_what_does_not_share_is_refused_by_name(tmp_path: Path) -> None:
+    """Tests that walks and checkpoints are named."""
+    for policy, what in (
+        (replace(GA, method="memetic"), "whole nodes"),
+        (replace(GA, checkpoint=tmp_path / "run"), "checkpoint"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            fs.simulate(JOBS, SITE, policy, sharing="first")
