@@ -152,8 +152,7 @@ def by_times(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[F
 
     def until(at: Fraction) -> list[Fraction]:
         k = max(k for k in range(len(lengths)) if edges[k] <= at)
-        into = min(at, edges[k + 1]) - edges[k]
-        return [of[k] + row[k] * into for of, row in zip(sums, rows, strict=True)]
+        return [of[k] + row[k] * (min(at, edges[k + 1]) - edges[k]) for of, row in zip(sums, rows, strict=True)]
 
     def charge(j: int, start: Fraction, d: Fraction) -> Fraction:
         wait = start - problem.submit[j]
@@ -171,7 +170,8 @@ def by_times(problem: Problem, proof: dict[str, Any], objective: str) -> tuple[F
                 price = [b - a for a, b in zip(*(known.get(at) or until(at) for at in (start, start + d)), strict=True)]
                 least = min(least, charge(j, start, d) + problem.cheapest(j, s, price))
         value += least
-    return min(value, most) / {"flow": 1, "carbon": 3_600_000_000}.get(objective, len(problem.tasks)), paid
+    spent = dot((dot(row, lengths) for row in prices), problem.nodes) / unit
+    return min(value, most) / {"flow": 1, "carbon": 3_600_000_000}.get(objective, len(problem.tasks)), spent
 
 
 WAYS = {("prices", objective): by_prices for objective in ("makespan", "energy")}
