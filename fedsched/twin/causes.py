@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.errors import FedschedError
 from fedsched.simulate import simulate
 from fedsched.twin.givens import BEFORE, GIVENS, matters, subjects
+from fedsched.twin.limits import other_limits
 from fedsched.twin.problem import SLURM, is_slurm, problem_of
 from fedsched.twin.replaying import Replayed, replay
 
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 EQUAL, UNEXPLAINED, SEVERAL, STATE = "equal", "unexplained", "several of these together", "the state before it"
+OTHERWISE = "another limit's value"
 MOST_RESTARTS = 400
 ABOUT = {
     EQUAL: "it starts when the record says, with nothing given",
     SEVERAL: "it does once several of these are given",
     STATE: "it does from what ran and waited just before on record: others' starts are given, the weakest cause",
+    OTHERWISE: "it does once a limit has the value that the record says it had",
     UNEXPLAINED: "none of these brings it to when the record says",
 }
 
@@ -40,7 +43,8 @@ class Explained:
     """A cause for each compared start of a dump: `cause` is a name, `own` tells whether the fact is the job's own.
 
     `plain` is the replay with nothing given, `full` the one with all that tells anything but for the starts of jobs
-    that were submitted before; `steps` are the shares of equal starts as facts are given, one after the other.
+    that were submitted before; `steps` are the shares of equal starts as facts are given, one after the other;
+    `other_limits` says which limits have values that the record contradicts.
     """
 
     site: Site
@@ -50,6 +54,7 @@ class Explained:
     own: Mask
     steps: tuple[tuple[str, float], ...]
     untried: int
+    other_limits: tuple[str, ...] = ()
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -72,7 +77,7 @@ class Explained:
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return how many starts each cause explains, and of how many of them the fact is their own."""
         found = {}
-        for name in (EQUAL, *GIVENS, SEVERAL, STATE, UNEXPLAINED):
+        for name in (EQUAL, *GIVENS, OTHERWISE, SEVERAL, STATE, UNEXPLAINED):
             mine = self.cause == name
             if mine.any() or name in (EQUAL, UNEXPLAINED):
                 found[name] = (int(mine.sum()), int((mine & self.own).sum()))
@@ -127,8 +132,19 @@ def explain(
         steps.append((names[k - 1], float(_equal(last, rows).mean()) if rows.size else 1.0))
         if k > 1:
             settle(last, SEVERAL, ~waited_before if BEFORE in names[:k] else everybody)
+    told_of = []
+    facts = full.given
+    for other in other_limits(site, plain):
+        if told is not None:
+            told(f"another limit: {other.of}")
+        changed = replay(replace(site, accounts=other.accounts), policy, given=facts)
+        more = int(_equal(changed, rows).sum() - _equal(full, rows).sum())
+        if more > 0:
+            told_of.append(other.in_words(more))
+            own |= (cause == UNEXPLAINED) & _equal(changed, rows) & other.jobs[rows]
+            settle(changed, OTHERWISE, ~waited_before)
     untried = _from_states(site, policy, full, rows, cause, told)
-    return Explained(site, plain, full, cause, own, tuple(steps), untried)
+    return Explained(site, plain, full, cause, own, tuple(steps), untried, tuple(told_of))
 
 
 def _equal(replayed: Replayed, rows: NDArray[np.int64]) -> Mask:

@@ -120,7 +120,8 @@ def _causes(found: Explained) -> str:
         untried = f"<p>{escape(counted(found.untried, 'start'))} not tried from the state before: too many.</p>"
     listed = table("Causes", ["cause", "starts", "share", "its own", "displaced"], rows)
     cumulative = table("Equal starts as facts are given, one after the other", ["given", "equal starts"], steps)
-    return f"<h2>Causes</h2><p>{escape(words)}</p>{untried}{listed}{cumulative}"
+    limits = "".join(f"<p>{escape(one)}.</p>" for one in found.other_limits)
+    return f"<h2>Causes</h2><p>{escape(words)}</p>{untried}{limits}{listed}{cumulative}"
 
 
 def _named(name: str) -> Markup:
