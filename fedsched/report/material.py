@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,7 +94,7 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
     """Return schedules of one workload on one federation, side by side."""
     first = schedules[0]
     for schedule in schedules:
-        if schedule.workload != first.workload or schedule.federation != first.federation:
+        if not _same_jobs(schedule.workload, first.workload) or schedule.federation != first.federation:
             raise ValueError(
                 f"report: the schedule {schedule.policy!r} has another workload or federation than "
                 f"{first.policy!r}; give schedules of the same jobs on the same nodes."
@@ -119,6 +119,15 @@ def of_schedules(schedules: Sequence[Schedule]) -> Material:
         room=room,
         notes=notes,
     )
+
+
+def _same_jobs(one: Workload, other: Workload) -> bool:
+    # Submits that follow the ends of others, and shapes of which jobs have several, come out in each schedule.
+    if len(one) != len(other):
+        return False
+    own = ["submit", "after"] if one.feedback is not None else []
+    own += ["tasks", "runtime", "estimate"] if one.alternatives is not None else []
+    return replace(one, **{name: getattr(other, name) for name in own}) == other
 
 
 def _labels(schedules: Sequence[Schedule]) -> list[str]:

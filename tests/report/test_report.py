@@ -201,6 +201,22 @@ def test_schedules_of_different_jobs_are_refused(result: Result, many_jobs: Sche
         of_schedules([result.knee(), many_jobs])
 
 
+def test_what_comes_out_in_each_schedule_does_not_make_other_jobs_of_them() -> None:
+    """Tests that jobs that follow others, and jobs of several shapes, are drawn side by side, each as it came out."""
+    machine = fs.Federation.homogeneous(4)
+    follows = {"preceding": [0, 0, 0, 2], "think_time": [0.0, 0.0, 0.0, 1.0]}
+    waiting = fs.Workload(submit=[0, 0, 0, 1], tasks=[3, 4, 1, 1], runtime=[9, 5, 5, 2], feedback=follows)
+    schedules = [fs.simulate(waiting, machine, policy) for policy in ("fcfs", "greedy", "sjf-greedy")]
+    assert schedules[0].workload.submit[3] != schedules[2].workload.submit[3]
+    jobs = fs.Workload(submit=[0, 0], tasks=[3, 2], runtime=[4, 5], alternatives={2: "2x5|4x3|1x8"})
+    molded = [fs.simulate(jobs, machine, policy, alternatives="earliest_finish") for policy in ("fcfs", "easy")]
+    molded.append(fs.simulate(jobs, machine, "fcfs"))
+    assert molded[0].workload.tasks[1] != molded[2].workload.tasks[1]
+    for several in (schedules, molded):
+        text = page(of_schedules(several))
+        assert all(one.policy.partition(" on ")[0] in text for one in several)
+
+
 def test_policies_alike_in_energy_are_told_apart_by_slowdown() -> None:
     """Tests that schedules whose energies read the same are drawn by wait and slowdown, others by wait and energy."""
     group = fs.NodeGroup(8, busy_watts=200.0, idle_watts=0.0)
