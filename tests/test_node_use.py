@@ -263,3 +263,12 @@ def test_what_a_real_machine_did_is_accepted_and_no_core_less(nodes_dir: Path) -
     assert all("has 12 of 'cpu' in use, but only 11." in line for line in less)
     moved = np.where(use.node == 0, 1, use.node)
     assert replace(use, node=moved).violations() != []
+
+
+def test_a_partition_counts_nodes_not_tasks() -> None:
+    """Tests that a job of several tasks on one node keeps to a partition of one node a job, and one on two does not."""
+    parts = (fs.Partition("thin", {"a": "all"}, max_nodes=1),)
+    site = machine((2, {"cpu": 4}), partitions=parts)
+    use_of(site, (0.0, 5.0, {0: 3}), labels={"partition": ["thin"]}).verify()
+    with pytest.raises(ScheduleError, match="Job 1: nodes=2 is over the 1 of partition"):
+        use_of(site, (0.0, 5.0, {0: 2, 1: 1}), labels={"partition": ["thin"]}).verify()

@@ -257,6 +257,7 @@ class NodeUse:
                     t0=t0,
                 ),
                 None,
+                np.bincount(self.job, minlength=len(self.workload)),
             )
 
     def _capacity(self) -> Iterator[str]:

@@ -106,16 +106,21 @@ class Partition:
 
     def refusals(
         self,
-        tasks: NDArray[np.int64],
+        nodes: NDArray[np.int64],
         seconds: NDArray[np.float64],
         account: NDArray[Any],
         qos: NDArray[Any],
         room: int,
+        *,
+        called: str = "tasks",
     ) -> dict[int, str]:
-        """Return why jobs cannot be here, of columns of them, by their places; `room` are the nodes that are here."""
+        """Return why jobs cannot be here, of columns of them, by their places; `room` are the nodes that are here.
+
+        Where each task has a node of its own, nodes are `called` tasks.
+        """
         name = f"partition {self.name!r}"
         most = math.inf if self.max_nodes is None else self.max_nodes
-        nobody = np.zeros(len(tasks), dtype=np.bool_)
+        nobody = np.zeros(len(nodes), dtype=np.bool_)
         strangers = ~np.isin(account, self.accounts) if self.accounts else nobody
         others = ~np.isin(qos, ("", *self.qos)) if self.qos else nobody
         rules: tuple[tuple[NDArray[np.bool_], Callable[[int], str]], ...] = (
@@ -123,11 +128,11 @@ class Partition:
                 seconds > self.max_time,
                 lambda i: f"its request of {seconds[i]:g} s is over the {self.max_time:g} s of {name}",
             ),
-            (tasks < self.min_nodes, lambda i: f"tasks={tasks[i]} is below the {self.min_nodes} of {name}"),
-            (tasks > most, lambda i: f"tasks={tasks[i]} is over the {self.max_nodes} of {name}"),
+            (nodes < self.min_nodes, lambda i: f"{called}={nodes[i]} is below the {self.min_nodes} of {name}"),
+            (nodes > most, lambda i: f"{called}={nodes[i]} is over the {self.max_nodes} of {name}"),
             (strangers, lambda i: f"account {str(account[i])!r} may not use {name}"),
             (others, lambda i: f"QOS {str(qos[i])!r} may not use {name}"),
-            (tasks > room, lambda i: f"tasks={tasks[i]} exceeds the {room} nodes of {name}"),
+            (nodes > room, lambda i: f"{called}={nodes[i]} exceeds the {room} nodes of {name}"),
         )
         found: dict[int, str] = {}
         for broken, reason in rules:

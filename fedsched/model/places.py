@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from fedsched.model.schedule import Schedule
 
 
-def broken_places(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterator[str]:
-    """Give each job that has nodes which it may not have, in its last run or in one that came to nothing."""
+def broken_places(
+    schedule: Schedule, caps: NDArray[np.int64] | None, nodes: NDArray[np.int64] | None = None
+) -> Iterator[str]:
+    """Give each job that has nodes which it may not have, in its last run or in one that came to nothing.
+
+    `nodes` is on how many each job is, where several of its tasks may be on one.
+    """
     job, counts = np.arange(len(schedule)), schedule.counts
     if schedule.lost.runs:
         job, counts = np.concatenate([job, schedule.lost.job]), np.vstack([counts, schedule.lost.counts])
@@ -29,13 +34,15 @@ def broken_places(schedule: Schedule, caps: NDArray[np.int64] | None) -> Iterato
             cap = caps[job[run], g]
             yield f"{whose(schedule, job[run])}: {counts[run, g]} nodes of group {g} exceed its cap of {cap}."
     used = counts > 0
-    yield from _partitions(schedule, job, used)
+    yield from _partitions(schedule, job, used, nodes)
     yield from _features(schedule, job, used)
     yield from _demands(schedule, job, used)
     yield from _sites(schedule, job, used)
 
 
-def _partitions(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:
+def _partitions(
+    schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_], nodes: NDArray[np.int64] | None
+) -> Iterator[str]:
     # Nodes of the partition that a job asks for, and a job that it takes (reading 37).
     federation, workload = schedule.federation, schedule.workload
     sizes = {cluster.name: cluster.nodes for cluster in federation.clusters}
@@ -50,10 +57,11 @@ def _partitions(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.boo
         outside = used[:, ~np.array(inside)].any(axis=1) & (asked[job] == partition.name)
         for row in job[outside]:
             yield f"{whose(schedule, row)}: it has nodes outside its partition {partition.name!r}."
-        room = int(sum(nodes.sum() for nodes in members.values()))
+        room = int(sum(those.sum() for those in members.values()))
         rows = np.flatnonzero((asked == partition.name) & ~np.isnan(schedule.start))
         account, qos = workload.label("account")[rows], workload.label("qos")[rows]
-        refused = partition.refusals(workload.tasks[rows], workload.estimate[rows], account, qos, room)
+        many, called = (workload.tasks, "tasks") if nodes is None else (nodes, "nodes")
+        refused = partition.refusals(many[rows], workload.estimate[rows], account, qos, room, called=called)
         for i, reason in refused.items():
             yield f"{whose(schedule, rows[i])}: {reason}."
 
