@@ -30,7 +30,7 @@ from fedsched.io.sacct_energy import watts_of
 from fedsched.io.sacct_json import BAR
 from fedsched.io.sacct_lines import COMMAND, barred, is_dump, with_bars_in_texts
 from fedsched.io.sacct_resources import known_demands, resources_of
-from fedsched.io.sacct_texts import ASKED, COLUMNS, TOLD, Texts
+from fedsched.io.sacct_texts import ASKED, COLUMNS, RECORDED, TOLD, Texts
 from fedsched.io.sacct_values import (
     STATES,
     UNKNOWN,
@@ -93,10 +93,11 @@ def read_sacct(
         `ElapsedRaw`, `Elapsed`, `Start` with `End`, and one of `AllocCPUS`, `NCPUS`, `ReqCPUS`, `NNodes`; used are
         also `JobIDRaw`, `JobID`, `Cluster`, `Partition`, `User`, `UID`, `Account`, `GID`, `Eligible`, `TimelimitRaw`,
         `Timelimit`, `State`, `AllocNodes`, `ReqNodes`, `ConsumedEnergyRaw`; licences, from `Licenses`, `AllocTRES` or
-        `ReqTRES`, are needs of pools. `Partition`, `Account`, `QOS`, `JobName`, `Constraints` ("features") and
-        `Reservation` become labels; `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when, and
-        `SubmitLine` with `JobID` how many tasks of an array run together (label "array"); energy over elapsed time and
-        tasks is what each draws (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`,
+        `ReqTRES`, are needs of pools. `Partition`, `Account`, `QOS`, `JobName`, `Constraints` ("features"),
+        `Reservation`, `Reason`, `Restarts` and, of `Flags`, which scheduler started a job ("started_by") become labels;
+        `SubmitLine`, or `Dependency`, tells what jobs wait for and not before when, and `SubmitLine` with `JobID` how
+        many tasks of an array run together (label "array"); energy over elapsed time and tasks is what each draws
+        (`watts`). What else `ReqTRES`, `AllocTRES`, `ReqGRES`, `AllocGRES`, `ReqMem`, `QOS`,
         `Reservation`, `Suspended` say is counted, not modelled.
         Others may be there.
     clean, nodes, over_request, statuses, cancelled, rebase, renumber, on_error, name
@@ -164,7 +165,7 @@ FIELDS_READ = {
 TIMES = ("submit", "eligible", "start", "end")
 NAMES = {"cluster": ("cluster",), "partition": ("partition",), "user": ("uid", "user"), "group": ("gid", "account")}
 KNOWN = {"jobidraw", "jobid", *TIMES, *(name for names in NAMES.values() for name in names)}
-MAY_DEMAND = {*DEMANDS, *COLUMNS} - {"account", "jobname"}
+MAY_DEMAND = {*DEMANDS, *COLUMNS} - {"account", "jobname", *RECORDED}
 KNOWN |= MAY_DEMAND | COLUMNS
 KNOWN |= {name for fields in FIELDS_READ.values() for field in fields for name in field.columns}
 

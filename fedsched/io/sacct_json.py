@@ -13,7 +13,8 @@ BAR = "\x1f"  # stands for a bar inside a text
 LONGEST = 1 << 16  # a command line may be long
 HEADER = (
     "JobIDRaw|Cluster|Partition|User|Account|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|State|AllocCPUS|ReqCPUS|"
-    "NNodes|ConsumedEnergyRaw|JobID|AllocTRES|ReqTRES|QOS|Reservation|Constraints|Licenses|Suspended|JobName|SubmitLine"
+    "NNodes|ConsumedEnergyRaw|JobID|AllocTRES|ReqTRES|QOS|Reservation|Constraints|Licenses|Suspended|JobName|"
+    "Reason|Flags|Restarts|SubmitLine"
 )
 
 
@@ -69,6 +70,10 @@ def _texts(job: dict[str, Any]) -> Iterator[str]:
     suspended = _whole(times.get("suspended"))
     yield f"00:{min(suspended, 5999) // 60:02d}:{suspended % 60:02d}"
     yield _name(job.get("name"))
+    yield _name(_table(job, "state").get("reason"))
+    flags = job.get("flags")
+    yield ",".join(map(_name, flags)) if isinstance(flags, list) else ""
+    yield _number(job.get("restart_cnt"))
     yield _name(job.get("submit_line"))
 
 

@@ -29,6 +29,14 @@ LABELS = {
     "jobname": "name",
     "constraints": "features",
     "reservation": "reservation",
+    "reason": "reason",
+    "restarts": "restarts",
+    "flags": "started_by",
+}
+RECORDED = frozenset({"reason", "restarts", "flags"})  # of what came, not of what jobs ask for
+SCHEDULERS = {  # among a job's flags, as sacct prints them and as its JSON has them
+    **{"schedmain": "main", "schedbackfill": "backfill", "schedsubmit": "submit"},
+    **{"started_on_schedule": "main", "started_on_backfill": "backfill", "started_on_submit": "submit"},
 }
 ASKED = ("submitline", "dependency")
 COLUMNS = {*LABELS, *ASKED}
@@ -139,7 +147,9 @@ def _arrays(read: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
 
 def _label(column: str, text: str) -> str:
     """Return what a label says; a job may be called by one of the words that stand for nothing."""
-    if column != "jobname" and text.lower() in NOTHING:
+    if column == "flags":
+        return next((by for flag in text.lower().split(",") if (by := SCHEDULERS.get(flag.strip()))), "")
+    if (column != "jobname" and text.lower() in NOTHING) or (column == "restarts" and text == "0"):
         return ""
     if column == "constraints":
         try:

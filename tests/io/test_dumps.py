@@ -155,7 +155,7 @@ def test_damaged_json_is_our_own_error(tmp_path_factory: pytest.TempPathFactory,
     with contextlib.suppress(FedschedError):
         read(path)
     for line in list(lines_of({"jobs": [new(1, 1700000000)]}, "a")):
-        assert line.count("|") == 25
+        assert line.count("|") == 28
 
 
 def test_no_name_is_a_formula_and_every_name_comes_back(tmp_path: Path) -> None:

@@ -81,6 +81,32 @@ def test_what_jobs_are_called_is_kept(tmp_path: Path) -> None:
     assert "labels: partition of 3 jobs (long, batch), account of 3 jobs (phys)" in str(jobs)
 
 
+def test_what_came_of_jobs_is_kept(tmp_path: Path) -> None:
+    """Tests that why jobs waited, how often they came back and who started them become labels that bind nobody."""
+    lines = (
+        f"1|{DAY}10:00:00|60|COMPLETED|2|Priority|0|SchedMain|a",
+        f"2|{DAY}10:00:00|60|COMPLETED|2|None|2|SchedBackfill,Other|b",
+        f"3|{DAY}10:00:00|60|COMPLETED|2|Resources|1||c",
+    )
+    jobs = read(
+        tmp_path / "a.sacct", *lines,
+        head="JobIDRaw|Submit|ElapsedRaw|State|AllocCPUS|Reason|Restarts|Flags|JobName",
+    )  # fmt: skip
+    assert [job.labels for job in jobs] == [
+        {"name": "a", "reason": "Priority", "started_by": "main"},
+        {"name": "b", "restarts": "2", "started_by": "backfill"},
+        {"name": "c", "reason": "Resources", "restarts": "1"},
+    ]
+    assert jobs.unmodelled == ()
+    data = {"jobs": [{"job_id": 7, "time": {"submission": 1, "eligible": 1, "start": 5, "end": 9, "elapsed": 4},
+                      "state": {"current": ["COMPLETED"], "reason": "Priority"}, "restart_cnt": 1,
+                      "required": {"CPUs": 2}, "tres": {"allocated": [{"type": "cpu", "count": 2}]},
+                      "flags": ["CLEAR_SCHEDULING", "STARTED_ON_BACKFILL"]}]}  # fmt: skip
+    (tmp_path / "b.json").write_text(json.dumps(data))
+    [job] = read_sacct(tmp_path / "b.json")
+    assert job.labels == {"reason": "Priority", "restarts": "1", "started_by": "backfill"}
+
+
 def test_labels_bind_only_where_the_machine_has_what_they_name(tmp_path: Path) -> None:
     """Tests that partitions and features hold on a machine that has them, and that it is said where it has none."""
     jobs = read(tmp_path / "a.sacct", row(1, features="ib"), row(2, partition="long"), row(3, partition="long"))
