@@ -25,8 +25,8 @@ NOBODY = constant(-1)
 
 
 @kernel
-def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> int:
-    """Set the state to t0, and return the first job that fits on no nodes even then, or -1."""
+def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
+    """Set the state to t0, at which nobody runs but those whom the problem says so of."""
     counter = state.counter
     counter[:] = 0
     state.clock[:] = 0.0
@@ -43,17 +43,8 @@ def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
-    tested = work.bound  # kind: 1 where one of it was tried
-    tested[:] = 0
-    for j in problem.arrival:
-        kind = sharing.kinds.of_job[j]
-        if tested[kind] == 0:
-            tested[kind] = 1
-            if not fits(problem, plan, state, sharing, work, work.now, j):
-                return j
     for j in problem.running:
         _go_on(problem, state, sharing, work, j)
-    return NOBODY
 
 
 @inlined
@@ -74,6 +65,22 @@ def _go_on(problem: Problem, state: State, sharing: Sharing, work: Work, j: int)
     number[Number.PIECES] += present.pieces[j]
     number[Number.DEVICES] += present.devices[j]
     enter(problem, state, j)
+
+
+@kernel
+def first_unfit(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> int:
+    """Return the first job that fits on no nodes even while all are free, or -1."""
+    state.load[:] = 0.0
+    open_all(sharing, work.now)
+    tested = work.bound  # kind: 1 where one of it was tried
+    tested[:] = 0
+    for j in problem.arrival:
+        kind = sharing.kinds.of_job[j]
+        if tested[kind] == 0:
+            tested[kind] = 1
+            if not fits(problem, plan, state, sharing, work, work.now, j):
+                return j
+    return NOBODY
 
 
 @kernel

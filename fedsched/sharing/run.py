@@ -51,13 +51,14 @@ class SharedRun:
         self.workload, self.federation, self.sharing, self.reading = workload, federation, sharing, reading
         self.problem, self.plan, self.state, self.work = packed.problem, packed.plan, packed.state, packed.work
         self.nodes = packed.sharing
-        row = loop.begin(self.problem, self.plan, self.state, self.nodes, self.work)
+        row = loop.first_unfit(self.problem, self.plan, self.state, self.nodes, self.work)
         if row >= 0:
             placement = Placement(self.plan.placement).name.lower()
             raise InfeasibleError(
                 f"Job {workload.id[row]}: {asks_in_words(workload, packed.asked, row)} fit on no nodes that placement "
                 f"{placement!r} may take, even on the empty machine; drop it, or give it more, or larger, nodes."
             )
+        loop.begin(self.problem, self.plan, self.state, self.nodes, self.work)
         self.planner: Planner | None = None
 
     @property

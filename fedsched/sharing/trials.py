@@ -30,8 +30,7 @@ ALL = int(np.iinfo(np.int64).max)
 class Trials:
     """A workspace for runs of one problem's jobs, some of which may run already and hold nodes.
 
-    `shortest` is what each job is planned to take at least; `unfit` the first job that a plan's caps and placement do
-    not let start, or -1.
+    `shortest` is what each job is planned to take at least.
     """
 
     def __init__(
@@ -49,7 +48,6 @@ class Trials:
         self.work = new_work(sharing, present)
         self.state = new_state(problem, needs=Needs.ENDS, separate_backfill=False)
         self.state.shortest[:] = shortest
-        self.unfit = -1
         if running is not None:
             set_running(self.state, problem.running, running)
 
@@ -62,14 +60,12 @@ class Trials:
 
     def fit(self, plan: Plan) -> bool:
         """Return whether each job fits, by this plan, while all nodes are free."""
-        self.unfit = loop.begin(self.problem, plan, self.state, self.sharing, self.work)
-        return self.unfit < 0
+        return loop.first_unfit(self.problem, plan, self.state, self.sharing, self.work) < 0
 
     def run(self, plan: Plan, over: Callable[[], bool] | None = None) -> int:
-        """Run a plan; return a Status, MORE where `over` said so before it had ended."""
+        """Run a plan by which each job fits; return a Status, MORE where `over` said so before it had ended."""
         self._leaf[:] = leaves(self.sharing.kinds.of_job, plan.order)
-        if not self.fit(plan):
-            return int(Status.STUCK)
+        loop.begin(self.problem, plan, self.state, self.sharing, self.work)
         status = int(Status.MORE)
         while status == Status.MORE:
             status = loop.run(
