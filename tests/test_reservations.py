@@ -167,12 +167,12 @@ def test_of_several_clusters_it_is_one() -> None:
     parts = (replace(COURSE, cluster="a", nodes="1 of 0-2"), replace(COURSE, cluster="b", nodes="0,3"))
     both = fs.Federation(clusters, calendar=parts)
     (one,) = reservations_of(both)
-    assert [group.count for group in both.groups] == [2, 1, 1, 1, 2, 1]
-    assert one.groups.tolist() == [False, True, False, True, False, True]
-    assert [(kept.first, kept.nodes) for kept in kept_nodes(both)] == [(2, 1), (4, 1), (7, 1)]
+    assert [(group.count, group.nodes) for group in both.groups] == [(3, "0-1,3"), (1, "2"), (2, "0,3"), (2, "1-2")]
+    assert one.groups.tolist() == [False, True, True, False]
+    assert [(kept.first, kept.nodes) for kept in kept_nodes(both)] == [(3, 3)]  # as charts count, group by group
     schedule = fs.simulate(jobs((0, 3, 10, "course")), both)
     assert schedule.start.tolist() == [100.0]
-    assert schedule.counts.tolist() == [[0, 1, 0, 1, 0, 1]]
+    assert schedule.counts.tolist() == [[0, 1, 2, 0]]
 
 
 def test_files_keep_them(tmp_path: Path) -> None:
