@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -246,11 +246,12 @@ class SlurmCluster:
             except subprocess.TimeoutExpired:
                 running.kill()
                 running.wait()
-        for process in self.processes():  # jobs, and who looks after them: those leave the daemons that began them
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        until = time.monotonic() + CALM
+        while (left := self.processes()) and time.monotonic() < until:
+            for process in left:  # jobs, and who looks after them: those leave the daemons that began them
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(0.05)  # they may take a moment, or have begun another
 
 
 def free_ports(how_many: int) -> list[int]:
