@@ -118,8 +118,7 @@ class SharedProblem(SharedRows, SearchProblem):
     ----------
     sharing
         How nodes are shared.
-    workload, federation, objectives, submits, reading, knowledge, saturation, kill_at_estimate, alternatives, t0,
-    threads
+    workload, federation, objectives, submits, reading, t0, threads
         As in `SearchProblem`.
     """
 
@@ -132,17 +131,10 @@ class SharedProblem(SharedRows, SearchProblem):
         sharing: NodeSharing,
         submits: str = "now",
         reading: Reading = CLAIRVOYANT,
-        knowledge: str | None = None,
-        saturation: str | None = None,
-        kill_at_estimate: bool | None = None,
-        alternatives: str | None = None,
         t0: float | None = None,
         threads: int = 1,
     ) -> None:
-        words = reading.but(
-            knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
-        )
-        self.reading = words.settled("optimize", whole_instants=True)
+        self.reading = reading.settled("optimize", whole_instants=True)
         workload, t0 = as_package(workload, federation, submits, t0, None)
         threads = whole("optimize", "threads", threads, least=1)
         workload = shaped(workload, self.reading)
