@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from measuring import Report, arguments, best_of, record
 
@@ -48,7 +50,7 @@ def seconds_of(workload: fs.Workload, federation: fs.Federation, policy: str, sh
     def run(packed: list) -> None:
         one = packed.pop()
         loop.begin(one.problem, one.plan, one.state, one.sharing, one.work)
-        loop.run(one.problem, one.plan, one.state, one.sharing, one.work, 2**62)
+        loop.run(one.problem, one.plan, one.state, one.sharing, one.work, 2**62, math.inf)
 
     ready = [pack(workload, federation, rules, sharing, USUAL, None) for _ in range(3)]
     [seconds] = best_of(3, lambda: run(ready))
