@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from measuring import Report, arguments, best_of, record
 
@@ -50,7 +48,7 @@ def seconds_of(workload: fs.Workload, federation: fs.Federation, policy: str, sh
     def run(packed: list) -> None:
         one = packed.pop()
         loop.begin(one.problem, one.plan, one.state, one.sharing, one.work)
-        loop.run(one.problem, one.plan, one.state, one.sharing, one.work, 2**62, math.inf)
+        loop.run(one.problem, one.plan, one.state, one.sharing, one.work, 2**62)
 
     ready = [pack(workload, federation, rules, sharing, USUAL, None) for _ in range(3)]
     [seconds] = best_of(3, lambda: run(ready))

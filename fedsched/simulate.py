@@ -182,8 +182,7 @@ def _on_shared_nodes(
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"{name}= does not go with nodes that jobs share yet; leave it out, or sharing=.")
-    able = not isinstance(policy, ListHeuristic | OnlinePolicy) or getattr(policy, "shares_nodes", False)
-    if not able:
+    if isinstance(policy, ListHeuristic | OnlinePolicy) and not getattr(policy, "shares_nodes", False):
         raise ValueError(f"Nodes that jobs share go with no policy {policy} yet; take one by queue order, as 'easy'.")
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")

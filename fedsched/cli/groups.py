@@ -12,6 +12,8 @@ from fedsched.cli import options
 from fedsched.cli.shared import NotTakenError, option, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched import scenario as parts
     from fedsched.model.reading import Reading as Words
     from fedsched.sharing import NodeSharing
@@ -322,15 +324,22 @@ def sharing_of(
         raise NotTakenError(error.fields[:1], error.told(option)) from None
 
 
+def refuse_chart(sharing: NodeSharing | None, gantt: Path | None) -> None:
+    """Refuse a chart where jobs share nodes."""
+    if sharing is not None and gantt is not None:
+        raise NotTakenError(("gantt",), f"--gantt {gantt} does not go with --sharing yet; leave one of them out.")
+
+
 def files_read(file: Path | None, *scenarios: parts.Scenario) -> list[str]:
     """Return the files that are read for scenarios, the one of the scenario itself among them."""
     return [*([] if file is None else [str(file)]), *(source for one in scenarios for source in one.sources)]
 
 
-def say_unused(file: Path | None, scenario: parts.Scenario, command: str) -> None:
-    """Say that a scenario's policy is not the command's, which has policies or plans of its own."""
+def say_unused(file: Path | None, scenario: parts.Scenario, command: str, *, used: Sequence[str] = ()) -> None:
+    """Say that a scenario's policy is not the command's, which has policies or plans of its own and uses some words."""
     from fedsched.scenario import PolicyChoice
 
-    policy = replace(scenario.policy, sharing=None, reservation=None) if command == "optimize" else scenario.policy
-    if file is not None and policy != PolicyChoice():
+    usual = PolicyChoice()
+    said = [one.name for one in fields(usual) if getattr(scenario.policy, one.name) != getattr(usual, one.name)]
+    if file is not None and not {*said} <= {*used}:
         say(f"fedsched: {file}: [policy] is for simulate and report; {command} makes nothing of it.", err=True)

@@ -12,7 +12,6 @@ from fedsched.cli.shared import (
     CHART_FORMATS,
     INTERRUPTED,
     PLAN_FORMATS,
-    NotTakenError,
     check_apart,
     check_choice,
     check_input,
@@ -112,10 +111,9 @@ def command(
         check_input(path)
     if checkpoint is not None and checkpoint.exists():
         check_input(checkpoint)
-    groups.say_unused(scenario, asked, "optimize")
+    groups.say_unused(scenario, asked, "optimize", used=("sharing", "reservation"))
     shared = groups.sharing_of(asked.policy, sharing, reservation)
-    if shared is not None and gantt is not None:
-        raise NotTakenError(("gantt",), f"--gantt {gantt} does not go with --sharing yet; leave one of them out.")
+    groups.refuse_chart(shared, gantt)
     workload = load_workload(asked.jobs, asked.seed)
     if put_off is not None:
         from fedsched.model.slack import slack_said

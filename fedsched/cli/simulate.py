@@ -89,8 +89,7 @@ def command(
         rules, sharing = asked[0].policy.policy(seed=asked[0].seed, checkpoint=checkpoint), asked[0].policy.shared
     except NotOfPolicyError as error:
         raise NotTakenError(error.fields[:1], error.told(option)) from None
-    if sharing is not None and gantt is not None:
-        raise NotTakenError(("gantt",), f"--gantt {gantt} does not go with --sharing yet; leave one of them out.")
+    groups.refuse_chart(sharing, gantt)
     runs: list[Run] = []
     for one, label in zip(asked, _labels(asked), strict=True):
         workload = load_workload(one.jobs, one.seed, announced=json)  # the table says it too

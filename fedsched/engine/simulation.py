@@ -55,6 +55,15 @@ def set_running(state: State, rows: Ints, running: RunningJobs) -> None:
         getattr(state.rates, name)[rows] = getattr(running, name)
 
 
+def running_in(state: State) -> RunningJobs:
+    """Return the jobs that run in a state, as of its time."""
+    rows = np.sort(state.heap.job[: int(state.counter[Counter.RUNNING])])
+    rows = rows[np.argsort(state.heap.sequence[rows])]
+    columns = {name: getattr(state, name)[rows] for name in OF_STATE}
+    rates = {name: getattr(state.rates, name)[rows] for name in OF_RATES}
+    return RunningJobs(time=float(state.clock[Clock.NOW]), rows=rows, **columns, **rates)
+
+
 def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federation: Federation) -> None:
     """Refuse running jobs that are not jobs of this workload on nodes of this federation."""
     rows, counts = running.rows, running.counts
@@ -245,12 +254,7 @@ class Simulation:
 
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""
-        size = int(self.state.counter[Counter.RUNNING])
-        rows = np.sort(self.state.heap.job[:size])
-        rows = rows[np.argsort(self.state.heap.sequence[rows])]
-        columns = {name: getattr(self.state, name)[rows] for name in OF_STATE}
-        rates = {name: getattr(self.state.rates, name)[rows] for name in OF_RATES}
-        return RunningJobs(time=self.time, rows=rows, **columns, **rates)
+        return running_in(self.state)
 
     def schedule(self) -> Schedule:
         """Return what has been started until now, and when it ended or, where all is done, what came of it."""

@@ -55,6 +55,7 @@ class Yardsticks:
 
     schedules: dict[str, Schedule]  # of the baselines, by policy, as far as is known
     values: Floats  # theirs, minimised
+    sought: Floats  # the same as plans are compared: behind all that keep a deadline where they do not
     known_bounds: LowerBounds | SharedBounds | None
     came: dict[str, Schedule]
     bounds: LowerBounds | SharedBounds | None  # of what came; None: nothing is proven
@@ -104,9 +105,12 @@ def yardsticks(
         front, penalty = bounds.front(), bounds.penalty
     if bounds is not None and bounds.cut:
         left_out.append("some of the bounds")
+    rows = _ranked_rows(problem, schedules.values())
+    values = problem.objectives.values(rows)
     return Yardsticks(
         schedules=schedules,
-        values=values_of(problem, schedules.values()),
+        values=values,
+        sought=problem.objectives.behind_late(values, rows),
         known_bounds=known,
         came={policy: came[policy] for policy in schedules},
         bounds=bounds,
@@ -181,14 +185,12 @@ def bound_on(bounds: LowerBounds | SharedBounds | None, objective: str) -> float
 
 def values_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
     """Return the objective values of schedules, as plans are ranked by them."""
-    rows = [problem.ranked(_row_of(schedule), schedule.finish) for schedule in schedules]
-    return problem.objectives.values(np.array(rows).reshape(len(rows), len(Column)))
+    return problem.objectives.values(_ranked_rows(problem, schedules))
 
 
-def sought_of(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
-    """Return what schedules are compared by with plans: behind all of these that keep a deadline where they do not."""
+def _ranked_rows(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:
     rows = [problem.ranked(_row_of(schedule), schedule.finish) for schedule in schedules]
-    return problem.objectives.sought(np.array(rows).reshape(len(rows), len(Column)))
+    return np.array(rows).reshape(len(rows), len(Column))
 
 
 def measured(problem: SearchProblem, schedules: Iterable[Schedule]) -> Floats:

@@ -14,7 +14,7 @@ import fedsched
 from fedsched.model.federation import Federation
 from fedsched.model.metrics import NAMES
 from fedsched.model.workload import Workload
-from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, sought_of, yardsticks
+from fedsched.optimize.baselines import MOST_SEEDS, bound_on, first_plans, reference_of, yardsticks
 from fedsched.optimize.scoring import baselines_of, comparable, front_of
 from fedsched.result import Result
 from fedsched.search.clock import Clock
@@ -148,7 +148,7 @@ def search_once(
     )
     if measures.known_bounds is not None:
         refuse_hopeless(problem.objectives.latest, measures.known_bounds.makespan)
-    run.archive.add(sought_of(problem, measures.schedules.values()), policies=measures.names)
+    run.archive.add(measures.sought, policies=measures.names)
     if clock.seconds is not None:
         _try_one(run, clock.seconds, clock.elapsed)
     most = min(MOST_SEEDS, max((run.prospect or MOST_SEEDS) - run.evaluations, 1))

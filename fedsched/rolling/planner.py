@@ -15,7 +15,7 @@ from fedsched.random_numbers import begin_stream
 from fedsched.rolling.checkpoint import RunFile
 from fedsched.rolling.incumbents import incumbents
 from fedsched.rolling.instant import Instant, Workspaces, placements_for_all
-from fedsched.rolling.shared_instant import SharedInstant, placements_on_shared
+from fedsched.rolling.shared_instant import SharedInstant
 from fedsched.search.driver import INTERRUPTED, drive
 from fedsched.search.methods import method_named
 from fedsched.search.objectives import Objectives
@@ -58,7 +58,7 @@ class RollingPlanner:
         if policy.placement is not None:
             self._placements = np.array([Placement[policy.placement.upper()]], dtype=np.int64)
         elif self._shared is not None:
-            self._placements = placements_on_shared(self._shared)
+            self._placements = self._shared.placements()
         else:
             self._placements = placements_for_all(run)
         self._file = RunFile(policy, run)
@@ -156,7 +156,7 @@ class RollingPlanner:
 def refuse_on_shared(policy: Rolling) -> MethodInfo:
     """Return the method that plans on nodes that jobs share, or refuse by name what does not go with these."""
     info = method_named(policy.method)
-    if info.walks or not info.takes_shapes:
+    if not info.shares_nodes:
         raise ValueError(
             f"Rolling: method={policy.method!r} plans whole nodes; where jobs share them take 'ga' or 'moga' "
             "(fedsched: --method ga)."

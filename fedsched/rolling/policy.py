@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class Rolling:
     Plans see the users' estimates only, of waiting and running jobs alike (with `simulate(..., knowledge="runtime")`:
     true run times).
     """
+
+    shares_nodes: ClassVar[bool] = True  # it plans on nodes that jobs share, too
 
     method: str = "memetic"
     window: int = 100
@@ -107,11 +109,6 @@ class Rolling:
     def seconds(self) -> float:
         """Return the least simulated seconds between two plans."""
         return 0.0 if isinstance(self.every, str) else float(self.every)
-
-    @property
-    def shares_nodes(self) -> bool:
-        """Return that it plans on nodes that jobs share, too."""
-        return True
 
     def rules(self, workload: Workload, federation: Federation) -> Rules:
         """Return the rules that the run begins by: EASY, until there is a plan."""

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from fedsched.engine.codes import Placement
-from fedsched.engine.plans import plan_in_order
 from fedsched.rolling.instant import Instant
 from fedsched.search.shared import SharedRows
 from fedsched.sharing.arrays import Held
-from fedsched.sharing.asked import PLACEMENT
 from fedsched.sharing.pack import part_of
-from fedsched.sharing.trials import Trials
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints
@@ -44,14 +38,3 @@ class SharedInstant(SharedRows, Instant):
         )
         running = self.space.common.running
         self.share(part_of(run.nodes, jobs), run.state.shortest[jobs], running=running, present=present)
-
-
-def placements_on_shared(run: SharedRun) -> Ints:
-    """Return the placement rules under which every job of a run fits somewhere while all nodes are free."""
-    if run.problem.groups.nodes.size == 1:
-        return np.array([Placement.FASTEST], dtype=np.int64)
-    jobs = np.arange(run.problem.submit.size)
-    empty = Trials(run.problem, run.nodes, run.state.shortest)
-    plan = plan_in_order(jobs, run.limits(jobs))
-    rules = sorted(int(Placement[name.upper()]) for name in PLACEMENT)
-    return np.array([rule for rule in rules if empty.fit(plan._replace(placement=rule))], dtype=np.int64)

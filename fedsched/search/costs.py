@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.errors import InfeasibleError
-from fedsched.model.metrics import PRICED
 from fedsched.model.power import Pricing
 from fedsched.model.watts import watts_of
 
@@ -25,7 +24,7 @@ def told_by(names: Sequence[str], pricing: Pricing) -> tuple[str, ...]:
 
 def pricing_for(objectives: Objectives, workload: Workload, federation: Federation) -> Pricing | None:
     """Return what prices plans, where objectives ask for it, or raise where the federation does not say how."""
-    asked = [name for name in objectives.names if name in PRICED and name not in objectives.functions]
+    asked = objectives.priced
     if not asked:
         return None
     pricing = Pricing(federation, watts_of(workload))

@@ -10,7 +10,6 @@ import numpy as np
 
 from fedsched.errors import InfeasibleError
 from fedsched.model.delays import counted_from
-from fedsched.model.metrics import PRICED
 from fedsched.model.summary import duration
 from fedsched.model.waiting import waiting_from
 from fedsched.search.objectives import LATE
@@ -40,7 +39,7 @@ def slack_until(workload: Workload, deadline: float, t0: float, submits: str) ->
 
 def puts_off(info: MethodInfo, objectives: Objectives) -> bool:
     """Return whether plans of a method say delays, and something that is sought is better for them."""
-    return info.takes_shapes and any(name in PRICED and name not in objectives.functions for name in objectives.names)
+    return info.takes_shapes and bool(objectives.priced)
 
 
 def refuse_hopeless(latest: float, least: float) -> None:

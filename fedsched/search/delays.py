@@ -132,7 +132,7 @@ def refuse_slack(info: MethodInfo, objectives: Objectives, package: int | None) 
     """Refuse by name what cannot put off jobs, or has no reason to, where they have slack."""
     if package is not None:
         raise ValueError(f"package={package}: plans of packages put off no jobs, and these have slack; {CURE}.")
-    if not any(name in PRICED and name not in objectives.functions for name in objectives.names):
+    if not objectives.priced:
         raise ValueError(
             f"objectives={objectives.names}: jobs have slack, and none of these is better for a delay; seek one of "
             f"{', '.join(PRICED)}, or {CURE}."

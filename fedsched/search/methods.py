@@ -72,6 +72,11 @@ class MethodInfo:
         """Return whether its plans can choose the jobs' shapes."""
         return self.rows and not self.encoding
 
+    @property
+    def shares_nodes(self) -> bool:
+        """Return whether it can plan on nodes that jobs share: it hands over rows, and each is run as a whole."""
+        return self.takes_shapes and not self.walks
+
     def encoded(self, encoding: str | None) -> MethodInfo:
         """Return the method with its plans written in this encoding; None: in the usual one."""
         if encoding is None:

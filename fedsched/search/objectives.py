@@ -87,7 +87,12 @@ class Objectives:
     @property
     def uncompiled(self) -> tuple[str, ...]:
         """Return which of them no kernel computes: a user's functions, and what signals make."""
-        return tuple(name for name in self.names if name in self.functions or name in PRICED)
+        return tuple(name for name in self.names if name in (*self.functions, *self.priced))
+
+    @property
+    def priced(self) -> tuple[str, ...]:
+        """Return which of them signals make, which may be better for a delay."""
+        return tuple(name for name in self.names if name in PRICED and name not in self.functions)
 
     @property
     def signs(self) -> Floats:
@@ -106,7 +111,10 @@ class Objectives:
 
         So each that keeps it is better than each that does not, and of those the one that ends first is the best.
         """
-        values = self.values(metrics)
+        return self.behind_late(self.values(metrics), metrics)
+
+    def behind_late(self, values: Floats, metrics: Floats) -> Floats:
+        """Return values that were made of these metric rows as what plans are compared by."""
         if self.latest == math.inf:
             return values
         late = lateness(metrics[..., Column.MAKESPAN], self.latest)[..., None]

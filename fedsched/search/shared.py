@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.bounds.shared_nodes import SharedBounds, shared_bounds
-from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.codes import Placement, Status
 from fedsched.engine.evaluate import unpacked
 from fedsched.engine.pack import pack as pack_engine
 from fedsched.engine.plans import plan_in_order
 from fedsched.errors import InfeasibleError
 from fedsched.model.alternatives import shaped
-from fedsched.model.metrics import NAMES, Column, metrics_of
+from fedsched.model.metrics import PRICED, Column, metrics_of
 from fedsched.model.reading import CLAIRVOYANT, Reading
 from fedsched.model.taken import measures_of
 from fedsched.policies import Rules, policy_named
 from fedsched.search.packed import PLAN_DISPATCH, PackedProblem
 from fedsched.search.problem import SearchProblem, as_package
-from fedsched.sharing.asked import PLACEMENT, asked_of, refuse_what_is_not_here
+from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
 from fedsched.sharing.pack import frozen, kinds_apart, kinds_of, shared, shortest_on
 from fedsched.sharing.run import NOTHING_SATURATES, schedule_of, scheduled
 from fedsched.sharing.trials import Trials
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 BASELINES = (
     "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy",
 )  # fmt: skip
+
+NOT_MEASURED = (*PRICED, *(name for name, value in NOTHING_SATURATES._asdict().items() if np.isnan(value)))
 
 
 class SharedRows(PackedProblem):
@@ -134,6 +136,11 @@ class SharedProblem(SharedRows, SearchProblem):
         t0: float | None = None,
         threads: int = 1,
     ) -> None:
+        for name in objectives.names:
+            if name in NOT_MEASURED and name not in objectives.functions:
+                raise InfeasibleError(
+                    f"optimize: objective {name!r} is not measured on nodes that jobs share; seek another metric."
+                )
         self.reading = reading.settled("optimize", whole_instants=True)
         workload, t0 = as_package(workload, federation, submits, t0, None)
         threads = whole("optimize", "threads", threads, least=1)
@@ -147,7 +154,9 @@ class SharedProblem(SharedRows, SearchProblem):
         one_group = len(federation.groups) == 1
         kinds = kinds_of(workload, asked, None) if one_group else kinds_apart(workload, asked)
         nodes, shortest = shared(federation, asked, kinds, sharing, first_come), shortest_on(problem, asked)
-        limits, placements = _on_empty_nodes(Trials(problem, nodes, shortest), one_group=one_group)
+        empty = Trials(problem, nodes, shortest)
+        limits = empty.rooms()
+        placements = empty.placements(limits)
         if not placements.size:
             # No rule will do: let the simulation name the job and the reason.
             scheduled(workload, federation, Rules(dispatch="greedy"), sharing, self.reading, t0=problem.t0)
@@ -164,15 +173,6 @@ class SharedProblem(SharedRows, SearchProblem):
             threads=threads,
         )
         self.share(nodes, shortest)
-        self._refuse_unknown()
-
-    def _refuse_unknown(self) -> None:
-        (row,) = self.metrics(self.row(np.arange(self.layout.jobs))[None])
-        for name in self.objectives.names:
-            if name in NAMES and np.isnan(row[NAMES.index(name)]):
-                raise InfeasibleError(
-                    f"optimize: objective {name!r} is not measured on nodes that jobs share; seek another metric."
-                )
 
     def bounds(self) -> SharedBounds:
         """Return what no schedule of the package is below."""
@@ -210,18 +210,9 @@ class SharedProblem(SharedRows, SearchProblem):
         )
 
 
-def _on_empty_nodes(trials: Trials, *, one_group: bool) -> tuple[Ints, Ints]:
-    # How many tasks of each job fit on each group, and the placements under which all jobs fit.
-    limits, jobs = trials.rooms(), np.arange(len(trials.problem.submit))
-    names = PLACEMENT[:1] if one_group else PLACEMENT
-    rules = sorted(int(Placement[name.upper()]) for name in names)
-    fit = [rule for rule in rules if trials.fit(plan_in_order(jobs, limits, dispatch=Dispatch.GREEDY, placement=rule))]
-    return limits, np.array(fit, dtype=np.int64)
-
-
 def refuse_to_share(info: MethodInfo, workload: Workload, **others: object) -> None:
     """Refuse by name what does not plan on nodes that jobs share."""
-    if info.walks or not info.takes_shapes:
+    if not info.shares_nodes:
         raise ValueError(
             f"Plans of method {info.title} are of whole nodes; on nodes that jobs share (sharing=) take moga, ga or "
             "another one that runs each plan."

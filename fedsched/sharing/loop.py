@@ -159,8 +159,8 @@ def _take_events(problem: Problem, plan: Plan, state: State, sharing: Sharing, w
 
 
 @kernel
-def run(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, limit: int, until: float) -> int:
-    """Advance by up to `limit` instants, none after `until`; return a Status.
+def run(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, limit: int) -> int:
+    """Advance by up to `limit` instants; return a Status.
 
     A state that asks for plans stops between the events of an instant and its pass, as in the engine's own loop.
     """
@@ -172,8 +172,6 @@ def run(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work
             time = _next_time(problem, state)
             if time == np.inf:
                 return Status.STUCK
-            if time > until:
-                return Status.PAUSED
             _take_events(problem, plan, state, sharing, work, time)
             if counter[Counter.ASKS] == 1 and counter[Counter.QUEUED] > 0:
                 counter[Counter.PASS_DUE] = 1

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.arrays import RunningJobs
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.shapes import seen
-from fedsched.engine.simulation import OF_RATES, OF_STATE, without_end
+from fedsched.engine.simulation import running_in, without_end
 from fedsched.errors import InfeasibleError
 from fedsched.model.integrals import NOT_KNOWN
 from fedsched.model.layout import layout_of
@@ -28,7 +27,7 @@ from fedsched.text import counted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedsched.engine.arrays import Floats, Ints, Problem, State
+    from fedsched.engine.arrays import Floats, Ints, Problem, RunningJobs, State
     from fedsched.engine.simulation import Planner
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
@@ -71,17 +70,17 @@ class SharedRun:
         """Return whether every job has finished."""
         return int(self.state.counter[Counter.FINISHED]) == self.problem.arrival.size
 
-    def advance(self, *, until: float = np.inf, progress: Callable[[int, int], None] | None = None) -> SharedRun:
-        """Return itself, run to the end or to the last instant that is not after `until`."""
+    def to_the_end(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Go on until every job has finished."""
         problem, state = self.problem, self.state
         while True:
             if self.planner is not None and state.counter[Counter.PASS_DUE] == 1:
                 self.planner.replan(self)  # type: ignore[arg-type]
-            status = loop.run(problem, self.plan, state, self.nodes, self.work, SLICE, float(until))
+            status = loop.run(problem, self.plan, state, self.nodes, self.work, SLICE)
             if progress is not None:
                 progress(int(state.counter[Counter.FINISHED]), problem.arrival.size)
-            if status in (Status.DONE, Status.PAUSED):
-                return self
+            if status == Status.DONE:
+                return
             if status == Status.STUCK:
                 row = int(state.heap.job[0])
                 raise InfeasibleError(f"Job {self.workload.id[row]}: {without_end(problem, row)}")
@@ -91,9 +90,12 @@ class SharedRun:
     def consult(self, planner: Planner, *, jobs: int) -> None:
         """Ask a planner before every pass that may start something; its plans bind at most so many jobs by caps."""
         empty = Trials(self.problem, self.nodes, self.state.shortest)
-        self._limits, self._usual = empty.rooms(), np.zeros(self.problem.submit.size, dtype=np.int64)
+        self._limits = empty.rooms()
+        self._placements = empty.placements(self._limits)
         room = np.zeros((jobs, self.plan.caps.shape[1]), dtype=np.int64)
-        self.plan = self.plan._replace(caps=np.concatenate([self.plan.caps[:1], room]), cap_row=self._usual.copy())
+        self.plan = self.plan._replace(
+            caps=np.concatenate([self.plan.caps[:1], room]), cap_row=np.zeros_like(self.plan.cap_row)
+        )
         self._leaf = np.array(self.nodes.leaf)
         self.nodes = self.nodes._replace(leaf=seen(self._leaf))
         self.planner = planner
@@ -112,6 +114,10 @@ class SharedRun:
         """Return how many tasks of these jobs each group takes at most, jobs x groups, whatever a plan says."""
         return self._limits[jobs]
 
+    def placements(self) -> Ints:
+        """Return the placement rules under which every job fits somewhere while all nodes are free."""
+        return self._placements
+
     def follow(self, planned: Ints, caps: Ints, behind: Ints, *, dispatch: int, placement: int) -> None:
         """Go on with this plan: queued jobs in their new order, each with caps, and the other queued jobs behind."""
         rows = np.arange(1, 1 + planned.size)
@@ -127,12 +133,7 @@ class SharedRun:
 
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""
-        heap = self.state.heap
-        rows = np.sort(heap.job[: int(self.state.counter[Counter.RUNNING])])
-        rows = rows[np.argsort(heap.sequence[rows])]
-        columns = {name: getattr(self.state, name)[rows] for name in OF_STATE}
-        rates = {name: getattr(self.state.rates, name)[rows] for name in OF_RATES}
-        return RunningJobs(time=self.time, rows=rows, **columns, **rates)
+        return running_in(self.state)
 
     def schedule(self, policy: str) -> SharedSchedule:
         """Return what has been started until now, and when it ended."""
@@ -159,7 +160,7 @@ def scheduled(
     if isinstance(policy, OnlinePolicy):
         policy.planner(run)  # type: ignore[arg-type]
     with suppress(KeyboardInterrupt):
-        run.advance(progress=progress)
+        run.to_the_end(progress)
     return run.schedule(str(rules))
 
 

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.engine.codes import Status
+from fedsched.engine.codes import Placement, Status
+from fedsched.engine.plans import plan_in_order
 from fedsched.engine.rules import Needs
 from fedsched.engine.shapes import seen
 from fedsched.engine.simulation import set_running
 from fedsched.engine.states import new_state
 from fedsched.model.taken import node_seconds, node_shares
 from fedsched.sharing import loop
+from fedsched.sharing.asked import PLACEMENT
 from fedsched.sharing.pack import leaves
 from fedsched.sharing.room import new_work
 
@@ -58,8 +60,14 @@ class Trials:
         loop.rooms(self.sharing, self.work, room)
         return np.ascontiguousarray(np.minimum(room, kinds.tasks[:, None])[kinds.of_job])
 
-    def fit(self, plan: Plan) -> bool:
-        """Return whether each job fits, by this plan, while all nodes are free."""
+    def placements(self, limits: Ints) -> Ints:
+        """Return the rules by which each job fits while all nodes are free, with no more tasks on groups than these."""
+        names = PLACEMENT if limits.shape[1] > 1 else PLACEMENT[:1]  # on one group all are the same
+        plan = plan_in_order(np.arange(len(limits)), limits)
+        rules = sorted(int(Placement[name.upper()]) for name in names)
+        return np.array([rule for rule in rules if self._fit(plan._replace(placement=rule))], dtype=np.int64)
+
+    def _fit(self, plan: Plan) -> bool:
         return loop.first_unfit(self.problem, plan, self.state, self.sharing, self.work) < 0
 
     def run(self, plan: Plan, over: Callable[[], bool] | None = None) -> int:
@@ -69,7 +77,7 @@ class Trials:
         status = int(Status.MORE)
         while status == Status.MORE:
             status = loop.run(
-                self.problem, plan, self.state, self.sharing, self.work, ALL if over is None else LOOK, np.inf
+                self.problem, plan, self.state, self.sharing, self.work, ALL if over is None else LOOK
             )
             if status == Status.MORE and over is not None and over():
                 return status

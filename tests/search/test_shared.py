@@ -12,7 +12,7 @@ from sharing_cases import case
 
 import fedsched as fs
 from fedsched.errors import InfeasibleError
-from fedsched.search.objectives import Objectives
+from fedsched.search.objectives import SOUGHT, Objectives
 from fedsched.search.shared import SharedProblem
 from fedsched.sharing.result import SharedSchedule
 
@@ -124,6 +124,18 @@ def test_what_does_not_share_is_refused_by_name(words: dict[str, Any], what: str
     """Tests that walks, packages and metrics that nobody measures here are refused."""
     with pytest.raises((ValueError, InfeasibleError), match=what):
         fs.optimize(JOBS, SITE, sharing="first", evaluations=20, **words)
+
+
+def test_what_is_sought_is_measured_or_refused() -> None:
+    """Tests of every metric that searches know that a plan on shared nodes has it, or that it is refused by name."""
+    refused = ("loss_of_capacity", "wasted_node_seconds", "requeues", "cost", "carbon", "peak_watts")
+    for name in SOUGHT:
+        if name in refused:
+            with pytest.raises(InfeasibleError, match=repr(name)):
+                SharedProblem(JOBS, SITE, Objectives((name,)), sharing=fs.NodeSharing())
+        else:
+            problem = SharedProblem(JOBS, SITE, Objectives((name,)), sharing=fs.NodeSharing())
+            assert np.isfinite(problem.values(problem.row(range(6))[None])).all(), name
 
 
 def test_a_policy_without_a_queue_order_is_no_baseline() -> None:
