@@ -11,6 +11,7 @@ from interpreted import tries
 from sharing_cases import case
 
 import fedsched as fs
+from fedsched.engine.codes import Dispatch, Placement
 from fedsched.rolling.planner import RollingPlanner
 
 if TYPE_CHECKING:
@@ -80,6 +81,33 @@ def test_a_plan_may_be_strict_and_the_next_not() -> None:
     schedule = fs.simulate(JOBS, SITE, GA, sharing="pack")
     assert schedule.complete
     assert schedule.metrics().mean_wait <= fs.simulate(JOBS, SITE, "easy", sharing="pack").metrics().mean_wait
+
+
+class InReverse:
+    """A policy that plans at each instant that whoever came last, behind the first of all, has the first turn."""
+
+    shares_nodes = True
+
+    def rules(self, workload: fs.Workload, federation: fs.Federation) -> fs.Rules:
+        return fs.Rules(order="fcfs", dispatch="easy")
+
+    def planner(self, run: Any) -> InReverse:
+        run.consult(self, jobs=len(run.workload))
+        return self
+
+    def replan(self, run: Any) -> None:
+        queued = run.queued()
+        order = np.concatenate([queued[:1], queued[:0:-1]])
+        run.follow(order, run.limits(order), order[:0], dispatch=Dispatch.EASY, placement=Placement.FASTEST)
+
+
+def test_those_who_are_alike_have_their_turn_in_the_order_of_the_plan() -> None:
+    """Tests that of two jobs that ask for the same beside a waiting head the plan's first is backfilled."""
+    node = fs.Federation((fs.Cluster("one", (fs.NodeGroup(1, resources={"cpu": 2}, off_watts=0.0),)),))
+    jobs = fs.Workload(submit=[0, 1, 1, 1], tasks=[1, 2, 1, 1], runtime=[10, 3, 9, 5])
+    schedule = fs.simulate(jobs, node, InReverse(), sharing="first")
+    assert schedule.start.tolist() == [0.0, 10.0, 13.0, 1.0]
+    assert fs.simulate(jobs, node, "easy", sharing="first").start.tolist() == [0.0, 10.0, 1.0, 13.0]
 
 
 def test_what_does_not_share_is_refused_by_name(tmp_path: Path) -> None:
