@@ -1,15 +1,20 @@
 """Environments: steps and jobs a second, single and vector, beside an environment in plain Python in the same process.
 
-The plain one is `plain_environment.py`, after RLScheduler's description. SchedGym and RLScheduler themselves cannot be
-installed from a package registry, so nothing is said of them. All see 128 jobs and always choose the first one,
-which gives FCFS in each: the starts are compared first, and then the jobs placed a second.
+The plain one is `plain_environment.py`, after RLScheduler's description. RLScheduler itself cannot be installed from a
+package registry; with --rlscheduler FOLDER, a copy of its repository (DIR-LAB/deep-batch-scheduler), its own loop is
+measured too. SchedGym is not. All see 128 jobs and always choose the first one, which gives FCFS in each: the starts
+are compared first, and then the jobs placed a second.
 """
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 import numpy as np
-from measuring import Report, arguments, best_of
+from measuring import Report, best_of
 from plain_environment import PlainEnvironment, PlainJob
+from rlscheduler import OwnLoop
 
 import fedsched as fs
 from fedsched.gym import SchedulingEnv, SchedulingVectorEnv
@@ -59,9 +64,18 @@ def by_vector(env: SchedulingVectorEnv, rows: np.ndarray) -> int:
     return steps
 
 
+def arguments() -> argparse.Namespace:
+    """Return the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="small sizes; the figures mean nothing")
+    parser.add_argument("--rlscheduler", type=Path, metavar="FOLDER", help="a copy of RLScheduler's repository")
+    return parser.parse_args()
+
+
 def main() -> None:
     """Print the table."""
-    smoke = arguments(__doc__ or "").smoke
+    options = arguments()
+    smoke = options.smoke
     jobs, many, rounds = (40, 4, 1) if smoke else (JOBS, SIDE_BY_SIDE, 5)
     cluster = fs.Federation.homogeneous(NODES)
     log = fs.Workload.example().filter(fs.Workload.example().tasks <= NODES).sorted()
@@ -70,21 +84,32 @@ def main() -> None:
     single = SchedulingEnv(log, cluster, jobs=jobs, waiting_places=PLACES)
     vector = SchedulingVectorEnv(log, cluster, num_envs=many, jobs=jobs, waiting_places=PLACES, copy=False)
     rows = np.full(many, first)
-    steps = [by_plain(plain), by_single(single, first), by_vector(vector, rows)]
-    ours, theirs = single.schedule().start, np.array([job.start for job in plain.jobs])
-    same = np.isclose(ours, theirs, rtol=0.0, atol=1e-6).mean()
-    ways = (lambda: by_plain(plain), lambda: by_single(single, first), lambda: by_vector(vector, rows))
-    seconds = best_of(rounds, *ways)
-    placed = [jobs / seconds[0], jobs / seconds[1], many * jobs / seconds[2]]
-    decided = [count / spent for count, spent in zip(steps, seconds, strict=True)]
+    ways = {
+        "plain Python": lambda: by_plain(plain),
+        "single": lambda: by_single(single, first),
+        "vector": lambda: by_vector(vector, rows),
+    }
+    if options.rlscheduler is not None:
+        own = OwnLoop(options.rlscheduler, log, nodes=NODES, first=first, jobs=jobs)
+        ways["RLScheduler"] = own.steps
+    steps = {name: way() for name, way in ways.items()}
+    ours, theirs = single.schedule().start, {"plain Python": np.array([job.start for job in plain.jobs])}
+    if options.rlscheduler is not None:
+        theirs["RLScheduler"] = own.starts
+    seconds = dict(zip(ways, best_of(rounds, *ways.values()), strict=True))
+    placed = {name: (many if name == "vector" else 1) * jobs / spent for name, spent in seconds.items()}
+    decided = {name: steps[name] / spent for name, spent in seconds.items()}
     report = Report(f"episodes of {jobs} jobs on {NODES} nodes, {PLACES} jobs seen, FCFS, {many} side by side")
-    report.row("starts that agree with the plain environment's", 100 * same, "%", 100)
-    for name, jobs_a_second, steps_a_second in zip(("plain Python", "single", "vector"), placed, decided, strict=True):
-        report.row(f"{name}: jobs placed", jobs_a_second, "/s")
-        report.row(f"{name}: steps", steps_a_second, "/s")
-    report.row("single beside plain Python, steps", decided[1] / decided[0], "×")
-    report.row("vector beside plain Python, steps", decided[2] / decided[0], "×", 50)
-    report.row("vector beside plain Python, jobs placed", placed[2] / placed[0], "×")
+    for name, starts in theirs.items():
+        same = np.isclose(ours, starts, rtol=0.0, atol=1e-6).mean()
+        report.row(f"starts that agree with {name}'s", 100 * same, "%", 100)
+    for name in ways:
+        report.row(f"{name}: jobs placed", placed[name], "/s")
+        report.row(f"{name}: steps", decided[name], "/s")
+    for name in theirs:
+        report.row(f"single beside {name}, steps", decided["single"] / decided[name], "×")
+        report.row(f"vector beside {name}, steps", decided["vector"] / decided[name], "×", 50)
+        report.row(f"vector beside {name}, jobs placed", placed["vector"] / placed[name], "×")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from fedsched.generate import lublin, planted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+TWO_SPEEDS = ((32, 1.0), (32, 2.0))
 THREE_SPEEDS = ((32, 0.5), (32, 1.0), (32, 2.0))
 FOUR_SPEEDS = ((32, 1.0), (16, 1.5), (24, 0.7), (16, 2.0))
 LOGS = (("HPC2N", "HPC2N-2002-2.2-cln.swf.gz"), ("KTH", "kth-clean-28481.swf.gz"))
@@ -30,15 +31,16 @@ MORE_LOGS = (
 
 def machines() -> dict[str, tuple[fs.Federation, str]]:
     """Return the federations that optima are planted in, and what no job was cut across: a speed or a cluster."""
-    two = fs.Federation.of(32, 32)
-    three, four = (
+    alike = fs.Federation.of(32, 32)
+    two, three, four = (
         fs.Federation(tuple(fs.Cluster(f"C{k}", (fs.NodeGroup(n, x, 200, 90),)) for k, (n, x) in enumerate(nodes)))
-        for nodes in (THREE_SPEEDS, FOUR_SPEEDS)
+        for nodes in (TWO_SPEEDS, THREE_SPEEDS, FOUR_SPEEDS)
     )
     return {
         "one": (fs.Federation.homogeneous(64), "speed"),
-        "two equal": (two, "speed"),
-        "two apart": (two, "cluster"),
+        "two equal": (alike, "speed"),
+        "two apart": (alike, "cluster"),
+        "two speeds": (two, "speed"),
         "three speeds": (three, "speed"),
         "four speeds": (four, "speed"),
     }

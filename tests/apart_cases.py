@@ -77,6 +77,8 @@ WHOLE = {
         fs.Workload(**BASE | {"submit": [0.0, 0, 0, 0, 0, 5]}), TWO, Objectives.of("makespan"), submits="keep"
     ),
     "a metric of the whole": lambda: SearchProblem(fs.Workload(**BASE), TWO, Objectives.of("saturated_seconds")),
+    "one that is 0 here": lambda: SearchProblem(fs.Workload(**BASE), TWO, Objectives.of(("makespan", "requeues"))),
+    "jobs that run already": going_on,
     "a user's function": lambda: SearchProblem(fs.Workload(**BASE), TWO, Objectives.of([longest_wait])),
     "licences": lambda: SearchProblem(
         fs.Workload(**BASE, pools={"licences": [1] * 6}),

@@ -299,4 +299,10 @@ def _objectives(objective: str | Sequence[str], weights: Sequence[float] | None)
         raise ValueError(
             "environment: objective: a function of whole schedules has no running sum; name metrics, and weigh them."
         )
-    return Objectives.of(objective, weights)
+    found = Objectives.of(objective, weights)
+    if found.priced:
+        raise ValueError(
+            f"environment: objective={found.priced[0]!r} is what signals make of a whole schedule, and has no running "
+            "sum; name another metric, e.g. 'energy'."
+        )
+    return found

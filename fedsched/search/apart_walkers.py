@@ -8,6 +8,7 @@ import numpy as np
 
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.errors import InfeasibleError
+from fedsched.model.integrals import Integrals
 from fedsched.model.metrics import Column
 from fedsched.random_numbers import begin_stream
 from fedsched.search.apart import walk_apart
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 STREAM = 2  # of random numbers: others than those of the walkers over whole plans
 REBUILDING = 3  # the stream of those that ruin and recreate
 FEW_JOBS = 40  # beyond, walks that move one job or two are ahead
-OF_THE_WHOLE = ("loss_of_capacity", "saturated_seconds")  # metrics that no cluster knows a part of
+OF_THE_WHOLE = Integrals._fields  # metrics that whole runs add up: no cluster knows a part
 
 
 def can_walk_apart(problem: PackedProblem) -> bool:

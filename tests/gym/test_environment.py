@@ -6,6 +6,7 @@ import copy
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import gymnasium
@@ -17,6 +18,7 @@ import fedsched as fs
 from fedsched.errors import InfeasibleError, UnknownNameError
 from fedsched.gym import ID, ProgressFeature, RunningFeature, SchedulingEnv, WaitingFeature
 from fedsched.gym.features import YEAR
+from fedsched.policies import Timeout
 from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
@@ -177,6 +179,8 @@ def test_what_is_wrong_is_said_in_a_line(sample: Sample) -> None:
         ({"order": "fcsf"}, UnknownNameError, "Did you mean 'fcfs'"),
         ({"placement": "fast"}, UnknownNameError, "Did you mean 'fastest'"),
         ({"objective": "user_spread"}, UnknownNameError, "Unknown objective 'user_spread'"),
+        ({"objective": "drain_loss"}, UnknownNameError, "Unknown objective 'drain_loss'"),
+        ({"objective": ("flow", "cost")}, ValueError, "objective='cost' is what signals make of a whole schedule"),
         ({"objective": lambda metrics: metrics["flow"]}, ValueError, "no running sum"),
         ({"waiting_places": 0}, ValueError, "waiting_places=0 must be at least 1"),
         ({"render_mode": "human"}, ValueError, "render_mode='human'"),
@@ -186,6 +190,12 @@ def test_what_is_wrong_is_said_in_a_line(sample: Sample) -> None:
             SchedulingEnv(log, cluster, **options)
     with pytest.raises(InfeasibleError, match="exceeds the federation's 1 node"):
         SchedulingEnv(log, fs.Federation.homogeneous(1))
+    for machine, words in (
+        (replace(cluster, power=Timeout(60.0)), "environment: power=Timeout"),
+        (replace(cluster, signals=(fs.Signal((0.0,), (1e6,), "W"),)), "environment: the federation's power is capped"),
+    ):
+        with pytest.raises(InfeasibleError, match=words):
+            SchedulingEnv(log, machine)
     env = SchedulingEnv(log, cluster, jobs=30)
     with pytest.raises(ValueError, match="no episode is under way"):
         env.step(0)

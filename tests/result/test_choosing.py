@@ -16,6 +16,8 @@ from fedsched.result.record import Baseline, Front, PlannedQueue
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
 # makespan (less), utilisation (more): the middle plan is the knee, the ends are the best by one each.
 VALUES = np.array([[10.0, 0.5], [12.0, 0.9], [30.0, 1.0]])
 
@@ -105,3 +107,25 @@ def test_a_search_gives_a_schedule_to_choose() -> None:
     kept = found.front.values[found.front.values[:, 0] <= makespan, 1]
     assert chosen.metrics().energy == pytest.approx(kept.min(), rel=1e-9)
     assert found.choose().start_hash() == found.knee().start_hash()
+
+
+def bill(metrics: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return an objective of a user's own."""
+    return metrics["energy"] / 3.6e6 + metrics["mean_wait"] / 100.0
+
+
+def test_fronts_of_a_users_function_are_chosen_from_alike() -> None:
+    """Tests that the knee, weights and limits beside baselines take a function's values as they take a metric's."""
+    workload, federation = fs.Workload.example().head(12), fs.Federation.example()
+    found = fs.optimize(workload, federation, objectives=("makespan", bill), evaluations=300, seed=3)
+    assert len(found.front) > 1
+    values = found.front.values
+    for choice, column in (({"by": "bill"}, 1), ({"weights": {"bill": 1.0}}, 1), ({"by": "makespan"}, 0)):
+        metrics = found.choose(**choice).metrics()
+        chosen = (metrics.makespan, metrics.energy / 3.6e6 + metrics.mean_wait / 100.0)
+        assert chosen == pytest.approx(values[values[:, column].argmin()], rel=1e-12)
+    (easy,) = (baseline.values[1] for baseline in found.baselines if baseline.policy == "easy")
+    limited = found.choose("makespan", within={"bill": "easy+5%"}).metrics()
+    kept = values[values[:, 1] <= 1.05 * easy]
+    assert limited.makespan == pytest.approx(kept[:, 0].min(), rel=1e-12)
+    assert found.choose("knee").start_hash() == found.knee().start_hash()
