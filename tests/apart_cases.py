@@ -11,6 +11,7 @@ from fedsched.search.objectives import Objectives
 from fedsched.search.problem import SearchProblem
 from fedsched.search.run import Run
 from fedsched.search.stopping import MaxEvaluations
+from fedsched.simulate import prepare
 
 if TYPE_CHECKING:
     from fedsched.search.packed import PackedProblem
@@ -62,10 +63,8 @@ def longest_wait(metrics: dict[str, np.ndarray]) -> np.ndarray:
 def going_on() -> PackedProblem:
     """Return a problem with a job that runs already."""
     workload = fs.Workload(**BASE)
-    before = fs.Simulation(workload, TWO, "fcfs")
-    before.advance(until=1.0)
-    running = before.running()
-    return SearchProblem(workload, TWO, Objectives.of("makespan"), submits="keep", running=running, t0=1.0)
+    running = prepare(workload, TWO, "fcfs").advance(until=1.0).running()
+    return SearchProblem(workload, TWO, Objectives.of("makespan"), submits="keep", running=running)
 
 
 WHOLE = {

@@ -190,8 +190,9 @@ def test_what_is_wrong_is_said_in_a_line(sample: Sample) -> None:
             SchedulingEnv(log, cluster, **options)
     with pytest.raises(InfeasibleError, match="exceeds the federation's 1 node"):
         SchedulingEnv(log, fs.Federation.homogeneous(1))
+    resting = fs.Federation((fs.Cluster("A", (fs.NodeGroup(128, off_watts=1.0),)),))
     for machine, words in (
-        (replace(cluster, power=Timeout(60.0)), "environment: power=Timeout"),
+        (replace(resting, power=Timeout(60.0)), "environment: power=timeout:60"),
         (replace(cluster, signals=(fs.Signal((0.0,), (1e6,), "W"),)), "environment: the federation's power is capped"),
     ):
         with pytest.raises(InfeasibleError, match=words):
