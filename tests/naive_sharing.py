@@ -1,6 +1,7 @@
 """Nodes that several jobs share, node by node and device by device: slow, plain, and independent of the package [55].
 
-What whole groups do (placement rules, queue orders, durations) is that of `naive`, in tasks.
+What whole groups do (placement rules, queue orders, durations) is that of `naive`, in tasks, and so are the events: who
+joins the queue when, and leaves it.
 """
 
 from __future__ import annotations
@@ -95,29 +96,18 @@ class Run:
     order: str
     backfill_order: str
     kill: bool
-    now: float = 0.0
-    queue: list[int] = field(default_factory=list)
-    running: list[int] = field(default_factory=list)
 
     def run(self) -> None:
-        jobs = len(self.jobs)
         for node in self.nodes:
             node.open()
-        self.start, self.finish, self.planned = [math.nan] * jobs, [math.nan] * jobs, [math.nan] * jobs
         self.hold: list[Hold] = [{} for _ in self.jobs]
-        self.counts: list[list[int]] = [[] for _ in self.jobs]
-        coming = sorted(range(jobs), key=lambda j: (self.jobs[j].submit, self.jobs[j].id, j))
-        self.t0 = self.jobs[coming[0]].submit
-        while coming or self.running:
-            times = [self.finish[j] for j in self.running] + [self.jobs[j].submit for j in coming[:1]]
-            self.now = min(times)
-            for j in [j for j in self.running if self.finish[j] <= self.now]:
-                self.running.remove(j)
-                self.release(self.nodes, j)
-            while coming and self.jobs[coming[0]].submit <= self.now:
-                self.queue.append(coming.pop(0))
-            self.pass_over()
-        assert not self.queue
+        self.events = Events(self)
+        self.result = self.events.run()
+        self.start, self.finish, self.counts = self.result.start, self.result.finish, self.result.counts
+
+    @property
+    def now(self) -> float:
+        return self.events.now
 
     # ---- what fits -------------------------------------------------------------------------------------------
 
@@ -237,41 +227,52 @@ class Run:
 
     # ---- passes ----------------------------------------------------------------------------------------------
 
-    def sorted_by(self, order: str, waiting: list[int]) -> list[int]:
-        def key(j: int) -> tuple[float, float, int, int]:
-            job = self.jobs[j]
-            first = job.submit if order == "fcfs" else naive.queue_key(job, order, self.now - job.submit, self.t0)
-            return (first, job.submit, job.id, j)
-
-        return sorted(waiting, key=key)
-
     def planned_end(self, j: int, counts: list[int]) -> float:
-        return naive.ends_at(self.now + naive.planned_duration(self.jobs[j], counts, self.machine), self.now)
+        return self.events.planned_end(j, counts, self.now)
 
     def begin(self, j: int, counts: list[int], hold: Hold) -> None:
-        job = self.jobs[j]
         self.put(self.nodes, j, hold)
-        self.hold[j], self.counts[j], self.start[j] = hold, counts, self.now
-        cost = job.sigma * naive.processing_slowdown(counts, self.machine) + (1.0 - job.sigma)
-        runtime = min(job.runtime, job.estimate) if self.kill else job.runtime
-        self.finish[j] = naive.ends_at(self.now + runtime * cost, self.now)
-        self.planned[j] = naive.ends_at(self.now + job.estimate * cost, self.now)
-        self.running.append(j)
-        self.queue.remove(j)
+        self.hold[j] = hold
+        self.events.start(j, counts)
 
-    def pass_over(self) -> None:
-        waiting = self.sorted_by(self.order, self.queue)
+    def pass_over(self, waiting: list[int]) -> None:
         if self.dispatch == "greedy":
             for j in waiting:
                 self.try_now(j)
             return
-        while waiting and self.try_now(waiting[0]):
+        while waiting and (self.events.over_limit(waiting[0]) or self.try_now(waiting[0])):
             waiting.pop(0)
         if self.dispatch == "easy" and waiting:
-            self.backfill(waiting[0], self.sorted_by(self.backfill_order, waiting[1:]))
+            self.backfill(waiting[0], self.events.sorted_by(self.backfill_order, waiting[1:]))
+
+    def place_now(self, j: int) -> list[int] | None:
+        """Return how many tasks each group takes now, unless a limit or a pool is in the way (readings 31, 43)."""
+        if self.events.over_limit(j) or not naive.needs_fit(self.jobs[j], self.events.left_at(self.now)):
+            return None
+        return self.place_from(j, self.nodes, self.now)
+
+    def place_from(self, j: int, nodes: list[Node], begin: float) -> list[int] | None:
+        """Return how many tasks each group takes of those open from `begin` until the planned end (reading 39)."""
+        end = naive.ends_at(begin + self.shortest(j), begin)
+        while True:
+            known = self.events.known_closures()
+            shut = {one.group for one in known if one.begin < end and begin < one.end}
+            counts = self.place(j, [node for node in nodes if node.group not in shut])
+            if counts is None:
+                return None
+            needed = naive.ends_at(begin + naive.planned_duration(self.jobs[j], counts, self.machine), begin)
+            if needed <= end:
+                return counts
+            end = needed
+
+    def shortest(self, j: int) -> float:
+        """Return how long a job takes on the fastest nodes that it may use."""
+        groups = range(len(self.machine.groups))
+        alone = [[int(g == other) for other in groups] for g in groups if g not in self.asks[j].closed]
+        return min(naive.planned_duration(self.jobs[j], counts, self.machine) for counts in alone)
 
     def try_now(self, j: int) -> bool:
-        counts = self.place(j, self.nodes)
+        counts = self.place_now(j)
         if counts is not None:
             self.begin(j, counts, self.choose(j, counts, self.nodes))
         return counts is not None
@@ -279,8 +280,9 @@ class Run:
     def at(self, time: float) -> list[Node]:
         """Return the nodes as planned ends leave them at a time."""
         nodes = copy.deepcopy(self.nodes)
-        for j in self.running:
-            if naive.ends_at(self.planned[j], self.now) <= time:
+        for record in self.events.running:
+            j = record.job
+            if self.events.end_in_plan(record) <= time:
                 if self.reservation == "resources":
                     self.release(nodes, j)
                     continue
@@ -291,15 +293,20 @@ class Run:
         return nodes
 
     def backfill(self, head: int, candidates: list[int]) -> None:
-        for shadow in sorted({naive.ends_at(self.planned[j], self.now) for j in self.running}):
-            later = self.at(shadow)
-            counts = self.place(head, later)
+        known = self.events.known_closures()
+        times = {self.events.end_in_plan(record) for record in self.events.running} | {one.end for one in known}
+        for shadow in sorted(times - {math.inf}):
+            later, left = self.at(shadow), self.events.left_at(shadow)
+            counts = self.place_from(head, later, shadow) if naive.needs_fit(self.jobs[head], left) else None
             if counts is not None:
+                self.put(later, head, self.gained(head, counts, later))
+                left = naive.less(left, self.jobs[head])
                 break
-        assert counts is not None
-        self.put(later, head, self.gained(head, counts, later))
+        else:
+            assert known
+            shadow = math.inf  # nothing is reserved for whom downtimes keep from ever starting
         for j in candidates:
-            counts = self.place(j, self.nodes)
+            counts = self.place_now(j)
             if counts is None:
                 continue
             if self.planned_end(j, counts) <= shadow:
@@ -307,14 +314,19 @@ class Run:
                 continue
             both = [self.least(*pair) for pair in zip(self.nodes, later, strict=True)]
             room = self.room(j, both)
-            if any(x > fit for x, fit in zip(counts, room, strict=True)):
-                counts = self.place(j, both)
+            enough = naive.needs_fit(self.jobs[j], left)
+            if not enough or any(x > fit for x, fit in zip(counts, room, strict=True)):
+                counts = self.place_from(j, both, self.now)
             if counts is None:
+                continue
+            lasts = self.planned_end(j, counts) > shadow
+            if lasts and not enough:
                 continue
             hold = self.choose(j, counts, both)
             self.begin(j, counts, hold)
-            if self.planned_end(j, counts) > shadow:
+            if lasts:
                 self.put(later, j, hold)
+                left = naive.less(left, self.jobs[j])
 
     def gained(self, head: int, counts: list[int], later: list[Node]) -> Hold:
         """Return the nodes of a reservation: within each group first those where the fewest tasks fit now."""
@@ -333,3 +345,23 @@ class Run:
         node.left = [min(pair) for pair in zip(now.left, later.left, strict=True)]
         node.jobs = now.jobs | later.jobs
         return node
+
+
+class Events(naive.Simulation):
+    """What happens when, as on whole nodes; passes, and what ends give back, are those of shared ones."""
+
+    def __init__(self, shared: Run) -> None:
+        super().__init__(
+            jobs=list(shared.jobs), machine=shared.machine, order=shared.order, backfill_order=shared.backfill_order,
+            dispatch=shared.dispatch, placement=shared.placement, sequential=False, saturation="dynamic",
+            kill_at_estimate=shared.kill, t0=min(job.submit for job in shared.jobs), running=(), watch=None,
+            decide=None, places=0, shapes_on_the_way=False,
+        )  # fmt: skip
+        self.shared = shared
+
+    def pass_over(self, queue: list[int]) -> None:
+        self.shared.pass_over(queue)
+
+    def end(self, record: naive.Running) -> None:
+        super().end(record)
+        self.shared.release(self.shared.nodes, record.job)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 NEXT = constant(0)  # in `Cancelled.number`
 AWAY, QUEUED, GONE = constant(0), constant(1), constant(2)  # in `Cancelled.what`
 END, LOST = constant(0), constant(1)  # in `Cancelled.busy`
+NOT_QUEUED = constant(-1)
 NOBODY = flag(False)
 
 
@@ -139,19 +140,22 @@ def _cancel_all(
 def _cancel_those_due(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> bool:
     anybody, now = False, state.clock[Clock.NOW]
     while next_cancellation(extras, extra_state, state) <= now:
-        _cancel(extras, extra_state, problem, plan, state)
+        cancel_next(extras, extra_state, problem, plan, state)
         anybody = True
     return anybody
 
 
 @inlined
-def _cancel(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> None:
-    counter, cancelled = state.counter, extra_state.cancelled
+def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan: Plan, state: State) -> int:
+    """Let go whoever `next_cancellation` told of; return the job, if it was in the queue, or -1."""
+    counter, cancelled, left = state.counter, extra_state.cancelled, NOT_QUEUED
     j, time = extras.cancellations.job[cancelled.number[NEXT]], extras.cancellations.time[cancelled.number[NEXT]]
     if cancelled.what[j] == QUEUED:
         queues.dequeue(plan, state, j)
         counter[Counter.QUEUED] -= 1 if limits.leaves(extras, extra_state, state, j) else 0
         counter[Counter.PLAN_HOLDS] = 0
+        left = j
     cancelled.what[j] = GONE
     state.start[j] = state.clock[Clock.NOW]
     counter[Counter.FINISHED] += 1 + precedence.was_cancelled(extras, extra_state, problem.arrival_rank, j, time)
+    return left

@@ -64,6 +64,21 @@ def running_in(state: State) -> RunningJobs:
     return RunningJobs(time=float(state.clock[Clock.NOW]), rows=rows, **columns, **rates)
 
 
+def joined_in(problem: Problem, state: State) -> Ints:
+    """Return the jobs that have joined the queue in a state, in the order in which they did."""
+    if state.extras is None or not state.extras.waiting.open.size:
+        return problem.arrival[: int(state.counter[Counter.ARRIVED])]
+    waiting = state.extras.waiting
+    return waiting.joined[: int(waiting.number[WaitingNumber.JOINED])]
+
+
+def submits_in(problem: Problem, state: State) -> Floats:
+    """Return when jobs were submitted, those that follow others too if they have been [45]."""
+    if state.extras is None or not state.extras.waiting.open.size:
+        return problem.submit
+    return state.extras.waiting.submitted
+
+
 def refuse_strangers(noun: str, running: RunningJobs, workload: Workload, federation: Federation) -> None:
     """Refuse running jobs that are not jobs of this workload on nodes of this federation."""
     rows, counts = running.rows, running.counts
@@ -210,16 +225,11 @@ class Simulation:
 
     def joined(self) -> Ints:
         """Return the jobs that have joined the queue, in the order in which they did."""
-        if self.state.extras is None or not self.state.extras.waiting.open.size:
-            return self.problem.arrival[: int(self.state.counter[Counter.ARRIVED])]
-        waiting = self.state.extras.waiting
-        return waiting.joined[: int(waiting.number[WaitingNumber.JOINED])]
+        return joined_in(self.problem, self.state)
 
     def submits(self, jobs: Ints) -> Floats:
         """Return when these jobs were submitted, those that follow others too if they have been [45]."""
-        if self.state.extras is None or not self.state.extras.waiting.open.size:
-            return self.problem.submit[jobs]
-        return self.state.extras.waiting.submitted[jobs]
+        return submits_in(self.problem, self.state)[jobs]
 
     def in_queue_order(self, jobs: Ints) -> Ints:
         """Return queued jobs in the order in which the queue holds them."""

@@ -77,6 +77,8 @@ def in_words(schedule: Schedule) -> list[str]:
     makespan = schedule.makespan
     if not downtimes or not makespan > 0:
         return []
+    if getattr(schedule, "shares_nodes", False):
+        return [f"closed by {counted(downtimes, 'downtime')}, of nodes that jobs share: how much is not measured"]
     spans = closed_spans(schedule)
     seconds = np.minimum(spans.finish - schedule.t0, makespan) - np.maximum(spans.start - schedule.t0, 0.0)
     share = float(np.maximum(seconds, 0.0) @ spans.counts.sum(axis=1)) / (makespan * schedule.federation.nodes)

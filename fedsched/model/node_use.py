@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fedsched.model.federation import Federation
+    from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
 
 HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
-CHECKED = ("labels", "demand", "layout")  # of what jobs may have beside the plain model
+CHECKED = ("labels", "demand", "layout", "pools")  # of what jobs may have beside the plain model
 MOST_TOGETHER = 2**62  # so that sums are exact
 
 
@@ -133,7 +134,7 @@ class NodeUse:
         has = sum(dict(group.resources).get(resource, 0) * group.count for group in self.federation.groups)
         t0 = self.workload.submit.min(initial=np.inf)
         held = self.amounts(resource) @ (self.finish - self.start)[self.job]
-        there = has * (self.finish.max(initial=-np.inf) - t0)
+        there = has * (np.fmax.reduce(self.finish, initial=-np.inf) - t0)
         return float(held / there) if has and there > 0 else np.nan
 
     def stranded(self, resource: str = CORES) -> float:
@@ -145,8 +146,9 @@ class NodeUse:
         of_node = self.federation.group_of_node
         has = {name: np.array([dict(group.resources).get(name, 0) for group in groups])[of_node] for name in names}
         t0 = self.workload.submit.min(initial=np.inf)
-        there = has[resource].sum() * (self.finish.max(initial=-np.inf) - t0) if resource in has else 0
-        if not there > 0 or np.isnan(self.finish).any():
+        last = np.fmax.reduce(self.finish, initial=-np.inf)
+        there = has[resource].sum() * (last - t0) if resource in has else 0
+        if not there > 0 or np.isnan(self.finish[self.job]).any():
             return np.nan
         alone = self.alone[self.job]
         free, short = np.zeros(2 * len(self), dtype=np.int64), np.zeros(2 * len(self), dtype=np.bool_)
@@ -182,8 +184,15 @@ class NodeUse:
     def violations(self) -> list[str]:
         """Return everything about it that cannot be, one line each."""
         self._refuse_what_is_not_checked()
+        return self.broken()
+
+    def broken(self) -> list[str]:
+        """Return what of it cannot be of who is on which node, and of pools and limits beside nodes, one line each.
+
+        Why a job starts when it does, waiting for others or for nodes that close, it does not ask.
+        """
         found = [*self._jobs()]
-        return found or [*self._capacity(), *self._company()]
+        return found or [*self._capacity(), *self._company(), *self._beside_nodes()]
 
     def verify(self) -> None:
         """Raise a ScheduleError that names the first thing that cannot be, if there is one."""
@@ -215,8 +224,10 @@ class NodeUse:
                 f"Federation {one_line(federation.name)!r}: no node tells how many {CORES!r} its jobs may share; give "
                 "its groups resources={'cpu': 40}."
             )
-        of_machine = [name for name in ("calendar", "pools", "limits") if getattr(federation, name)]
+        of_machine = ["calendar"] if federation.calendar else []
         of_jobs = [name for name in self.workload.extras if name not in CHECKED]
+        if any(limit.nodes is not None for limit in federation.limits):
+            of_machine.append("limits")  # of nodes, which several jobs may be on
         for noun, names in (("federation", of_machine), ("workload", of_jobs)):
             if names:
                 raise ScheduleError(
@@ -227,7 +238,6 @@ class NodeUse:
     def _jobs(self) -> Iterator[str]:
         # Each job for itself: its tasks, its times, and whether it may have these nodes.
         from fedsched.model.places import broken_places
-        from fedsched.model.schedule import Schedule
 
         ids, counts = self.workload.id, self.counts
         for row in np.flatnonzero(self.tasks < 1):
@@ -245,20 +255,31 @@ class NodeUse:
         for job in np.flatnonzero(~(self.finish > self.start)):
             finish, start = self.finish[job], self.start[job]
             yield f"Job {ids[job]}: it finishes at {finish:.15g}, no later than its start at {start:.15g}."
-        t0 = float(self.workload.submit.min(initial=np.inf))
         if len(self.workload):
             yield from broken_places(
-                Schedule(
-                    workload=self.workload,
-                    federation=self.federation,
-                    start=self.start,
-                    finish=self.finish,
-                    counts=counts,
-                    t0=t0,
-                ),
-                None,
-                np.bincount(self.job, minlength=len(self.workload)),
+                self._as_schedule(), None, np.bincount(self.job, minlength=len(self.workload))
             )
+
+    def _as_schedule(self) -> Schedule:
+        # The same jobs, with counts of tasks.
+        from fedsched.model.schedule import Schedule
+
+        t0 = float(self.workload.submit.min())
+        columns = {"start": self.start, "finish": self.finish, "counts": self.counts}
+        return Schedule(workload=self.workload, federation=self.federation, t0=t0, **columns)
+
+    def _beside_nodes(self) -> Iterator[str]:
+        # Pools and limits; of limits those that count nodes would have to know who shares one with whom.
+        from fedsched.model.limited import broken_limits
+        from fedsched.model.limits import counters_of
+        from fedsched.model.lost_nodes import runs_of
+        from fedsched.model.starts import broken_pools
+
+        if len(self.workload):
+            schedule, rows = self._as_schedule(), np.arange(len(self.workload))
+            counters = counters_of(self.workload, self.federation)
+            yield from broken_pools(schedule)
+            yield from broken_limits(schedule, counters, runs_of(schedule, rows, rows[:0]))
 
     def _capacity(self) -> Iterator[str]:
         # What a node's jobs hold together, of each resource that nodes tell of.

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
+from fedsched.model.closed_nodes import broken_closures
+from fedsched.model.following import broken_submits
 from fedsched.model.layout import EXCLUSIVE, PER_NODE
 from fedsched.model.shares import GPU, WHOLE, gpus_asked
+from fedsched.model.starts import broken_conditions, broken_starts, hopeless_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,21 +27,28 @@ if TYPE_CHECKING:
 
 def violations(schedule: Schedule, use: NodeUse, *, tolerance: float, claimed: Metrics | None) -> list[str]:
     """Return what breaks the model, one line each."""
-    ids = schedule.workload.id
-    found = [f"Job {job}: it was never started." for job in ids[np.isnan(schedule.start)]]
-    cut = np.isnan(schedule.finish) & ~np.isnan(schedule.start)
-    found += [f"Job {job}: it was started but has no finish." for job in ids[cut]]
+    gone = unstarted(schedule)
+    away = hopeless_in(schedule, gone) & ~gone
+    found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone)]
+    found += [*broken_submits(schedule, gone), *broken_conditions(schedule)]
     if found:
         return found
-    found = [*_same(schedule, use), *_layout(use), *use.violations()]
-    return found or [*_devices(use), *_finishes(schedule, tolerance), *_claims(schedule, use, claimed, tolerance)]
+    found, t0 = [*_same(schedule, use)], schedule.t0
+    if (away | gone).any():
+        rows = np.flatnonzero(~(away | gone))
+        schedule = schedule.take(rows)
+        use = use.take(rows, schedule.workload)
+    found += [*_layout(use), *use.broken(), *_calendar(schedule, t0)]
+    return found or [*_devices(use), *_finishes(schedule, tolerance), *_claims(schedule, use, claimed, t0, tolerance)]
 
 
 def _same(schedule: Schedule, use: NodeUse) -> Iterator[str]:
     # What stands in the schedule is what stands on its nodes.
     columns = {"start": use.start, "finish": use.finish, "counts": use.counts}
     for name, there in columns.items():
-        odd = np.flatnonzero((getattr(schedule, name) != there).reshape(len(schedule), -1).any(axis=1))
+        given = getattr(schedule, name)
+        differs = (given != there) & ~(np.isnan(given) & np.isnan(there))  # who never starts has neither
+        odd = np.flatnonzero(differs.reshape(len(schedule), -1).any(axis=1))
         for row in odd[:1]:
             yield f"Job {schedule.workload.id[row]}: its {name} is another one on its nodes."
 
@@ -89,27 +100,37 @@ def _devices(use: NodeUse) -> Iterator[str]:
             )
 
 
-def _ends(schedule: Schedule) -> np.ndarray:
+def _calendar(schedule: Schedule, t0: float) -> Iterator[str]:
+    # Nobody starts on closed groups, nor on those known to close before his planned end: where all nodes of a group are
+    # closed, as here, there is room for no more tasks than for nodes.
+    if schedule.federation.calendar and len(schedule):
+        planned_end = _ends(schedule, schedule.reading.planned(schedule.workload))
+        yield from broken_closures(schedule, schedule.start >= t0, planned_end)
+
+
+def _ends(schedule: Schedule, seconds: np.ndarray) -> np.ndarray:
     slow = np.array([1.0 / group.speed for group in schedule.federation.groups])  # eq. 1.1
     processing = np.where(schedule.counts > 0, slow, 0.0).max(axis=1)
     sigma, start = schedule.workload.compute_fraction, schedule.start
-    ends = start + schedule.reading.runtime(schedule.workload) * (sigma * processing + (1.0 - sigma))
+    ends = start + seconds * (sigma * processing + (1.0 - sigma))
     return np.asarray(np.maximum(ends, np.nextafter(start, np.inf)))
 
 
 def _finishes(schedule: Schedule, tolerance: float) -> Iterator[str]:
-    ends = _ends(schedule)
+    ends = _ends(schedule, schedule.reading.runtime(schedule.workload))
     slack = tolerance * np.maximum(1.0, np.abs(ends))
     for row in np.flatnonzero(~(np.abs(schedule.finish - ends) <= slack)):
         given, wanted = schedule.finish[row], ends[row]
         yield f"Job {schedule.workload.id[row]}: it finishes at {given:.15g}, but its nodes make that {wanted:.15g}."
 
 
-def _claims(schedule: Schedule, use: NodeUse, claimed: Metrics | None, tolerance: float) -> Iterator[str]:
+def _claims(
+    schedule: Schedule, use: NodeUse, claimed: Metrics | None, t0: float, tolerance: float
+) -> Iterator[str]:
     # What nodes were busy, one row after the other; and the means of waits.
-    if claimed is None:
+    if claimed is None or not len(schedule):
         return
-    groups, clock = schedule.federation.groups, float(schedule.finish.max()) - schedule.t0
+    groups, clock = schedule.federation.groups, float(schedule.finish.max()) - t0
     of_node = [groups[g] for g in schedule.federation.group_of_node.tolist()]
     demand = schedule.workload.demand
     cores = None if demand is None else demand.columns().get("cpu")
@@ -117,7 +138,7 @@ def _claims(schedule: Schedule, use: NodeUse, claimed: Metrics | None, tolerance
     for job, node, tasks in zip(use.job.tolist(), use.node.tolist(), use.tasks.tolist(), strict=True):
         each = 1 if cores is None else max(1, int(cores[job]))
         share = 1.0 if use.alone[job] else tasks * each / dict(of_node[node].resources)["cpu"]
-        seconds[node] += share * float(use.finish[job] - max(use.start[job], schedule.t0))
+        seconds[node] += share * float(use.finish[job] - max(use.start[job], t0))
     busy = sum(group.busy_watts * taken for group, taken in zip(of_node, seconds, strict=True))
     idle = sum(group.idle_watts * (clock - taken) for group, taken in zip(of_node, seconds, strict=True))
     wait = schedule.start - schedule.workload.submit

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.model.calendar import RESERVATION
 from fedsched.model.cancelled_jobs import broken_cancellations, unstarted
 from fedsched.model.chosen_shapes import broken_shapes
 from fedsched.model.claimed_caps import broken_caps
@@ -22,13 +21,13 @@ from fedsched.model.claimed_workflows import workflow_measures
 from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures, broken_reservations
 from fedsched.model.delays import broken_delays
-from fedsched.model.dependencies import Condition, Kind, conditions_of
-from fedsched.model.following import broken_submits, followed
+from fedsched.model.following import broken_submits
 from fedsched.model.limited import Shares, broken_limits
 from fedsched.model.limits import counters_of
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
 from fedsched.model.places import broken_places
 from fedsched.model.reservations import reservation_of_jobs
+from fedsched.model.starts import broken_conditions, broken_pools, broken_starts, eligible_in, hopeless_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,11 +52,11 @@ def violations(
 ) -> list[str]:
     """Return what breaks the model, one line each, the gravest kinds first."""
     gone = unstarted(schedule)
-    stuck = _stuck(schedule, gone)
+    stuck = hopeless_in(schedule, gone)
     away = stuck & ~gone
-    found = [*_jobs(schedule, away, gone), *broken_cancellations(schedule, gone), *_nodes_per_job(schedule)]
+    found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone), *_nodes_per_job(schedule)]
     found += [*broken_places(schedule, caps), *_times(schedule), *broken_submits(schedule, gone)]
-    found += [*_conditions(schedule), *broken_delays(schedule)]
+    found += [*broken_conditions(schedule), *broken_delays(schedule)]
     found += [*broken_losses(schedule), *broken_shapes(schedule)]
     if found:
         return found  # the rest would only echo these
@@ -66,14 +65,14 @@ def violations(
     runs = runs_of(schedule, np.flatnonzero(~away), np.flatnonzero(gone & ~stuck))
     counters = counters_of(schedule.workload, schedule.federation)
     reserved = reservation_of_jobs(schedule.workload, schedule.federation)[runs.job]
-    found += [*_capacity(runs.all), *_pools(runs.all), *_calendar(runs.all, reserved)]
+    found += [*_capacity(runs.all), *broken_pools(runs.all), *_calendar(runs.all, reserved)]
     found += [*broken_limits(schedule, counters, runs), *broken_caps(runs, schedule)]
     if nodes is not None:
         found += _node_numbers(runs.ended, list(compress(nodes, ~away)))
     found += _rates(runs, tolerance)
     nights = nights_of(runs, schedule)
     found += broken_boots(runs, schedule, nights)
-    eligible = _eligible(schedule)[~away]
+    eligible = eligible_in(schedule)[~away]
     of_all = {}
     if claimed is not None and runs.job.size:
         inside = reservation_of_jobs(schedule.workload, schedule.federation) >= 0
@@ -84,23 +83,6 @@ def violations(
         runs, Shares(counters), _demand(runs.all), reserved, eligible, of_all, nights, claimed, tolerance
     )
     return found
-
-
-def _jobs(schedule: Schedule, hopeless: NDArray[np.bool_], cancelled: NDArray[np.bool_]) -> Iterator[str]:
-    ids, times = np.unique(schedule.workload.id, return_counts=True)
-    for job in ids[times > 1]:
-        yield f"Job {job}: its id stands in more than one row."
-    for row in np.flatnonzero(hopeless & ~np.isnan(schedule.start)):
-        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but waits for what cannot happen."
-    killed = np.isin(np.arange(len(schedule)), schedule.lost.killed)
-    for row in np.flatnonzero(killed & ~np.isnan(schedule.start)):
-        yield f"{whose(schedule, row)}: it starts at {schedule.start[row]:g}, but was killed."
-    for row in np.flatnonzero(np.isnan(schedule.start) & ~hopeless & ~killed & ~cancelled):
-        yield f"{whose(schedule, row)}: it was never started."
-    for row in np.flatnonzero(~np.isnan(schedule.start) & np.isnan(schedule.finish)):
-        yield f"{whose(schedule, row)}: it was started at {schedule.start[row]:g} but has no finish."
-    for row in np.flatnonzero(np.isinf(schedule.start) | np.isinf(schedule.finish)):
-        yield f"{whose(schedule, row)}: start or finish is not finite."
 
 
 def _nodes_per_job(schedule: Schedule) -> Iterator[str]:
@@ -122,98 +104,6 @@ def _times(schedule: Schedule) -> Iterator[str]:
         yield f"{whose(schedule, row)}: it finishes at {finish[row]:g}, before its start at {start[row]:g}."
 
 
-def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:
-    # Each condition of each job with the rows of whom it is about (reading 34).
-    workload = schedule.workload
-    row_of = {job: row for row, job in enumerate(workload.id.tolist())}
-    for row, on, think in followed(workload):
-        yield row, Condition(Kind.AFTERANY, int(workload.id[on]), think), [on]
-    if workload.after is None:
-        return
-    names = workload.label("name").tolist()
-    alike: dict[tuple[int, str], list[int]] = {}
-    for row in range(len(workload)):
-        alike.setdefault((int(workload.user[row]), names[row]), []).append(row)
-    key_of = {row: key for key, rows in alike.items() for row in rows}
-    for row, text in enumerate(workload.after.texts.tolist()):
-        for condition in conditions_of(text):
-            if condition.kind is not Kind.SINGLETON:
-                yield row, condition, [row_of[condition.on]] if condition.on in row_of else []
-                continue
-            mine = (workload.submit[row], workload.id[row])
-            before = [i for i in alike[key_of[row]] if (workload.submit[i], workload.id[i]) < mine]
-            yield row, condition, before
-
-
-def _stuck(schedule: Schedule, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    # Who waits for an end that does not come, or for whoever does so (reading 35), or missed a reservation (46), and is
-    # not cancelled (44).
-    workload = schedule.workload
-    names = [one.name for one in schedule.federation.calendar if one.kind == RESERVATION]
-    hopeless = np.isin(workload.label(RESERVATION).astype(np.str_), names) & np.isnan(schedule.start)
-    hopeless[schedule.lost.killed] = False
-    waits = list(_waits(schedule))
-    status = np.full(len(workload), 1.0) if workload.log is None else np.asarray(workload.log.status)
-    cancelled, badly = status == 5.0, status == 0.0
-    if schedule.kill_at_estimate:
-        badly = badly | ((workload.estimate < workload.runtime) & ~cancelled)
-    badly[schedule.lost.killed], cancelled[schedule.lost.killed] = True, False
-    cancelled, badly = cancelled | gone, badly & ~gone
-    unseen = gone & ~np.isin(np.arange(len(workload)), schedule.lost.job)
-    for row, condition, others in waits:
-        unmet = {
-            Kind.AFTER: unseen, Kind.AFTEROK: badly | cancelled, Kind.AFTERNOTOK: ~badly | cancelled
-        }.get(condition.kind)  # fmt: skip
-        hopeless[row] |= unmet is not None and bool(unmet[others].any())
-    known = -1
-    while known < (known := int(hopeless.sum())):
-        for row, _, others in waits:
-            hopeless[row] |= bool((hopeless & ~gone)[others].any())
-    return hopeless
-
-
-def _begun_and_over(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # A job that lost its nodes has started, and a killed or a cancelled one has ended (readings 42 and 44).
-    start, finish, workload, lost = schedule.start.copy(), schedule.finish.copy(), schedule.workload, schedule.lost
-    np.fmin.at(start, lost.job, lost.start)
-    finish[lost.killed] = lost.end[~lost.requeued]
-    if workload.cancel_at is not None:
-        gone = unstarted(schedule)
-        finish[gone] = workload.cancel_at.cancel_at[gone]
-    return start, finish
-
-
-def _eligible(schedule: Schedule) -> NDArray[np.float64]:
-    # Since when each job may start (readings 34, 46 and 51).
-    (start, finish), workload = _begun_and_over(schedule), schedule.workload
-    since = np.array(workload.submit)
-    if workload.begin is not None:
-        since = np.maximum(since, workload.begin.begin)
-    if schedule.delays is not None:
-        put_off = schedule.delays > 0.0
-        since[put_off] = np.maximum(since, schedule.t0)[put_off] + schedule.delays[put_off]
-    begins = {one.name: one.begin for one in schedule.federation.calendar if one.kind == RESERVATION}
-    for row, name in enumerate(workload.label(RESERVATION).tolist() if begins else ()):
-        since[row] = max(since[row], begins.get(name, since[row]))
-    for row, condition, others in _waits(schedule):
-        for other in others:
-            since[row] = max(since[row], (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag)
-    return since
-
-
-def _conditions(schedule: Schedule) -> Iterator[str]:
-    (start, finish), workload = _begun_and_over(schedule), schedule.workload
-    if workload.begin is not None:
-        begin = workload.begin.begin
-        for early in np.flatnonzero(start < begin):
-            yield f"{whose(schedule, early)}: it starts at {start[early]:g}, not to begin before {begin[early]:g}."
-    for row, condition, others in _waits(schedule):
-        for other in others:
-            since = (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag
-            if start[row] < since:
-                yield f"{whose(schedule, row)}: it starts at {start[row]:g}, before {condition} holds at {since:g}."
-
-
 def _capacity(schedule: Schedule) -> Iterator[str]:
     # At one instant ends come before starts: a node may be handed over.
     start, finish = schedule.start, schedule.finish
@@ -231,27 +121,6 @@ def _capacity(schedule: Schedule) -> Iterator[str]:
             yield (
                 f"{whose(schedule, row)}: at {times[event]:g} group {g} has {used} nodes in use, "
                 f"but only {group.count} nodes."
-            )
-
-
-def _pools(schedule: Schedule) -> Iterator[str]:
-    # The same for what jobs hold beside nodes (reading 30).
-    start, finish, needs = schedule.start, schedule.finish, schedule.workload.pools
-    if needs is None:
-        return
-    times, kind = np.concatenate([finish, start]), np.repeat([0, 1], len(start))
-    order = np.lexsort((kind, times))
-    for pool in schedule.federation.pools:
-        if pool.name not in needs.names:
-            continue
-        need = needs.amounts[:, needs.names.index(pool.name)]
-        held = np.cumsum(np.concatenate([-need, need])[order])
-        over = np.flatnonzero(held > pool.amount)
-        if over.size:
-            event = order[over[0]]
-            yield (
-                f"{whose(schedule, int(event % len(start)))}: at {times[event]:g} {int(held[over[0]])} of pool "
-                f"{pool.name!r} are in use, but there are only {pool.amount}."
             )
 
 

@@ -26,6 +26,7 @@ from fedsched.sharing.run import SharedRun
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Ints
     from fedsched.engine.simulation import Simulation
+    from fedsched.model.federation import Federation
     from fedsched.rolling.policy import Rolling
     from fedsched.search.methods import MethodInfo
 
@@ -46,7 +47,7 @@ class RollingPlanner:
         self._shared = run if isinstance(run, SharedRun) else None
         self._info = method_named(policy.method)
         if self._shared is not None:
-            self._info = refuse_on_shared(policy)
+            self._info = refuse_on_shared(policy, run.federation)
         self._objectives = Objectives.of(policy.objective)
         self._due = -np.inf  # no new plan before
         self._joined = 0  # so many jobs have joined the queue, and stand where they belong
@@ -153,7 +154,7 @@ class RollingPlanner:
         return int(stream[0]) >> 2
 
 
-def refuse_on_shared(policy: Rolling) -> MethodInfo:
+def refuse_on_shared(policy: Rolling, federation: Federation) -> MethodInfo:
     """Return the method that plans on nodes that jobs share, or refuse by name what does not go with these."""
     info = method_named(policy.method)
     if not info.shares_nodes:
@@ -161,6 +162,8 @@ def refuse_on_shared(policy: Rolling) -> MethodInfo:
             f"Rolling: method={policy.method!r} plans whole nodes; where jobs share them take 'ga' or 'moga' "
             "(fedsched: --method ga)."
         )
+    if federation.calendar:
+        raise ValueError("Rolling: plans on nodes that jobs share know nothing of downtimes yet; take 'easy'.")
     if policy.checkpoint is not None:
         raise ValueError("Rolling: checkpoint= does not go with nodes that jobs share yet; leave it out.")
     return info

@@ -43,6 +43,7 @@ BASELINES = (
     "fcfs", "easy", "easy-sjbf", "greedy", "sjf-greedy", "saf-easy", "laf-greedy", "ljf-greedy", "wfp3-easy",
 )  # fmt: skip
 
+NOT_PLANNED = ("after", "begin", "cancel_at", "feedback")  # of the workload
 NOT_MEASURED = (*PRICED, *(name for name, value in NOTHING_SATURATES._asdict().items() if np.isnan(value)))
 
 
@@ -141,6 +142,17 @@ class SharedProblem(SharedRows, SearchProblem):
                 raise InfeasibleError(
                     f"optimize: objective {name!r} is not measured on nodes that jobs share; seek another metric."
                 )
+        for name in NOT_PLANNED:
+            if getattr(workload, name) is not None:
+                raise InfeasibleError(
+                    f"optimize: plans on nodes that jobs share know nothing of {name}= yet; leave it out, or take a "
+                    "policy or fs.Rolling in simulate."
+                )
+        if federation.calendar:
+            raise InfeasibleError(
+                "optimize: plans on nodes that jobs share know nothing of downtimes yet; leave the federation's "
+                "calendar out, or take a policy in simulate."
+            )
         self.reading = reading.settled("optimize", whole_instants=True)
         workload, t0 = as_package(workload, federation, submits, t0, None)
         threads = whole("optimize", "threads", threads, least=1)
@@ -152,7 +164,7 @@ class SharedProblem(SharedRows, SearchProblem):
         problem = pack_engine(workload, federation, reading=self.reading, t0=t0)
         asked, first_come = asked_of(workload, federation), np.arange(len(workload))
         one_group = len(federation.groups) == 1
-        kinds = kinds_of(workload, asked, None) if one_group else kinds_apart(workload, asked)
+        kinds = kinds_of(workload, asked, problem, home=False) if one_group else kinds_apart(workload, asked)
         nodes, shortest = shared(federation, asked, kinds, sharing, first_come), shortest_on(problem, asked)
         empty = Trials(problem, nodes, shortest)
         limits = empty.rooms()

@@ -8,9 +8,8 @@ import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.admission import asked_groups, partition_of_jobs, tiers_of_jobs
+from fedsched.model.calendar import closures_of, takes_nodes
 from fedsched.model.layout import layout_of
-from fedsched.model.limits import counters_of
-from fedsched.model.pools import needs_on
 from fedsched.model.resources import counted_on
 from fedsched.model.shares import CORES, GPU, gpus_asked
 from fedsched.text import counted, one_line
@@ -45,17 +44,12 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
         f"dispatch rule {rules.dispatch!r}": (rules.dispatch not in DISPATCH, f"take {_or(DISPATCH)}"),
         f"placement {rules.placement!r}": (rules.placement not in PLACEMENT, f"take {_or(PLACEMENT)}"),
         "policies that bind jobs to groups": (rules.caps is not None, "take a policy by its queue order"),
-        "downtimes": (bool(federation.calendar), "leave the federation's calendar out"),
-        "pools": (bool(needs_on(workload, federation).any()), "leave the federation's pools out"),
-        "limits": (bool(counters_of(workload, federation).amount.size), "leave the federation's limits out"),
+        **_what_of_the_calendar_is_not_here(federation),
+        "limits of nodes": (any(limit.nodes is not None for limit in federation.limits), "limit jobs, or cpus"),
         "prices and intensities": (bool(federation.signals), "leave the federation's signals out"),
         "power saving": (federation.power is not None, "leave the federation's power= out"),
         "partitions with tiers": (bool(tiers_of_jobs(workload, federation).size), "give all the same tier"),
         "partitions that count nodes": (bool(partitions), "leave out min_nodes and max_nodes"),
-        "conditions between jobs": (workload.after is not None, "give jobs without after="),
-        "earliest starts": (workload.begin is not None, "give jobs without begin="),
-        "cancelled jobs": (workload.cancel_at is not None, "give jobs without cancel_at="),
-        "jobs that follow others": (workload.feedback is not None, "give jobs without feedback="),
         "shapes that plans choose": (reading.leaves_open(workload), "give alternatives='fixed' or 'smallest_area'"),
         "events of one instant in turn": (reading.same_time == "sequential", "give same_time='batch'"),
         "jobs that communicate between clusters": (communicates, "give task_bandwidth=0, or one cluster"),
@@ -72,6 +66,17 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, rules: R
             )
         if has.get(GPU, 0) > MOST_GPUS:
             raise FederationError(f"NodeGroup: resources['gpu']={has[GPU]} must be devices, at most {MOST_GPUS}.")
+
+
+def _what_of_the_calendar_is_not_here(federation: Federation) -> dict[str, tuple[bool, str]]:
+    closures = closures_of(federation)
+    sizes = np.array([group.count for group in federation.groups])
+    of_some = bool((closures.nodes != sizes[closures.group]).any())
+    return {
+        "reservations of nodes": (bool((closures.reservation >= 0).any()), "leave them out of the calendar"),
+        "downtimes that take nodes from jobs": (takes_nodes(federation), "give on_running='wait'"),
+        "downtimes that say how many nodes": (of_some, "name them, as nodes='0-3'"),
+    }
 
 
 def _or(names: tuple[str, ...]) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined, part
+from fedsched.engine import limits, pools
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import start_job
+from fedsched.engine.numbers import Clock
 from fedsched.engine.placement import place
 from fedsched.sharing import line
 from fedsched.sharing.arrays import Number
 from fedsched.sharing.choosing import choose
+from fedsched.sharing.closing import place_while_open, shut_soon
 from fedsched.sharing.stock import ALL, least_on, measure_room, room_on, take
 
 if TYPE_CHECKING:
@@ -20,20 +23,34 @@ if TYPE_CHECKING:
 
 @part
 def fits(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, stock: Stock, j: int) -> bool:
-    """Fill `state.scratch.chosen` with the job's tasks on each group; return whether it fits on this stock."""
+    """Fill `state.scratch.chosen` with the job's tasks on each group; return whether it fits on a stock from now on."""
     room = measure_room(sharing, stock, sharing.kinds.of_job[j], work.room)
+    return place_while_open(problem.extras, problem, plan, state, work.room, room, j, state.clock[Clock.NOW])
+
+
+@part
+def fits_ever(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> bool:
+    """Return whether a job fits on what is free now, whenever that closes."""
+    room = measure_room(sharing, work.now, sharing.kinds.of_job[j], work.room)
     return room >= problem.tasks[j] and place(problem, plan, j, work.room, state.load, state)
+
+
+@inlined
+def _is_kept_back(problem: Problem, state: State, j: int) -> bool:
+    # By something else than nodes: a limit that is full, or a pool that has too little left [31, 43].
+    return limits.are_full(state.extras, j) or not pools.suffice(problem.extras, state.extras, j)
 
 
 @part
 def fits_now(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> bool:
     """Return whether a job fits now, as `fits` does; of one that does not, remember how far it is from that."""
     kind = sharing.kinds.of_job[j]
-    if work.bound[kind] < problem.tasks[j]:
+    if work.bound[kind] < problem.tasks[j] or _is_kept_back(problem, state, j):
         return False
     room = measure_room(sharing, work.now, kind, work.room)
+    room -= shut_soon(problem.extras, state, work.room, j)
     work.bound[kind] = room if room < problem.tasks[j] else ALL
-    return room >= problem.tasks[j] and place(problem, plan, j, work.room, state.load, state)
+    return place_while_open(problem.extras, problem, plan, state, work.room, room, j, state.clock[Clock.NOW])
 
 
 @inlined

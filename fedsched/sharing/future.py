@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
 from fedsched.engine.clock import end_after
 from fedsched.engine.numbers import Clock, Counter
-from fedsched.engine.placement import place
 from fedsched.sharing.arrays import Number, Reservation
 from fedsched.sharing.choosing import choose_gained
+from fedsched.sharing.closing import next_opening, place_while_open
 from fedsched.sharing.stock import copy_stock, give_back, least_of_all, leave_nodes, room_on, take
 
 if TYPE_CHECKING:
@@ -58,23 +59,39 @@ def _end(sharing: Sharing, work: Work, j: int) -> None:
 
 @part
 def reserve(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, head: int) -> float:
-    """Return the first planned end at which the head fits; let `later` be what is free then beside it."""
-    kind, now, ends = sharing.kinds.of_job[head], state.clock[Clock.NOW], state.ends
+    """Return the first planned end, or end of a downtime, at which the head fits; let `later` be what is free beside.
+
+    Of a head that downtimes keep from ever starting it is infinite: then nothing is reserved.
+    """
+    kind, now, ends, room = sharing.kinds.of_job[head], state.clock[Clock.NOW], state.ends, state.scratch.extra
     copy_stock(work.now, work.later)
+    pools.look_ahead(problem.extras, state.extras)
     total = _measure_all(sharing, work, kind)
     last = state.counter[Counter.ENDS] - 1
-    shadow = np.inf
-    while last >= 0 and shadow == np.inf:
-        time = end_after(ends.time[last], now)
+    shadow, opening = np.inf, next_opening(problem.extras, state.clock, now)
+    while (last >= 0 or opening < np.inf) and shadow == np.inf:
+        time = opening
+        if last >= 0:
+            time = min(time, end_after(ends.time[last], now))
+        if time == opening:
+            opening = next_opening(problem.extras, state.clock, time)
         while last >= 0 and end_after(ends.time[last], now) == time:
             j = ends.job[last]
             total += _room_of(sharing, work, kind, j, LESS)
             _end(sharing, work, j)
             total += _room_of(sharing, work, kind, j, MORE)
+            pools.look_past(problem.extras, state.extras, j)
             last -= 1
-        if total >= problem.tasks[head] and place(problem, plan, head, work.room, state.load, state):
+        if total < problem.tasks[head] or not pools.suffice_then(problem.extras, state.extras, head):
+            continue
+        for g in range(room.size):  # which the walk goes on with
+            room[g] = work.room[g]
+        if place_while_open(problem.extras, problem, plan, state, room, total, head, time):
             shadow = time
+    if shadow == np.inf:
+        return shadow
     choose_gained(sharing, work, kind, state.scratch.chosen)
     take(sharing, work, work.later, kind, work.number[Number.PIECES], work.number[Number.DEVICES])
+    pools.reserve(problem.extras, state.extras, head)
     least_of_all(sharing, work)
     return shadow

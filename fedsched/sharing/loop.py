@@ -1,4 +1,4 @@
-"""The event loop of shared nodes: an instant's finishes, then its submissions, then one pass [1]."""
+"""The event loop of shared nodes: an instant's cancellations, finishes and submissions, then one pass [1, 36, 44]."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, kernel
+from fedsched.compiled import constant, inlined, kernel, part
+from fedsched.engine import cancellations, limits, pools, precedence
 from fedsched.engine import queue as queues
+from fedsched.engine.calendar import next_change
 from fedsched.engine.codes import Dispatch, QueueKey, Status
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.running import enter, pop_finish, vacate
-from fedsched.sharing import line
+from fedsched.sharing import closing, line
 from fedsched.sharing.arrays import Number
-from fedsched.sharing.fitting import fits
+from fedsched.sharing.fitting import fits_ever
 from fedsched.sharing.passes import pass_over
 from fedsched.sharing.stock import give_back, measure_room, open_all, take
 
 if TYPE_CHECKING:
-    from fedsched.engine.arrays import Plan, Problem, State
+    from fedsched.engine.arrays import Extras, ExtraState, Plan, Problem, State
     from fedsched.sharing.arrays import Ints, Sharing, Work
 
 NOBODY = constant(-1)
@@ -40,11 +42,17 @@ def begin(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Wo
     work.number[:] = 0
     work.number[Number.BOUNDED] = NOBODY
     open_all(sharing, work.now)
+    pools.open_all(problem.extras, state.extras)
+    closing.open_all(problem.extras, state.extras, problem.t0)
+    limits.open_all(problem.extras, state.extras, plan, state)
+    limits.keep_awake(problem.extras, state.extras, state)  # who waits of each kind is looked at here as it is
+    cancellations.open_all(problem.extras, state.extras, problem.t0)
     for j in problem.arrival:
         state.start[j] = np.nan
         state.finish[j] = np.nan
     for j in problem.running:
         _go_on(problem, state, sharing, work, j)
+    precedence.open_conditions(problem.extras, state.extras, problem, state.start)
 
 
 @inlined
@@ -78,7 +86,7 @@ def first_unfit(problem: Problem, plan: Plan, state: State, sharing: Sharing, wo
         kind = sharing.kinds.of_job[j]
         if tested[kind] == 0:
             tested[kind] = 1
-            if not fits(problem, plan, state, sharing, work, work.now, j):
+            if not fits_ever(problem, plan, state, sharing, work, j):
                 return j
     return NOBODY
 
@@ -106,14 +114,17 @@ def line_up_anew(
         j = jobs[i]
         state.queue.order[places[i]] = j
         state.queue.position[j] = places[i]
-        queues.set_leaf(state.queue, places[i], problem.tasks[j], state.shortest[j])
+        shown = queues.shown_tasks(state.extras, problem.tasks[j], j)
+        queues.set_leaf(state.queue, places[i], shown, state.shortest[j])
         if plan.dispatch != Dispatch.STRICT:
             line.join(sharing, work, j, sharing.leaf[j], state.shortest[j])
 
 
 @inlined
 def _next_time(problem: Problem, state: State) -> float:
-    time, arrived = np.inf, state.counter[Counter.ARRIVED]
+    time, arrived = precedence.next_moment(state.extras), state.counter[Counter.ARRIVED]
+    time = min(time, cancellations.next_cancellation(problem.extras, state.extras, state))
+    time = min(time, next_change(problem.extras, state.extras))
     if state.counter[Counter.RUNNING] > 0:
         time = min(time, state.heap.time[0])
     if arrived < problem.arrival.size:
@@ -130,15 +141,27 @@ def _finish_first(problem: Problem, state: State, sharing: Sharing, work: Work) 
         if work.number[Number.FREED] < work.freed.size:
             work.freed[work.number[Number.FREED]] = work.held.node[i]
             work.number[Number.FREED] += 1
-    state.counter[Counter.FINISHED] += 1
+    state.counter[Counter.FINISHED] += 1 + precedence.has_ended(
+        problem.extras, state.extras, problem.arrival_rank, j, state.clock[Clock.NOW]
+    )
 
 
 @inlined
 def _arrive(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> None:
     j = problem.arrival[state.counter[Counter.ARRIVED]]
     state.counter[Counter.ARRIVED] += 1
-    state.counter[Counter.QUEUED] += 1
+    now = state.clock[Clock.NOW]
+    comes = precedence.submitted(problem.extras, state.extras, problem.arrival_rank, j, now)
+    if comes and not cancellations.is_gone(state.extras, j):
+        _join(problem, plan, state, sharing, work, j)
+
+
+@inlined
+def _join(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, j: int) -> None:
+    state.counter[Counter.QUEUED] += 1 if limits.joins(problem.extras, state.extras, state, j) else 0
     queues.enqueue(problem, plan, state, j, queues.AT_ONCE)
+    precedence.has_joined(state.extras, j)
+    cancellations.has_joined(state.extras, j)
     if plan.dispatch == Dispatch.STRICT:
         return
     key = plan.backfill_key if plan.separate_backfill else plan.order_key
@@ -149,13 +172,59 @@ def _arrive(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: 
 
 
 @inlined
+def _join_all_that_are_due(
+    extras: ExtraState | None, problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work
+) -> None:
+    # Whom the time, or what has ended, makes eligible.
+    if extras is None:
+        return
+    while precedence.next_moment(extras) <= state.clock[Clock.NOW]:
+        _join(problem, plan, state, sharing, work, precedence.next_due(extras, problem.arrival_rank))
+
+
+@inlined
+def _cancel_all(
+    extras: Extras | None,
+    extra_state: ExtraState | None,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+) -> None:
+    if extras is None or extra_state is None:
+        return
+    _cancel_those_due(extras, extra_state, problem, plan, state, sharing, work)
+
+
+@part
+def _cancel_those_due(
+    extras: Extras,
+    extra_state: ExtraState,
+    problem: Problem,
+    plan: Plan,
+    state: State,
+    sharing: Sharing,
+    work: Work,
+) -> None:
+    while cancellations.next_cancellation(extras, extra_state, state) <= state.clock[Clock.NOW]:
+        j = cancellations.cancel_next(extras, extra_state, problem, plan, state)
+        if j >= 0 and plan.dispatch != Dispatch.STRICT:
+            line.leave(sharing, work, j)
+
+
+@inlined
 def _take_events(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, time: float) -> None:
     counter, jobs = state.counter, problem.arrival.size
     state.clock[Clock.NOW] = time
+    _cancel_all(problem.extras, state.extras, problem, plan, state, sharing, work)
     while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
         _finish_first(problem, state, sharing, work)
+    if closing.go_on(problem.extras, state.extras, time):
+        work.number[Number.FREED] = work.freed.size  # so many that all have to be looked at
     while counter[Counter.ARRIVED] < jobs and problem.submit[problem.arrival[counter[Counter.ARRIVED]]] <= time:
         _arrive(problem, plan, state, sharing, work)
+    _join_all_that_are_due(state.extras, problem, plan, state, sharing, work)
 
 
 @kernel

@@ -69,7 +69,7 @@ def pack(
     if apart:
         kinds = kinds_apart(workload, asked)
     else:
-        kinds = kinds_of(workload, asked, problem.origin if plan.placement == Placement.HOME else None)
+        kinds = kinds_of(workload, asked, problem, home=plan.placement == Placement.HOME)
     packed = shared(federation, asked, kinds, sharing, plan.backfill_order)
     return Packed(problem, plan, state, packed, new_work(packed), asked)
 
@@ -98,10 +98,14 @@ def _plan(problem: Problem, rules: Rules) -> Plan:
     return plan._replace(order_key=int(order_key), backfill_key=int(backfill_key), backfill_order=backfill)
 
 
-def kinds_of(workload: Workload, asked: Asked, origin: Ints | None) -> Kinds:
-    """Return which jobs are alike; their origins count where they are given."""
+def kinds_of(workload: Workload, asked: Asked, problem: Problem, *, home: bool) -> Kinds:
+    """Return which jobs are alike; by their origins too, where they are at home there."""
     columns = [workload.tasks, *asked.need.T, asked.share, asked.chunk, asked.alone, *asked.opened.T]
-    columns += [] if origin is None else [origin]
+    columns += [problem.origin] if home else []
+    if problem.extras is not None:
+        extras = problem.extras
+        columns += [*extras.pools.need.T, *([extras.limits.kind] if extras.limits.amount.size else [])]
+        columns += [problem.estimate, problem.sigma] if extras.calendar.begin.size else []  # how long it must be open
     of_job = np.zeros(len(workload), dtype=np.int64)
     for column in columns:
         if (column != column[0]).any():

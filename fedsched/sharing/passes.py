@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
 from fedsched.engine.availability import ROUNDING
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Dispatch, QueueKey
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.passes import sort_queues
-from fedsched.engine.placement import place, planned_duration
-from fedsched.engine.queue import ANY, FIRST, next_small
+from fedsched.engine.placement import planned_duration
+from fedsched.engine.queue import ANY, FIRST, reorder
+from fedsched.engine.scan import next_small
 from fedsched.sharing import line
 from fedsched.sharing.arrays import Number
+from fedsched.sharing.closing import place_while_open
 from fedsched.sharing.fitting import fits, fits_now, keep_both, loosen, loosen_all, start
 from fedsched.sharing.future import reserve
 from fedsched.sharing.stock import ALL, measure_room, take
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 NOBODY = constant(-1)
 ANYBODY = np.finfo(np.float64).max  # as long as a plan may be
+NOT_BESIDE, BESIDE, IN_BRIEF = constant(0), constant(1), constant(2)  # in `Line.beside`
 
 
 @inlined
@@ -36,7 +40,7 @@ def _scanned(plan: Plan, state: State) -> Queue:
 @part
 def _start_from_head(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work) -> int:
     # Starts jobs in queue order until one does not fit; returns that one, or -1.
-    position = next_small(state.queue, FIRST, ANY)
+    position = next_small(problem, state, state.queue, FIRST, ANY)
     while position >= 0:
         j = state.queue.order[position]
         kind = sharing.kinds.of_job[j]
@@ -49,7 +53,7 @@ def _start_from_head(problem: Problem, plan: Plan, state: State, sharing: Sharin
         if not fits_now(problem, plan, state, sharing, work, j):
             return j
         start(problem, plan, state, sharing, work, work.now, j)
-        position = next_small(state.queue, position + 1, ANY)
+        position = next_small(problem, state, state.queue, position + 1, ANY)
     return NOBODY
 
 
@@ -90,9 +94,12 @@ def _look_beside(
     work.number[Number.HEAP] = 0
     for i in range(size):
         kind = heap[i]
-        beside = fits(problem, plan, state, sharing, work, work.both, work.line.job[work.line.next[kind]])
-        work.line.beside[kind] = 1 if beside else 0
-        if line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY if beside else window):
+        j = work.line.job[work.line.next[kind]]
+        beside = NOT_BESIDE
+        if fits(problem, plan, state, sharing, work, work.both, j):
+            beside = BESIDE if pools.suffice_then(problem.extras, state.extras, j) else IN_BRIEF
+        work.line.beside[kind] = beside
+        if line.look_from(sharing, work, kind, sharing.begin[kind], ANYBODY if beside == BESIDE else window):
             heap[work.number[Number.HEAP]] = kind
             work.number[Number.HEAP] += 1
 
@@ -104,7 +111,7 @@ def _backfill(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
         return
     now, position = state.clock[Clock.NOW], _scanned(plan, state).position
     shadow = reserve(problem, plan, state, sharing, work, head)
-    window = (shadow - now) + ROUNDING * (abs(shadow) + abs(now))
+    window = min((shadow - now) + ROUNDING * (abs(shadow) + abs(now)), ANYBODY)
     _look_beside(problem, plan, state, sharing, work, window)
     line.heap_up(work, position)
     while work.number[Number.HEAP] > 0:
@@ -116,9 +123,9 @@ def _backfill(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
         if end_after(now + planned_duration(problem, j, state.scratch.chosen), now) <= shadow:
             start(problem, plan, state, sharing, work, work.now, j)
             keep_both(sharing, work, j)
-        elif work.line.beside[kind] == 1:
+        elif work.line.beside[kind] != NOT_BESIDE:
             _start_beside(problem, plan, state, sharing, work, j, shadow)
-        line.advance(sharing, work, position, ANYBODY if work.line.beside[kind] == 1 else window)
+        line.advance(sharing, work, position, ANYBODY if work.line.beside[kind] == BESIDE else window)
 
 
 @part
@@ -127,17 +134,22 @@ def _start_beside(
 ) -> None:
     now, kind, chosen = state.clock[Clock.NOW], sharing.kinds.of_job[j], state.scratch.chosen
     room = measure_room(sharing, work.both, kind, work.room)
-    within = room >= problem.tasks[j]
+    lasting = pools.suffice_then(problem.extras, state.extras, j)
+    within = lasting and room >= problem.tasks[j]
     for g in range(chosen.size):
         within = within and chosen[g] <= work.room[g]
-    if not within and (room < problem.tasks[j] or not place(problem, plan, j, work.room, state.load, state)):
-        work.line.beside[kind] = 0
+    if not within and not place_while_open(problem.extras, problem, plan, state, work.room, room, j, now):
+        work.line.beside[kind] = NOT_BESIDE
         return
     lasts = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) > shadow
+    if lasts and not lasting:
+        work.line.beside[kind] = IN_BRIEF
+        return
     pieces, devices = work.number[Number.PIECES], work.number[Number.DEVICES]
     start(problem, plan, state, sharing, work, work.both, j)
     if lasts:
         take(sharing, work, work.later, kind, pieces, devices)
+        pools.reserve(problem.extras, state.extras, j)
     keep_both(sharing, work, j)
 
 
@@ -153,6 +165,8 @@ def pass_over(problem: Problem, plan: Plan, state: State, sharing: Sharing, work
     queue = _scanned(plan, state)
     key = plan.backfill_key if plan.separate_backfill else plan.order_key
     if key != QueueKey.FIXED:
+        if key >= QueueKey.SUBMITTED:  # which keeps those who have left until it is sorted
+            reorder(problem, state, queue, key, state.clock[Clock.NOW])
         line.line_up(sharing, work, queue.order, queue.members[0], state.shortest)
     loosen_all(sharing, work)
     if plan.dispatch == Dispatch.GREEDY:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,18 @@ import numpy as np
 from fedsched.engine.codes import Dispatch, Placement, Status
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.engine.shapes import seen
-from fedsched.engine.simulation import running_in, without_end
-from fedsched.errors import InfeasibleError
+from fedsched.engine.simulation import (
+    joined_in,
+    no_room,
+    running_in,
+    running_without_end,
+    submits_in,
+    submits_that_came_out,
+    who_is_gone,
+    without_end,
+)
+from fedsched.errors import InfeasibleError, ScheduleError
+from fedsched.model.dependencies import settled
 from fedsched.model.integrals import NOT_KNOWN
 from fedsched.model.layout import layout_of
 from fedsched.model.node_use import NodeUse
@@ -58,6 +69,8 @@ class SharedRun:
                 f"{placement!r} may take, even on the empty machine; drop it, or give it more, or larger, nodes."
             )
         loop.begin(self.problem, self.plan, self.state, self.nodes, self.work)
+        self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
+        self._over = False  # where closures keep jobs from ever starting, all else has happened
         self.planner: Planner | None = None
 
     @property
@@ -67,8 +80,8 @@ class SharedRun:
 
     @property
     def done(self) -> bool:
-        """Return whether every job has finished."""
-        return int(self.state.counter[Counter.FINISHED]) == self.problem.arrival.size
+        """Return whether every job has finished, or has nothing more to wait for."""
+        return int(self.state.counter[Counter.FINISHED]) == self._jobs or self._over
 
     def to_the_end(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Go on until every job has finished."""
@@ -78,12 +91,19 @@ class SharedRun:
                 self.planner.replan(self)  # type: ignore[arg-type]
             status = loop.run(problem, self.plan, state, self.nodes, self.work, SLICE)
             if progress is not None:
-                progress(int(state.counter[Counter.FINISHED]), problem.arrival.size)
+                progress(int(state.counter[Counter.FINISHED]), self._jobs)
             if status == Status.DONE:
                 return
             if status == Status.STUCK:
-                row = int(state.heap.job[0])
-                raise InfeasibleError(f"Job {self.workload.id[row]}: {without_end(problem, row)}")
+                if (row := running_without_end(problem, state)) >= 0:
+                    raise InfeasibleError(f"Job {self.workload.id[row]}: {without_end(problem, row)}")
+                if self.federation.calendar:
+                    self._over = True
+                    return
+                raise ScheduleError(
+                    f"At {self.time:g} s no queued job can ever start although no job runs: please report this "
+                    "workload, it should have been refused."
+                )
 
     # ---- new plans on the way -----------------------------------------------------------------------------------
 
@@ -103,12 +123,20 @@ class SharedRun:
 
     def queued(self) -> Ints:
         """Return the jobs that wait now, in the order of their arrival."""
-        arrived = self.problem.arrival[: int(self.state.counter[Counter.ARRIVED])]
+        arrived = self.joined()
         return arrived[np.isnan(self.state.start[arrived])]
 
+    def joined(self) -> Ints:
+        """Return the jobs that have joined the queue, in the order in which they did."""
+        return joined_in(self.problem, self.state)
+
+    def in_queue_order(self, jobs: Ints) -> Ints:
+        """Return queued jobs in the order in which the queue holds them."""
+        return jobs[np.argsort(self.state.queue.position[jobs])]
+
     def submits(self, jobs: Ints) -> Floats:
-        """Return when these jobs were submitted."""
-        return self.problem.submit[jobs]
+        """Return when these jobs were submitted, those that follow others too if they have been [45]."""
+        return submits_in(self.problem, self.state)[jobs]
 
     def limits(self, jobs: Ints) -> Ints:
         """Return how many tasks of these jobs each group takes at most, jobs x groups, whatever a plan says."""
@@ -125,7 +153,10 @@ class SharedRun:
         self.plan.cap_row[planned] = rows
         self.plan.cap_row[behind] = 0
         self.plan = self.plan._replace(dispatch=int(Dispatch(dispatch)), placement=int(Placement(placement)))
-        jobs = np.concatenate([planned, behind])
+        self.line_up(np.concatenate([planned, behind]))
+
+    def line_up(self, jobs: Ints) -> None:
+        """Let these queued jobs, who are all, have their places in the queue in this order."""
         by_kind = jobs[np.argsort(self.nodes.kinds.of_job[jobs], kind="stable")]
         self._leaf[by_kind] = np.sort(self._leaf[by_kind])
         places = np.sort(self.state.queue.position[jobs])
@@ -178,30 +209,35 @@ def schedule_of(
 ) -> SharedSchedule:
     """Return what a run has started, and when it ended."""
     now, notes, finish = float(state.clock[Clock.NOW]), [], np.array(state.finish)
+    start = np.where(who_is_gone(state), np.nan, state.start)
+    done, jobs = int(state.counter[Counter.FINISHED]), problem.arrival.size + problem.running.size
     if interrupted:
         finish = np.where(finish <= now, finish, np.nan)
-        done = int(state.counter[Counter.FINISHED])
-        notes.append(f"interrupted at {now:g} s: {done} of {counted(len(workload), 'job')} finished")
+        notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
+    elif done < jobs:
+        notes.append(no_room(done, jobs))
+    if workload.feedback is not None:
+        workload = replace(workload, submit=submits_that_came_out(workload, state), after=settled(workload))
     return SharedSchedule(
         workload=workload,
         federation=federation,
-        start=np.array(state.start),
+        start=start,
         finish=finish,
-        counts=np.array(state.counts),
+        counts=np.where(np.isnan(start)[:, None], 0, state.counts),
         t0=problem.t0,
         reading=reading,
         policy=f"{policy}, {sharing}",
         integrals=NOTHING_SATURATES,
         notes=tuple(notes),
         until=now if interrupted else np.inf,
-        played=Played(sharing, _use(workload, federation, state, finish, work)),
+        played=Played(sharing, _use(workload, federation, start, finish, work)),
     )
 
 
-def _use(workload: Workload, federation: Federation, state: State, finish: np.ndarray, work: Work) -> NodeUse:
+def _use(workload: Workload, federation: Federation, start: Floats, finish: Floats, work: Work) -> NodeUse:
     held, number = work.held, work.number
     pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
-    begun = np.flatnonzero(~np.isnan(state.start))
+    begun = np.flatnonzero(~np.isnan(start))
     by_start = begun[np.argsort(held.first[begun], kind="stable")]
     job = np.repeat(by_start, held.pieces[by_start])
     by_device = begun[np.argsort(held.first_device[begun], kind="stable")]
@@ -215,7 +251,7 @@ def _use(workload: Workload, federation: Federation, state: State, finish: np.nd
     return NodeUse(
         workload=workload,
         federation=federation,
-        start=state.start,
+        start=start,
         finish=finish,
         alone=layout_of(workload)[1],
         job=job[order],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from interpreted import tries
-from sharing_cases import case
+from sharing_cases import BOUND, case
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
@@ -71,7 +71,7 @@ def test_the_last_plan_is_what_happens() -> None:
 @pytest.mark.parametrize("seed", range(tries(20)))
 def test_plans_on_the_way_keep_to_the_model(seed: int) -> None:
     """Tests that whatever is planned at each change, of estimates that are wrong, is a schedule that is one."""
-    one = case(seed, jobs=10)
+    one = case(seed, jobs=10, bound=BOUND if seed % 2 else ())
     schedule = fs.simulate(one.workload, one.federation, replace(GA, seed=seed), sharing=one.sharing)
     schedule.verify(claimed=schedule.metrics())
 
@@ -118,3 +118,6 @@ def test_what_does_not_share_is_refused_by_name(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=what):
             fs.simulate(JOBS, SITE, policy, sharing="first")
+    closing = replace(SITE, calendar=(fs.Downtime("site", 1.0, 2.0),))
+    with pytest.raises(ValueError, match="know nothing of downtimes"):
+        fs.simulate(JOBS, closing, GA, sharing="first")

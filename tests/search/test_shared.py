@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ JOBS = fs.Workload(
 
 def searched(seed: int, **words: Any) -> fs.Result:
     """Return what a short search over random jobs and nodes finds."""
-    one = case(seed)
+    one = case(seed, bound=("pools", "limits") if seed % 2 else ())
     return fs.optimize(one.workload, one.federation, sharing=one.sharing, seed=seed, evaluations=60, **words)
 
 
@@ -143,6 +144,28 @@ def test_a_policy_without_a_queue_order_is_no_baseline() -> None:
     problem = SharedProblem(JOBS, SITE, Objectives(BOTH), sharing=fs.NodeSharing())
     with pytest.raises(InfeasibleError, match="min-min"):
         problem.simulated("min-min")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("after", {2: "after:1"}),
+        ("begin", 3.0),
+        ("cancel_at", 30.0),
+        ("feedback", {"preceding": [-1, 1, -1, -1, -1, -1], "think_time": [-1, 2, -1, -1, -1, -1]}),
+    ],
+)
+def test_what_plans_know_nothing_of_is_refused_by_name(name: str, value: Any) -> None:
+    """Tests that columns of jobs that plans on shared nodes do not follow are named."""
+    with pytest.raises(InfeasibleError, match=f"know nothing of {name}= yet"):
+        fs.optimize(replace(JOBS, **{name: value}), SITE, sharing="first", evaluations=20)
+
+
+def test_downtimes_are_refused_by_name() -> None:
+    """Tests that plans on shared nodes say that they know nothing of downtimes."""
+    closing = replace(SITE, calendar=(fs.Downtime("site", 1.0, 2.0),))
+    with pytest.raises(InfeasibleError, match="know nothing of downtimes yet"):
+        fs.optimize(JOBS, closing, sharing="first", evaluations=20)
 
 
 def test_jobs_that_fit_nowhere_are_named() -> None:

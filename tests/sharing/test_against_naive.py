@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import pytest
 from interpreted import tries
-from sharing_cases import case, same_as_naive
+from sharing_cases import BOUND, case, same_as_naive
 
 
 @pytest.mark.parametrize("seed", range(tries(100)))
 def test_small_mixtures_are_as_the_reference_has_them(seed: int) -> None:
     """Tests that runs of all rules, choices, demands and layouts have each job where the reference has it."""
     same_as_naive(case(seed))
+
+
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_who_is_kept_back_beside_nodes_is_as_the_reference_has_it(seed: int) -> None:
+    """Tests the same of jobs that need pools, are under limits, wait for others or for a time, or are cancelled."""
+    same_as_naive(case(3000 + seed, bound=BOUND))
+
+
+@pytest.mark.parametrize("seed", range(tries(160)))
+def test_downtimes_of_whole_groups_are_as_the_reference_has_them(seed: int) -> None:
+    """Tests the same where groups close for a while, known beforehand or not, beside all else or alone."""
+    same_as_naive(case(7000 + seed, bound=(*BOUND, "downtimes") if seed % 3 == 0 else ("downtimes",)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import signatures
-from sharing_cases import case, same_as_naive
+from sharing_cases import BOUND, case, same_as_naive
 
 pytestmark = pytest.mark.compiled
 
@@ -13,10 +13,12 @@ def test_many_mixtures_are_as_the_reference_has_them() -> None:
     """Tests what `test_against_naive` does on more and larger cases."""
     for seed in range(1000, 1200):
         same_as_naive(case(seed, jobs=24, most_nodes=5))
+        same_as_naive(case(5000 + seed, jobs=20, most_nodes=5, bound=BOUND))
 
 
 def test_each_function_is_compiled_once() -> None:
     """Tests that whatever is shared, nothing has more than one signature."""
     for seed in range(6):
         case(seed).simulate()
+        case(seed, bound=BOUND).simulate()
     signatures.check("fedsched.sharing", least=20)

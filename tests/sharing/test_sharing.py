@@ -155,15 +155,18 @@ def test_nodes_of_one_core_are_whole_nodes() -> None:
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "conservative": ({}, {}, "dispatch rule 'conservative'"),
     "lookahead": ({}, {}, "dispatch rule 'lookahead'"),
-    "pools": ({"pools": {"lic": 1}}, {"pools": (fs.Pool("lic", 2),)}, "no pools yet"),
-    "limits": ({"user": 1}, {"limits": (fs.Limit("user", jobs=1),)}, "no limits yet"),
-    "downtimes": ({}, {"calendar": (fs.Downtime("m", 1.0, 2.0, nodes="all"),)}, "no downtimes yet"),
+    "limits": ({"user": 1}, {"limits": (fs.Limit("user", nodes=1),)}, "no limits of nodes yet"),
+    "counted": (
+        {}, {"calendar": (fs.Downtime("m", 1.0, 2.0, nodes="1 of all"),)}, "no downtimes that say how many nodes"
+    ),
+    "taking": (
+        {}, {"calendar": (fs.Downtime("m", 1.0, 2.0, on_running="kill"),)}, "no downtimes that take nodes from jobs"
+    ),
+    "reserving": (
+        {}, {"calendar": (fs.Downtime("m", 1.0, 2.0, kind="reservation", name="r"),)}, "no reservations of nodes"
+    ),
     "signals": ({}, {"signals": (fs.Signal((0.0,), (50.0,), "EUR/MWh"),)}, "no prices and intensities yet"),
     "power": ({}, {"power": fs.policies.Planned()}, "no power saving yet"),
-    "after": ({"after": {2: "after:1"}}, {}, "no conditions between jobs yet"),
-    "begin": ({"begin": 3.0}, {}, "no earliest starts yet"),
-    "cancel_at": ({"cancel_at": 30.0}, {}, "no cancelled jobs yet"),
-    "feedback": ({"feedback": {"preceding": [-1, 1], "think_time": [-1, 2]}}, {}, "no jobs that follow others yet"),
 }
 
 

@@ -1,0 +1,90 @@
+"""Shared nodes that close for a while: cases by hand, and what the check finds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fedsched as fs
+from fedsched.errors import ScheduleError
+from fedsched.sharing.result import SharedSchedule
+
+NODE = fs.NodeGroup(2, resources={"cpu": 4}, off_watts=0.0)
+
+
+def machine(*downtimes: fs.Downtime, **others: Any) -> fs.Federation:
+    """Return two nodes of 4 cores."""
+    return fs.Federation((fs.Cluster("m", (NODE,)),), calendar=downtimes, **others)
+
+
+def shared(workload: fs.Workload, federation: fs.Federation, policy: str = "easy") -> SharedSchedule:
+    """Return the schedule, which is checked."""
+    schedule = fs.simulate(workload, federation, policy, sharing="first")
+    assert isinstance(schedule, SharedSchedule)
+    schedule.verify(claimed=schedule.metrics())
+    return schedule
+
+
+def jobs(*rows: tuple[float, int, float], **others: Any) -> fs.Workload:
+    """Return jobs by submit, tasks and run time."""
+    submit, tasks, runtime = zip(*rows, strict=True)
+    return fs.Workload(submit=submit, tasks=tasks, runtime=runtime, **others)
+
+
+def test_nobody_starts_who_would_run_into_a_downtime() -> None:
+    """Tests that a long job takes the node that stays open, and a short one the other until it closes."""
+    schedule = shared(jobs((0, 3, 20), (0, 3, 5), (4, 3, 7)), machine(fs.Downtime("m", 10.0, 30.0, nodes="0")))
+    assert [schedule.nodes_of(row) for row in range(3)] == [(1,), (0,), (1,)]
+    assert schedule.start.tolist() == [0, 0, 20]
+    assert np.isnan(schedule.metrics().drain_loss)
+    assert "closed by 1 downtime" in " ".join(schedule.remarks)
+
+
+def test_all_of_a_cluster_closes() -> None:
+    """Tests that who is too long for what is left before a downtime of all waits until its end."""
+    schedule = shared(jobs((0, 1, 20), (0, 1, 10)), machine(fs.Downtime("m", 10.0, 30.0)))
+    assert schedule.start.tolist() == [30, 0]
+    strict = shared(jobs((0, 1, 20), (0, 1, 10)), machine(fs.Downtime("m", 10.0, 30.0)), "fcfs")
+    assert strict.start.tolist() == [30, 30]
+
+
+def test_the_head_is_reserved_what_opens() -> None:
+    """Tests that the shadow time is the end of a downtime, beside which others go on that end by then."""
+    closed = machine(fs.Downtime("m", 5.0, 30.0, nodes="1"))
+    schedule = shared(jobs((0, 2, 40), (1, 6, 20), (2, 1, 28), (2, 1, 60), (2, 2, 60)), closed)
+    assert schedule.start.tolist() == [0, 30, 2, 40, 50]
+
+
+def test_outages_are_not_foreseen() -> None:
+    """Tests that nobody knows of an outage before it comes, nor of its end, and that who runs goes on."""
+    outage = fs.Downtime("m", 5.0, 30.0, nodes="0", kind="outage")
+    schedule = shared(jobs((0, 4, 20), (6, 4, 20), (6, 1, 20)), machine(outage))
+    assert [schedule.nodes_of(row) for row in range(3)] == [(0,), (1,), (1,)]
+    assert schedule.start.tolist() == [0, 6, 26]
+
+
+def test_who_has_no_room_is_left_and_said() -> None:
+    """Tests that a job too large for what stays open never starts, nor who waits behind it, and that this is said."""
+    forever = machine(fs.Downtime("m", 5.0, nodes="0"))
+    schedule = fs.simulate(jobs((0, 8, 20), (0, 1, 20)), forever, "fcfs", sharing="first")
+    assert np.isnan(schedule.start).all()
+    assert not schedule.complete
+    assert "leave the others no room: 0 of 2 jobs finished" in schedule.notes[0]
+    assert any("was never started" in line for line in schedule.violations())
+    easy = fs.simulate(jobs((0, 8, 20), (0, 1, 20)), forever, "easy", sharing="first")
+    assert np.array_equal(easy.start, [np.nan, 0], equal_nan=True)
+
+
+def test_the_check_finds_starts_on_nodes_that_close() -> None:
+    """Tests that a run on a closed node, or into a downtime that was known, does not pass."""
+    schedule = shared(jobs((0, 3, 20)), machine(fs.Downtime("m", 50.0, 60.0, nodes="0")))
+    columns = {name: getattr(schedule, name) for name in fs.Schedule.__slots__}
+    for begin, known, words in ((-5.0, -9.0, "are closed"), (10.0, 0.0, "is planned to run beyond 10")):
+        other = machine(fs.Downtime("m", begin, 60.0, nodes="0", known_from=known))
+        use = replace(schedule.use, federation=other)
+        spoilt = SharedSchedule(**(columns | {"federation": other}), played=schedule.played._replace(use=use))
+        with pytest.raises(ScheduleError, match=words):
+            spoilt.verify()
