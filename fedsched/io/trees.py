@@ -211,13 +211,13 @@ class Saved:
         self,
         name: str,
         shape: Sequence[int | None],
-        least: int = 0,
+        least: int | NDArray[np.int64] = 0,
         most: int | NDArray[np.int64] = GREATEST,
     ) -> NDArray[np.int64]:
         """Return whole numbers within limits, one or one a place; None in the shape stands for any length."""
         array = self._array(name, np.int64, shape)
         if not ((array >= least) & (array <= most)).all():
-            raise self.unfit(name, f"must hold whole numbers from {least} to {np.max(most)}")
+            raise self.unfit(name, f"must hold whole numbers from {np.min(least)} to {np.max(most)}")
         return array
 
     def floats(

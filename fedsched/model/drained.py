@@ -91,11 +91,16 @@ OF_GROUPS = ("held", "closed", "least", "ahead", "shut", "before", "lost")  # of
 
 
 def drain_loss(schedule: Schedule) -> float:
-    """Return the node-seconds that idled before known downtimes while somebody waited whom they kept away."""
+    """Return the node-seconds that idled before known downtimes while somebody waited whom they kept away.
+
+    Of nodes that jobs share it is NaN where there are any.
+    """
     closures = closures_of(schedule.federation)
     ended = np.flatnonzero(~np.isnan(schedule.start))
     if not closures.begin.size or not (ended.size + schedule.lost.runs):
         return 0.0
+    if getattr(schedule, "shares_nodes", False):
+        return np.nan  # whoever counts tasks knows of no idle nodes
     told, last = _told(schedule, closures, ended)
     groups, waits = told.nodes.size, told.job.size
     of_groups = {name: np.zeros(groups, dtype=np.int64) for name in OF_GROUPS}

@@ -264,9 +264,14 @@ class NodeUse:
         # The same jobs, with counts of tasks.
         from fedsched.model.schedule import Schedule
 
-        t0 = float(self.workload.submit.min())
-        columns = {"start": self.start, "finish": self.finish, "counts": self.counts}
-        return Schedule(workload=self.workload, federation=self.federation, t0=t0, **columns)
+        return Schedule(
+            workload=self.workload,
+            federation=self.federation,
+            start=self.start,
+            finish=self.finish,
+            counts=self.counts,
+            t0=float(self.workload.submit.min()),
+        )
 
     def _beside_nodes(self) -> Iterator[str]:
         # Pools and limits; of limits those that count nodes would have to know who shares one with whom.

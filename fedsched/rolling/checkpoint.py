@@ -14,7 +14,9 @@ from fedsched.engine.numbers import Counter
 from fedsched.engine.pack import parts_of
 from fedsched.io.sealed import SealedFile, key_of
 from fedsched.io.trees import Saved, UnfitError, pack, unpack
+from fedsched.rolling.shared_file import held_in, held_of, restore_held, what_is_shared
 from fedsched.search.packed import PLAN_DISPATCH
+from fedsched.sharing.run import SharedRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +58,8 @@ class RunFile:
         if self._file is None:
             return None
         most = WORDS + 2 * sum(array.nbytes for _, array in _arrays(run))
+        if isinstance(run, SharedRun):
+            most += 2 * sum(array.nbytes for array in run.work.held)
         if (content := self._file.read(most)) is None:
             return None
         try:
@@ -80,7 +84,10 @@ class RunFile:
             return
         arrays: dict[str, Plain] = dict(_arrays(run))
         rules = np.array([run.plan.dispatch, run.plan.placement])
-        self._file.write(pack({"key": self._key, "rules": rules, "memory": memory, "arrays": arrays}))
+        content: dict[str, Plain] = {"key": self._key, "rules": rules, "memory": memory, "arrays": arrays}
+        if isinstance(run, SharedRun):
+            content["held"] = held_of(run)
+        self._file.write(pack(content))
         self._saved_at = time.monotonic()
 
 
@@ -94,17 +101,29 @@ def _restore(run: Simulation, saved: Saved) -> dict[str, float]:
     memory = saved.part("memory")
     remembered: dict[str, float] = {name: memory.whole(name) for name in ("replans", "evaluations", "joined")}
     remembered["due"] = memory.number("due", -np.inf)
+    held = held_in(saved.part("held"), run) if isinstance(run, SharedRun) else None
     for name, array in now.items():
         array[...] = read[name]
     run.plan = run.plan._replace(dispatch=rules[0], placement=rules[1])
+    if held is not None:
+        restore_held(run, held)
     return remembered
 
 
 def _read(arrays: Saved, name: str, like: NDArray[np.generic], run: Simulation) -> NDArray[np.generic]:
     if like.dtype == np.int64:
-        below = name in BELOW_NOTHING
-        return arrays.ints(name, like.shape, np.iinfo(np.int64).min if below else -1, _most(name, run))
+        return arrays.ints(name, like.shape, _least(name, run), _most(name, run))
     return arrays.floats(name, like.shape, unknown=name in UNKNOWN)
+
+
+def _least(name: str, run: Simulation) -> int | Ints:
+    """Return the least number that an array of the loop's may hold; on shared nodes nobody looks at whole free ones."""
+    below = np.iinfo(np.int64).min
+    if name == "state.counter" and isinstance(run, SharedRun):
+        least = np.full(len(Counter), -1)
+        least[Counter.FREE] = below
+        return least
+    return below if name in BELOW_NOTHING or (name == "state.free" and isinstance(run, SharedRun)) else -1
 
 
 def _most(name: str, run: Simulation) -> int | Ints:
@@ -157,4 +176,6 @@ def _fields(name: str, value: object) -> Iterator[tuple[str, NDArray[np.generic]
 
 def _key(policy: Rolling, run: Simulation) -> str:
     own = (run.plan.caps, run.plan.cap_row, *run.running())
+    if isinstance(run, SharedRun):
+        own = (*own, *what_is_shared(run))
     return key_of(repr(replace(policy, checkpoint=None)), (*parts_of(run.problem), *own))

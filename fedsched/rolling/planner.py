@@ -164,8 +164,6 @@ def refuse_on_shared(policy: Rolling, federation: Federation) -> MethodInfo:
         )
     if federation.calendar:
         raise ValueError("Rolling: plans on nodes that jobs share know nothing of downtimes yet; take 'easy'.")
-    if policy.checkpoint is not None:
-        raise ValueError("Rolling: checkpoint= does not go with nodes that jobs share yet; leave it out.")
     return info
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @part
 def fits(problem: Problem, plan: Plan, state: State, sharing: Sharing, work: Work, stock: Stock, j: int) -> bool:
-    """Fill `state.scratch.chosen` with the job's tasks on each group; return whether it fits on a stock from now on."""
+    """Fill `state.scratch.chosen` with the job's tasks on each group; return whether it fits on a stock, from now."""
     room = measure_room(sharing, stock, sharing.kinds.of_job[j], work.room)
     return place_while_open(problem.extras, problem, plan, state, work.room, room, j, state.clock[Clock.NOW])
 

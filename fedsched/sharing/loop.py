@@ -120,6 +120,17 @@ def line_up_anew(
             line.join(sharing, work, j, sharing.leaf[j], state.shortest[j])
 
 
+@kernel
+def take_up(state: State, sharing: Sharing, work: Work) -> None:
+    """Let what jobs that run hold be taken, and all else be free, as a run goes on of which no more is known."""
+    open_all(sharing, work.now)
+    number, held = work.number, work.held
+    for place in range(state.counter[Counter.RUNNING]):
+        j = state.heap.job[place]
+        number[Number.FOUND], number[Number.FOUND_DEVICES] = held.pieces[j], held.devices[j]
+        take(sharing, work, work.now, sharing.kinds.of_job[j], held.first[j], held.first_device[j])
+
+
 @inlined
 def _next_time(problem: Problem, state: State) -> float:
     time, arrived = precedence.next_moment(state.extras), state.counter[Counter.ARRIVED]

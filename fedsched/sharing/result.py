@@ -74,8 +74,7 @@ class SharedSchedule(Schedule):
     def metrics(self, *, users: bool = True) -> Metrics:
         """Return the metric row: a node is busy by the share of its cores that is taken, all by a job alone there."""
         row = super().metrics(users=users)
-        drained = {"drain_loss": np.nan} if self.federation.calendar else {}  # of whole nodes alone it is known
-        return replace(row, **drained, **measures_of(self.federation, self.use.taken_seconds(self.t0), row.makespan))
+        return replace(row, **measures_of(self.federation, self.use.taken_seconds(self.t0), row.makespan))
 
     def take(self, rows: NDArray[Any]) -> SharedSchedule:
         """Return the schedule of some of the jobs, by mask or by row."""

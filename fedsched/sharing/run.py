@@ -162,6 +162,11 @@ class SharedRun:
         places = np.sort(self.state.queue.position[jobs])
         loop.line_up_anew(self.problem, self.plan, self.state, self.nodes, self.work, jobs, places)
 
+    def take_up(self) -> None:
+        """Go on from what the state, and what is held, say: what is free, and who waits in which order, follows."""
+        loop.take_up(self.state, self.nodes, self.work)
+        self.line_up(self.in_queue_order(self.queued()))
+
     def running(self) -> RunningJobs:
         """Return the jobs that run now."""
         return running_in(self.state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ from sharing_cases import BOUND, case
 
 import fedsched as fs
 from fedsched.engine.codes import Dispatch, Placement
+from fedsched.errors import FedschedError
+from fedsched.io.sealed import DIGEST
+from fedsched.io.trees import pack, unpack
+from fedsched.rolling import checkpoint
 from fedsched.rolling.planner import RollingPlanner
 
 if TYPE_CHECKING:
@@ -110,14 +115,59 @@ def test_those_who_are_alike_have_their_turn_in_the_order_of_the_plan() -> None:
     assert fs.simulate(jobs, node, "easy", sharing="first").start.tolist() == [0.0, 10.0, 1.0, 13.0]
 
 
-def test_what_does_not_share_is_refused_by_name(tmp_path: Path) -> None:
-    """Tests that walks and checkpoints are named."""
-    for policy, what in (
-        (replace(GA, method="memetic"), "whole nodes"),
-        (replace(GA, checkpoint=tmp_path / "run"), "checkpoint"),
-    ):
-        with pytest.raises(ValueError, match=what):
+@pytest.mark.parametrize("seed", range(tries(12)))
+def test_an_interrupted_run_goes_on_to_the_same_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Tests that after Ctrl-C, wherever it strikes, a second call has each job where an undisturbed run has it."""
+    one = case(seed, jobs=10, bound=BOUND if seed % 2 else ())
+    policy = replace(GA, evaluations=8, seed=seed)
+    monkeypatch.setattr(checkpoint, "EVERY_SECONDS", 0.0)
+    whole = fs.simulate(one.workload, one.federation, policy, sharing=one.sharing)
+    for strike in (1, 3, 6):
+        calls = [0]
+
+        def stop(done: int, total: int, calls: list[int] = calls, strike: int = strike) -> None:
+            calls[0] += 1
+            if calls[0] == strike:
+                raise KeyboardInterrupt
+
+        kept = replace(policy, checkpoint=tmp_path / f"{strike}.ckpt")
+        fs.simulate(one.workload, one.federation, kept, sharing=one.sharing, progress=stop)
+        begun: list[int] = []
+        again = fs.simulate(
+            one.workload, one.federation, kept, sharing=one.sharing, progress=lambda done, total: begun.append(done)
+        )
+        assert begun[0] >= strike - 3  # it did not begin anew
+        assert again == whole
+        assert again.use.node.tolist() == whole.use.node.tolist()  # type: ignore[attr-defined]
+        assert np.array_equal(again.use.devices, whole.use.devices)  # type: ignore[attr-defined]
+
+
+def test_a_forged_node_is_refused(tmp_path: Path) -> None:
+    """Tests that no node beyond the machine is taken from a file whose digest holds, nor one of other sharing."""
+    path = tmp_path / "run.ckpt"
+    policy = replace(GA, checkpoint=path)
+    fs.simulate(JOBS, SITE, policy, sharing="first")
+    with pytest.raises(FedschedError, match="the checkpoint of another run"):
+        fs.simulate(JOBS, SITE, policy, sharing="pack")
+    head = len(checkpoint.MARK) + DIGEST
+    forged = ({"node": np.array([10**6]), "tasks": np.array([1])}, {"pieces": np.full(4, 99)}, {"tasks": np.array([1])})
+    for change in forged:
+        tree = unpack(path.read_bytes()[head:])
+        tree["held"] |= change
+        content = pack(tree)
+        path.write_bytes(checkpoint.MARK + hashlib.sha256(content).digest() + content)
+        with pytest.raises(FedschedError, match="not a checkpoint as a rolling run leaves it"):
             fs.simulate(JOBS, SITE, policy, sharing="first")
+        path.unlink()
+        fs.simulate(JOBS, SITE, policy, sharing="first")
+
+
+def test_what_does_not_share_is_refused_by_name() -> None:
+    """Tests that walks and downtimes are named."""
+    with pytest.raises(ValueError, match="whole nodes"):
+        fs.simulate(JOBS, SITE, replace(GA, method="memetic"), sharing="first")
     closing = replace(SITE, calendar=(fs.Downtime("site", 1.0, 2.0),))
     with pytest.raises(ValueError, match="know nothing of downtimes"):
         fs.simulate(JOBS, closing, GA, sharing="first")

@@ -1,0 +1,57 @@
+"""What the file of a rolling run on shared nodes holds beyond that of whole ones: the nodes and devices of each job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.sharing.arrays import WHOLE, Number
+
+if TYPE_CHECKING:
+    from fedsched.engine.arrays import Ints
+    from fedsched.io.trees import Plain, Saved
+    from fedsched.sharing.run import SharedRun
+
+OF_JOBS = ("first", "pieces", "first_device", "devices")
+OF_PIECES, OF_DEVICES = ("node", "tasks"), ("device_node", "device", "amount")
+
+
+def held_of(run: SharedRun) -> dict[str, Plain]:
+    """Return what jobs hold, or held until they ended."""
+    held, number = run.work.held, run.work.number
+    pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
+    found: dict[str, Plain] = {name: getattr(held, name) for name in OF_JOBS}
+    found |= {name: getattr(held, name)[:pieces] for name in OF_PIECES}
+    return found | {name: getattr(held, name)[:devices] for name in OF_DEVICES}
+
+
+def held_in(saved: Saved, run: SharedRun) -> dict[str, Ints]:
+    """Return what a file says of that, as far as kernels may look at it."""
+    jobs, held, nodes = (run.problem.submit.size,), run.work.held, run.nodes.nodes
+    most = {"node": nodes.group.size - 1, "device_node": nodes.group.size - 1, "amount": int(WHOLE)}
+    most |= {"device": int(nodes.gpus.max()) - 1, "tasks": int(run.problem.tasks.max())}
+    found = {name: saved.ints(name, (None,), 0, most[name]) for name in (*OF_PIECES, *OF_DEVICES)}
+    for first, count, names in (("first", "pieces", OF_PIECES), ("first_device", "devices", OF_DEVICES)):
+        sizes = {found[name].size for name in names}
+        size = max(sizes)
+        if len(sizes) > 1 or size > getattr(held, names[0]).size:
+            raise saved.unfit(names[0], "must have a place for each that jobs hold")
+        found |= {name: saved.ints(name, jobs, 0, size) for name in (first, count)}
+        if (found[first] + found[count] > size).any():
+            raise saved.unfit(count, "must be within what jobs hold")
+    return found
+
+
+def restore_held(run: SharedRun, found: dict[str, Ints]) -> None:
+    """Let the jobs of a run, whose state is set, hold that."""
+    for name, array in found.items():
+        getattr(run.work.held, name)[: array.size] = array
+    run.work.number[Number.PIECES], run.work.number[Number.DEVICES] = found["node"].size, found["device"].size
+    run.take_up()
+
+
+def what_is_shared(run: SharedRun) -> tuple[object, ...]:
+    """Return what tells a run on shared nodes from another one, beside its problem."""
+    one = run.nodes
+    return (*one.nodes, *one.kinds, np.array([one.gpu, one.choice, one.reservation]))
