@@ -36,6 +36,8 @@ def violations(schedule: Schedule, use: NodeUse, *, tolerance: float, claimed: M
     found, t0 = [*_same(schedule, use)], schedule.t0
     if (away | gone).any():
         rows = np.flatnonzero(~(away | gone))
+        if not rows.size:
+            return found  # nobody ran
         schedule = schedule.take(rows)
         use = use.take(rows, schedule.workload)
     found += [*_layout(use), *use.broken(), *_calendar(schedule, t0)]
@@ -103,7 +105,7 @@ def _devices(use: NodeUse) -> Iterator[str]:
 def _calendar(schedule: Schedule, t0: float) -> Iterator[str]:
     # Nobody starts on closed groups, nor on those known to close before his planned end: where all nodes of a group are
     # closed, as here, there is room for no more tasks than for nodes.
-    if schedule.federation.calendar and len(schedule):
+    if schedule.federation.calendar:
         planned_end = _ends(schedule, schedule.reading.planned(schedule.workload))
         yield from broken_closures(schedule, schedule.start >= t0, planned_end)
 
@@ -128,7 +130,7 @@ def _claims(
     schedule: Schedule, use: NodeUse, claimed: Metrics | None, t0: float, tolerance: float
 ) -> Iterator[str]:
     # What nodes were busy, one row after the other; and the means of waits.
-    if claimed is None or not len(schedule):
+    if claimed is None:
         return
     groups, clock = schedule.federation.groups, float(schedule.finish.max()) - t0
     of_node = [groups[g] for g in schedule.federation.group_of_node.tolist()]

@@ -135,9 +135,11 @@ def test_an_interrupted_run_goes_on_to_the_same_end(
         kept = replace(policy, checkpoint=tmp_path / f"{strike}.ckpt")
         fs.simulate(one.workload, one.federation, kept, sharing=one.sharing, progress=stop)
         begun: list[int] = []
-        again = fs.simulate(
-            one.workload, one.federation, kept, sharing=one.sharing, progress=lambda done, total: begun.append(done)
-        )
+
+        def hear(done: int, total: int, begun: list[int] = begun) -> None:
+            begun.append(done)
+
+        again = fs.simulate(one.workload, one.federation, kept, sharing=one.sharing, progress=hear)
         assert begun[0] >= strike - 3  # it did not begin anew
         assert again == whole
         assert again.use.node.tolist() == whole.use.node.tolist()  # type: ignore[attr-defined]
