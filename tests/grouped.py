@@ -32,8 +32,8 @@ def busy(seed: int, placement: str = "fastest"):
 
 def scanned(problem, plan, state, window: float) -> list[int]:
     """Return the positions that a scan hands out while nothing starts."""
-    found, position = [], classes.next_of_classes(problem, plan, state, state.queue, 0, window)
+    found, position = [], classes.first_of_classes(problem, plan, state, state.queue, 0, window)
     while position >= 0:
         found.append(position)
-        position = classes.next_of_classes(problem, plan, state, state.queue, position + 1, window)
+        position = classes.next_of_classes(problem, plan, state, state.queue, window)
     return found

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.compiled import inlined, part
+from fedsched.compiled import constant, inlined, part
 from fedsched.engine.availability import ROUNDING
-from fedsched.engine.classes import group, next_of_classes
+from fedsched.engine.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.codes import Dispatch
 from fedsched.engine.dispatch import start_from_head, start_job
 from fedsched.engine.lookahead import start_packed
@@ -26,6 +26,9 @@ from fedsched.engine.scan import next_candidate, next_small
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Plan, Problem, State
 
+NOBODY = constant(0)
+CHEAP = 4  # jobs that are placed in vain in as long as all classes are looked at
+
 
 @inlined
 def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
@@ -40,10 +43,7 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
     if plan.dispatch == Dispatch.LOOKAHEAD:
         start_packed(problem, plan, state, head, shadow, window)
     number = state.classes.number
-    if number[ClassNumber.PATIENCE] < 0:
-        _backfill_by_class(problem, plan, state, head, shadow, window)
-        return
-    beside = free_beside_reservation(state)
+    beside, in_vain = free_beside_reservation(state), NOBODY
     position = next_candidate(problem, state, queue, FIRST, state.counter[Counter.FREE], window, beside)
     while position >= 0:
         j = queue.order[position]
@@ -55,18 +55,25 @@ def backfill_around_head(problem: Problem, plan: Plan, state: State) -> None:
                 start_job(problem, plan, state, j)
                 beside = free_beside_reservation(state)
             else:
-                number[ClassNumber.PATIENCE] -= 1
+                in_vain += 1
+                if in_vain > CHEAP:
+                    number[ClassNumber.PATIENCE] -= 1
+                    if number[ClassNumber.PATIENCE] < 0:
+                        _go_on_by_class(problem, plan, state, head, shadow, window, position + 1)
+                        return
         position = next_candidate(problem, state, queue, position + 1, state.counter[Counter.FREE], window, beside)
 
 
 @part
-def _backfill_by_class(problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float) -> None:
+def _go_on_by_class(
+    problem: Problem, plan: Plan, state: State, head: int, shadow: float, window: float, position: int
+) -> None:
     queue = state.backfill if plan.separate_backfill else state.queue
     if state.classes.number[ClassNumber.CLASSES] == 0:
         group(problem, plan, state, queue)
-    position = next_of_classes(problem, plan, state, queue, FIRST, window)
+    position = first_of_classes(problem, plan, state, queue, position, window)
     while position >= 0:
         j = queue.order[position]
         if j != head:
             start_beside_reservation(problem, plan, state, j, shadow)
-        position = next_of_classes(problem, plan, state, queue, position + 1, window)
+        position = next_of_classes(problem, plan, state, queue, window)

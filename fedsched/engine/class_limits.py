@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import pools
 from fedsched.engine.class_tables import ClassColumn, ClassRow, SetColumn
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.engine.numbers import ClassNumber, Counter
@@ -48,8 +49,13 @@ def _least_cost(tables: Tables, k: int, slowdown: float) -> float:
 @inlined
 def _measure_room(problem: Problem, plan: Plan, state: State, tables: Tables, s: int) -> None:
     usable = tables.sets[s, SetColumn.USABLE :]
-    tables.sets[s, SetColumn.ROOM] = _room(problem, plan, usable, state.free)
-    tables.sets[s, SetColumn.BESIDE] = _room(problem, plan, usable, state.scratch.limited)
+    needs = tables.sets[s, SetColumn.USABLE + state.free.size :]
+    room = beside = START
+    if pools.suffice_for_one(state.extras, needs):
+        room = _room(problem, plan, usable, state.free)
+        if pools.suffice_for_one_then(state.extras, needs):
+            beside = _room(problem, plan, usable, state.scratch.limited)
+    tables.sets[s, SetColumn.ROOM], tables.sets[s, SetColumn.BESIDE] = room, beside
 
 
 @part

@@ -6,6 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from fedsched.compiled import constant, inlined
+from fedsched.engine import pools
 from fedsched.engine.numbers import ClassNumber
 from fedsched.references import by_reference
 
@@ -37,7 +38,7 @@ class SetColumn(IntEnum):
 
     ROOM = 0  # nodes of the largest job that may be placed
     BESIDE = 1  # and beside the reservation
-    USABLE = 2  # of the first group
+    USABLE = 2  # of the first group; behind the last one the least needs of each pool
 
 
 class ClassRow(IntEnum):
@@ -62,7 +63,7 @@ class Tables(NamedTuple):
 
     number: Ints  # indexed by ClassNumber
     table: Ints  # class x ClassColumn
-    sets: Ints  # set of groups x SetColumn, then 1 for each group in it
+    sets: Ints  # set x SetColumn, then 1 for each group in it, then the least that its jobs need of each pool
     cell: Ints  # scratch
     class_at: Ints  # position in the queue -> class
     place_at: Ints  # position -> place: in the queue's order within each class
@@ -72,9 +73,9 @@ class Tables(NamedTuple):
     least: Floats  # the classes' binary trees over blocks of places: the least key
 
 
-def room_for(jobs: int, groups: int) -> tuple[int, int]:
+def room_for(jobs: int, groups: int, pools: int) -> tuple[int, int]:
     """Return how many whole numbers and how many others a queue that may be grouped has room for."""
-    of_classes, of_sets = MOST_CLASSES * COLUMNS, MOST_SETS * (SetColumn.USABLE + groups)
+    of_classes, of_sets = MOST_CLASSES * COLUMNS, MOST_SETS * (SetColumn.USABLE + groups + pools)
     nodes = 4 * (jobs // int(BLOCK) + MOST_CLASSES)  # a tree has less than four for each block
     return NUMBERS + of_classes + of_sets + CELLS + 3 * jobs, MOST_CLASSES * ROWS + jobs + nodes
 
@@ -83,7 +84,7 @@ def room_for(jobs: int, groups: int) -> tuple[int, int]:
 def tables_of(state: State) -> Tables:
     """Return the tables of a state that has room for them."""
     whole, other, jobs = state.classes.number, state.classes.other, state.start.size
-    columns = SetColumn.USABLE + state.free.size
+    columns = SetColumn.USABLE + state.free.size + pools.are(state.extras)
     sets = NUMBERS + MOST_CLASSES * COLUMNS
     cell = sets + MOST_SETS * columns
     class_at = cell + CELLS

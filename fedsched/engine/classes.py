@@ -1,4 +1,4 @@
-"""Classes of queued jobs: who may use the same groups and, beside a reservation, needs about as many nodes.
+"""Classes of queued jobs: who may use the same groups, needs the same pools and, beside a reservation, as many nodes.
 
 A tree over the whole queue knows the least tasks and the shortest duration of a stretch, but not that the small jobs
 are not the short ones, nor that all free nodes are forbidden to them or slow: a search may look at many that cannot
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedsched.compiled import constant, inlined, part
-from fedsched.engine import limits
+from fedsched.compiled import constant, flag, inlined, part
+from fedsched.engine import limits, pools
 from fedsched.engine.class_limits import measure
 from fedsched.engine.class_tables import (
     BLOCK,
@@ -34,16 +34,18 @@ from fedsched.engine.codes import Dispatch, Placement, QueueKey
 from fedsched.engine.moldable import choose_shapes
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.precedence import joined_as, joined_until
-from fedsched.engine.queue import ABSENT, FIRST
+from fedsched.engine.queue import ABSENT
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, Queue, State
     from fedsched.engine.class_tables import Tables
 
 LONG_QUEUE = constant(2048)  # jobs; in a shorter queue no look is dear
-PATIENCE = 2  # jobs that are placed in vain for each in the queue before it is grouped
+FEW_CLASSES = 16  # more would be dearer to look at than what they tell apart
+PATIENCE = 1  # jobs that are placed in vain, beyond what is cheap, for each in the queue before it is grouped
 ENDLESS = np.iinfo(np.int64).max
 START = constant(0)  # the first set
+THE_FIRST, ONE_MORE = flag(True), flag(False)
 
 
 @inlined
@@ -63,18 +65,25 @@ def _may_use(problem: Problem, plan: Plan, j: int, g: int) -> bool:
 
 @inlined
 def _set_of(problem: Problem, plan: Plan, tables: Tables, j: int, sets: int) -> int:
-    # The set of groups that a job may use, entered if it is new; the last one where there are too many.
+    # The set of jobs that may use the same groups and need the same pools, made if it is new; the last one, of anybody,
+    # where there are too many.
     groups = problem.groups.nodes.size
     for s in range(sets):
-        same = True
+        least = tables.sets[s, SetColumn.USABLE + groups :]
+        same = pools.are_those_of(problem.extras, least, j)
         for g in range(groups):
             same = same and (tables.sets[s, SetColumn.USABLE + g] == 1) == _may_use(problem, plan, j, g)
         if same:
+            pools.note_needs(problem.extras, least, j, ONE_MORE)
             return s
     s = min(sets, MOST_SETS - 1)
+    shared = sets >= MOST_SETS - 1
     for g in range(groups):
-        shared = sets >= MOST_SETS - 1
         tables.sets[s, SetColumn.USABLE + g] = 1 if shared or _may_use(problem, plan, j, g) else 0
+    least = tables.sets[s, SetColumn.USABLE + groups :]
+    least[:] = 0
+    if not shared:
+        pools.note_needs(problem.extras, least, j, THE_FIRST)
     return s
 
 
@@ -172,11 +181,11 @@ def _key(problem: Problem, plan: Plan, j: int) -> float:
 
 @part
 def group(problem: Problem, plan: Plan, state: State, queue: Queue) -> None:
-    """Group a queue into classes: by the groups that a job may use and, for backfilling, by tasks."""
+    """Group a queue into classes: by the groups that jobs may use, the pools they need and, for backfilling, tasks."""
     limits.keep_awake(problem.extras, state.extras, state)
     tables, order = tables_of(state), queue.order
     sets = _find_sets(problem, plan, state, tables, order)
-    buckets = 1 if plan.dispatch == Dispatch.GREEDY else MOST_CLASSES // sets
+    buckets = 1 if plan.dispatch == Dispatch.GREEDY else max(FEW_CLASSES // sets, MOST_CLASSES // MOST_SETS)
     _find_buckets(problem, plan, order, buckets, tables.cell)
     _begin_classes(tables, sets, buckets)
     for p in range(plan.order.size):
@@ -207,33 +216,50 @@ def _let_join(problem: Problem, plan: Plan, state: State, queue: Queue, tables: 
 
 
 @inlined
-def _seek_in_all(tables: Tables, tasks: Ints, order: Ints, start: Floats) -> None:
-    # Notes of each class the first member that may start.
+def _seek_in_all(tables: Tables, tasks: Ints, order: Ints, start: Floats, position: int) -> None:
+    # Notes of each class the first member from a position on that may start; of those before it there are few.
+    table = tables.table
     for k in range(tables.number[ClassNumber.CLASSES]):
-        tables.table[k, ClassColumn.AT] = ABSENT
-        if tables.least[tables.table[k, ClassColumn.TREE] + 1] <= tables.limits[ClassRow.LIMIT, k]:
-            seek(tables, tasks, order, start, k, tables.table[k, ClassColumn.FIRST])
+        table[k, ClassColumn.AT] = ABSENT
+        if tables.least[table[k, ClassColumn.TREE] + 1] <= tables.limits[ClassRow.LIMIT, k]:
+            seek(tables, tasks, order, start, k, table[k, ClassColumn.FIRST])
+            while table[k, ClassColumn.AT] < position:
+                seek(tables, tasks, order, start, k, table[k, ClassColumn.CANDIDATE] + 1)
 
 
 @part
-def next_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float) -> int:
-    """Return the first position of a grouped queue from `position` on whose job may start, or -1.
+def first_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float) -> int:
+    """Begin a scan of a grouped queue; return the first position from `position` on whose job may start, or -1.
 
-    A scan begins at `FIRST` and goes on right after what was returned; nodes only become fewer in it. Beside a
-    reservation the job is done within `window` or small enough to run on; where none counts `window` is infinite.
+    Beside a reservation the job is done within `window` or small enough to run on; where none counts `window` is
+    infinite.
     """
     tables = tables_of(state)
-    table, number, order = tables.table, tables.number, queue.order
+    _let_join(problem, plan, state, queue, tables)
+    measure(problem, plan, state, tables, window)
     tasks = queue.tasks[queue.tasks.size >> 1 :]
-    if position == FIRST:
-        _let_join(problem, plan, state, queue, tables)
-    if position == FIRST or number[ClassNumber.ROOM_AT] != state.counter[Counter.FREE]:
+    _seek_in_all(tables, tasks, queue.order, state.start, position)
+    return _least_of_all(tables, tasks, queue.order, state.start)
+
+
+@part
+def next_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, window: float) -> int:
+    """Return the next position of a scan, right after what it returned last, whose job may start, or -1.
+
+    Nodes only become fewer in a scan.
+    """
+    tables = tables_of(state)
+    if tables.number[ClassNumber.ROOM_AT] != state.counter[Counter.FREE]:
         measure(problem, plan, state, tables, window)
-    if position == FIRST:
-        _seek_in_all(tables, tasks, order, state.start)
-    else:
-        k = number[ClassNumber.SCANNED]
-        seek(tables, tasks, order, state.start, k, table[k, ClassColumn.CANDIDATE] + 1)
+    tasks, k = queue.tasks[queue.tasks.size >> 1 :], tables.number[ClassNumber.SCANNED]
+    seek(tables, tasks, queue.order, state.start, k, tables.table[k, ClassColumn.CANDIDATE] + 1)
+    return _least_of_all(tables, tasks, queue.order, state.start)
+
+
+@inlined
+def _least_of_all(tables: Tables, tasks: Ints, order: Ints, start: Floats) -> int:
+    # The first candidate of all classes that may start on what is free by now.
+    table, number = tables.table, tables.number
     while True:
         k, least = START, ABSENT
         for other in range(number[ClassNumber.CLASSES]):
@@ -244,4 +270,4 @@ def next_of_classes(problem: Problem, plan: Plan, state: State, queue: Queue, po
         if still_may(tables, tasks, k):
             number[ClassNumber.SCANNED] = k
             return least
-        seek(tables, tasks, order, state.start, k, table[k, ClassColumn.CANDIDATE] + 1)
+        seek(tables, tasks, order, start, k, table[k, ClassColumn.CANDIDATE] + 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import inlined, part
 from fedsched.engine import ceilings, limits, pools, power, precedence
 from fedsched.engine.calendar import place_from_now
-from fedsched.engine.classes import group, next_of_classes
+from fedsched.engine.classes import first_of_classes, group, next_of_classes
 from fedsched.engine.clock import end_after
 from fedsched.engine.codes import Placement
 from fedsched.engine.numbers import ClassNumber, Clock, Counter
@@ -110,12 +110,12 @@ def _start_by_class(problem: Problem, plan: Plan, state: State) -> None:
     queue = state.queue
     if state.classes.number[ClassNumber.CLASSES] == 0:
         group(problem, plan, state, queue)
-    position = next_of_classes(problem, plan, state, queue, FIRST, NEVER)
+    position = first_of_classes(problem, plan, state, queue, FIRST, NEVER)
     while position >= 0:
         j = queue.order[position]
         if fits_now(problem, plan, state, j):
             start_apart(problem, plan, state, j)
-        position = next_of_classes(problem, plan, state, queue, position + 1, NEVER)
+        position = next_of_classes(problem, plan, state, queue, NEVER)
 
 
 @part

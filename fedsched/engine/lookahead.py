@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine.classes import next_of_classes
+from fedsched.engine.classes import first_of_classes, next_of_classes
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, ReachRow
 from fedsched.engine.numbers import ClassNumber, Counter
 from fedsched.engine.queue import FIRST
@@ -29,7 +29,9 @@ def _candidate_from(
     problem: Problem, plan: Plan, state: State, queue: Queue, position: int, window: float, beside: int
 ) -> int:
     if state.classes.number[ClassNumber.CLASSES] > 0:
-        return next_of_classes(problem, plan, state, queue, position, window)
+        if position == FIRST:
+            return first_of_classes(problem, plan, state, queue, FIRST, window)
+        return next_of_classes(problem, plan, state, queue, window)
     return next_candidate(problem, state, queue, position, state.counter[Counter.FREE], window, beside)
 
 

@@ -56,6 +56,65 @@ def suffice(extras: Extras | None, state: ExtraState | None, j: int) -> bool:
     return _bear(extras.pools.need, j, state.pools.free)
 
 
+# ---- which jobs need a pool at all: a set of them is told by its least needs (engine/classes.py)
+
+
+@inlined
+def are(state: ExtraState | None) -> int:
+    """Return how many pools there are."""
+    if state is None:
+        return 0
+    return state.pools.free.size
+
+
+@inlined
+def are_those_of(extras: Extras | None, least: Ints, j: int) -> bool:
+    """Return whether a job needs just the pools that a set of jobs does."""
+    if extras is None:
+        return True
+    same = True
+    for p in range(extras.pools.amount.size):
+        same = same and (least[p] > 0) == (extras.pools.need[j, p] > 0)
+    return same
+
+
+@inlined
+def note_needs(extras: Extras | None, least: Ints, j: int, first: bool) -> None:
+    """Let a set of jobs, all of which need the same pools, know what one more needs of them."""
+    if extras is None:
+        return
+    for p in range(extras.pools.amount.size):
+        need = extras.pools.need[j, p]
+        least[p] = need if first else min(least[p], need)
+
+
+@inlined
+def suffice_for_one(state: ExtraState | None, least: Ints) -> bool:
+    """Return whether enough is left now for the least needs of a set."""
+    if state is None:
+        return True
+    return _cover(least, state.pools.free)
+
+
+@inlined
+def suffice_for_one_then(state: ExtraState | None, least: Ints) -> bool:
+    """Return whether the least needs of a set fit beside the reservation."""
+    if state is None:
+        return True
+    return _cover(least, state.pools.extra)
+
+
+@inlined
+def _cover(least: Ints, left: Ints) -> bool:
+    enough = True
+    for p in range(left.size):
+        enough = enough and least[p] <= left[p]
+    return enough
+
+
+# ---- in the order of local queues
+
+
 @inlined
 def restart_holding(extras: Extras | None, state: ExtraState | None) -> None:
     """Let no waiting job hold a pool yet, as a pass over local queues begins."""

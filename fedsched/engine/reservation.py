@@ -98,6 +98,12 @@ def _within(chosen: Ints, limit: Ints) -> bool:
 
 
 @inlined
+def _may_fit_on_fewer(problem: Problem, plan: Plan) -> bool:
+    # Other nodes may bear a job where uplinks are looked at, or what closes in its run.
+    return plan.placement == Placement.LINK_AWARE or calendar.any_closes(problem.extras)
+
+
+@inlined
 def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int, shadow: float) -> int:
     """Fill `scratch.chosen` so that the head's reservation holds; return whether that fits and lasts beyond it."""
     now = state.clock[Clock.NOW]
@@ -106,6 +112,8 @@ def place_beside_reservation(problem: Problem, plan: Plan, state: State, j: int,
         return REFUSED
     extras, extra_state = problem.extras, state.extras
     fits = calendar.place_from_now(extras, extra_state, problem, plan, state, j)
+    if not fits and not _may_fit_on_fewer(problem, plan):
+        return REFUSED
     fits = fits and ceilings.bear_now(extras, extra_state, problem, state, j)
     end = end_after(now + planned_duration(problem, j, state.scratch.chosen), now) if fits else now
     if fits and end <= shadow:

@@ -58,10 +58,10 @@ def _new_queue(jobs: int, *, with_durations: bool) -> Queue:
     )
 
 
-def _new_classes(jobs: int, groups: int, needs: Needs) -> Classes:
+def _new_classes(jobs: int, groups: int, pools: int, needs: Needs) -> Classes:
     # Pages that are never touched cost no memory.
     room = jobs >= LONG_QUEUE and Needs.CLASSES in needs
-    whole, other = room_for(jobs, groups) if room else (len(ClassNumber), 0)
+    whole, other = room_for(jobs, groups, pools) if room else (len(ClassNumber), 0)
     return Classes(number=np.zeros(whole, dtype=np.int64), other=np.empty(other))
 
 
@@ -122,7 +122,7 @@ def new_state(problem: Problem, *, needs: Needs, separate_backfill: bool) -> Sta
         load=np.zeros(clusters),
         queue=queue,
         backfill=backfill,
-        classes=_new_classes(jobs, groups, needs),
+        classes=_new_classes(jobs, groups, 0 if problem.extras is None else problem.extras.pools.amount.size, needs),
         profile=Profile(
             time=np.zeros(rows),
             total=np.zeros(rows, dtype=np.int64),

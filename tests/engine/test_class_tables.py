@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from plain import arrived, clusters, jobs, plain
 
+import fedsched as fs
 from fedsched.engine import states
 from fedsched.engine.numbers import ClassNumber
 
@@ -16,7 +19,8 @@ PAIR = clusters(((6, 1.0),), ((3, 1.0), (3, 0.5)))
 def test_tables_share_their_room_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each table has numbers of its own, behind those of the queue, and the trees have those that are left."""
     monkeypatch.setattr(states, "LONG_QUEUE", 1)
-    _, _, state = arrived(jobs([2] * 9, [1.0] * 9), PAIR, dispatch="easy")
+    machine = replace(PAIR, pools=(fs.Pool("a", 1), fs.Pool("b", 1)))
+    _, _, state = arrived(jobs([2] * 9, [1.0] * 9), machine, dispatch="easy")
     state.classes.number[:] = 0
     found = tables.tables_of(state)
     parts = found[1:]
@@ -32,7 +36,7 @@ def test_tables_share_their_room_and_no_more(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_trees_have_room_for_all_blocks(jobs_there: int) -> None:
     """However the jobs share out among the classes: their trees and places end within the arrays."""
     block, most = int(tables.BLOCK), tables.MOST_CLASSES
-    whole, other = tables.room_for(jobs_there, 3)
+    whole, other = tables.room_for(jobs_there, 3, 2)
     room = other - most * len(tables.ClassRow) - jobs_there
     for classes in range(1, most + 1):
         for large in (jobs_there // classes, max(1, jobs_there // 2), block + 1, 2 * block + 1):

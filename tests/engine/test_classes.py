@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 classes = plain("fedsched.engine.classes")
 tables = plain("fedsched.engine.class_tables")
+backfill = plain("fedsched.engine.backfill")
 dispatching = plain("fedsched.engine.dispatch")
 events = plain("fedsched.engine.events")
 plain_loop = plain("fedsched.engine.loop")
@@ -85,17 +86,52 @@ def test_more_sets_than_are_kept_share_one(monkeypatch: pytest.MonkeyPatch) -> N
     assert scanned(problem, plan, state, np.inf) == [1, 2]
 
 
+LICENSED = replace(clusters(((6, 1.0),)), pools=(fs.Pool("a", 5), fs.Pool("b", 5)))
+
+
+def licensed(dispatch: str = "easy"):
+    """Return a grouped queue of jobs that need nothing, one pool or both; all nodes are free."""
+    needs = {"a": [0, 2, 3, 0, 1], "b": [0, 0, 0, 1, 2]}
+    problem, plan, state = arrived(jobs([1] * 5, [9.0] * 5, pools=needs), LICENSED, dispatch=dispatch)
+    classes.group(problem, plan, state, state.queue)
+    return problem, plan, state
+
+
+def test_who_needs_a_pool_that_is_empty_is_not_looked_at() -> None:
+    """Jobs that need the same pools are one set: none is handed out while less is left than the least of them needs."""
+    problem, plan, state = licensed()
+    left, beside = state.extras.pools.free, state.extras.pools.extra
+    state.scratch.extra[:] = 6
+    for some, handed_out in (((5, 5), [0, 1, 2, 3, 4]), ((1, 1), [0, 3]), ((0, 5), [0, 3]), ((1, 2), [0, 3, 4])):
+        left[:] = beside[:] = some
+        assert scanned(problem, plan, state, 0.0) == handed_out
+    left[:], beside[:] = (5, 5), (0, 0)
+    assert scanned(problem, plan, state, 0.0) == [0]
+    assert scanned(problem, plan, state, 9.0) == [0, 1, 2, 3, 4]  # brief ones need nothing beside the reservation
+    problem, plan, state = licensed("greedy")
+    state.extras.pools.free[:] = (2, 0)
+    assert scanned(problem, plan, state, np.inf) == [0, 1, 2]  # the third is asked for more than is left when placed
+
+
+def test_the_set_of_anybody_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are more sets than are kept, those that share one are looked at whatever is left of pools."""
+    monkeypatch.setattr(classes, "MOST_SETS", 2)
+    problem, plan, state = licensed("greedy")
+    state.extras.pools.free[:] = 0
+    assert scanned(problem, plan, state, np.inf) == [0, 1, 2, 3, 4]
+
+
 def test_rooms_shrink_within_a_scan() -> None:
     """After a start only those are handed out who fit what is left, the candidates found before among them."""
     caps = np.array([[6, 0, 0], [0, 3, 3], [6, 0, 0], [0, 3, 3]])
     problem, plan, state = grouped([2, 5, 6, 6], [1.0] * 4, dispatch="greedy", caps=caps)
-    assert classes.next_of_classes(problem, plan, state, state.queue, 0, np.inf) == 0
+    assert classes.first_of_classes(problem, plan, state, state.queue, 0, np.inf) == 0
     state.scratch.chosen[:] = [2, 0, 0]
     dispatching.start_job(problem, plan, state, 0)
-    assert classes.next_of_classes(problem, plan, state, state.queue, 1, np.inf) == 1
+    assert classes.next_of_classes(problem, plan, state, state.queue, np.inf) == 1
     state.scratch.chosen[:] = [0, 3, 2]
     dispatching.start_job(problem, plan, state, 1)
-    assert classes.next_of_classes(problem, plan, state, state.queue, 2, np.inf) == -1
+    assert classes.next_of_classes(problem, plan, state, state.queue, np.inf) == -1
 
 
 def test_who_has_started_leaves_and_who_arrives_joins() -> None:
@@ -134,7 +170,7 @@ def test_the_order_that_is_scanned_says_whether_a_queue_may_be_grouped(monkeypat
         state = arrived(workload, PAIR, dispatch=dispatch, order=order, backfill_order=backfill_order)[2]
         return int(state.classes.number[ClassNumber.PATIENCE])
 
-    assert patience("greedy", "fcfs") == patience("easy", "sjf") == patience("easy", "wfp3", "fcfs") == 20
+    assert patience("greedy", "fcfs") == patience("easy", "sjf") == patience("easy", "wfp3", "fcfs") == 10
     endless = patience("greedy", "wfp3")
     assert endless == patience("lookahead", "fcfs", "xfactor") == np.iinfo(np.int64).max
     monkeypatch.setattr(states, "LONG_QUEUE", 11)
@@ -175,6 +211,7 @@ def test_grouped_queues_start_whom_the_reference_starts(monkeypatch: pytest.Monk
         scenario = bound(strategies.random_scenario(seed).as_chosen(), draw)
         expected = scenario.simulate()
         monkeypatch.setattr(classes, "PATIENCE", draw.choice((-1, 0)))
+        monkeypatch.setattr(backfill, "CHEAP", draw.choice((0, 1)))
         monkeypatch.setattr(classes, "MOST_SETS", draw.choice((1, 2, 16)))
         workload, federation, caps = strategies.to_package(scenario.jobs, scenario.machine)
         chosen = scenario.settings
@@ -216,7 +253,7 @@ def tried(dispatch: Dispatch, placement: Placement, *, may_group: bool) -> tuple
     state = run.state
     state.classes.number[ClassNumber.PATIENCE] = MANY  # so that all of these are grouped in their midst
     if not may_group:
-        state = state._replace(classes=states._new_classes(1, 4, needs_of(dispatch)))
+        state = state._replace(classes=states._new_classes(1, 4, 0, needs_of(dispatch)))
         loop.begin(run.problem, run.plan, state)
     assert loop.run(run.problem, run.plan, state, np.iinfo(np.int64).max, np.inf) == Status.DONE
     return state, bool(state.classes.number[ClassNumber.CLASSES] > 0)
