@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fedsched.search.unit_runs import Parts, Units
 
 LEAST, MOST = 2, 5  # jobs that leave
-PLACES = 10  # that each may come back to: one in each home, the others anywhere
+PLACES = 10  # that each may come back to, or as many as there are homes: one in each, the others anywhere
 LAST_SHARE = 0.5  # of the ruins that begin with a job of the unit that ends last
 ANY_SHARE = 0.6  # of the ruins that take any jobs beside the first
 ALIKE_SHARE = 0.15  # of them that take jobs of about its size; the others, of about its place
@@ -289,6 +289,7 @@ def rebuild(
     """
     stream = walker.stream
     placement = walker.current[walker.current.size - 1]
+    places = max(PLACES, units.unit.size)
     if fresh:
         read_row(space, units, parts, walker.current)
         for u in range(parts.end.size):
@@ -301,7 +302,7 @@ def rebuild(
     while going:
         u = _not_known(parts)
         before = np.nan
-        if u < 0 and back < left and tried < PLACES:  # one more place
+        if u < 0 and back < left and tried < places:  # one more place
             home = tried if tried < units.unit.size else below(stream, units.unit.size)
             tried += 1
             if units.allowed[ruin.left[back], home] == 0:

@@ -89,6 +89,24 @@ def test_all_leave_when_nothing_better_comes() -> None:
     assert run.archive.values.min() <= best
 
 
+def test_jobs_come_back_to_every_cluster() -> None:
+    """Tests that of more clusters than places none stays empty, and that a job which fits only the last comes back."""
+    speeds = [1.0, 1.25] * 6
+    clusters = [fs.Cluster(f"C{k}", (fs.NodeGroup(1 + (k == 11), speed),)) for k, speed in enumerate(speeds)]
+    machine = fs.Federation(tuple(clusters))
+    jobs = fs.Workload(submit=np.zeros(12), tasks=[1] * 11 + [2], runtime=np.full(12, 10.0))
+    problem = SearchProblem(jobs, machine, Objectives.of("makespan"))
+    run = run_of(problem, np.random.default_rng(1))
+    walkers = Rebuilders(run, members=1)
+    bound = np.where(np.arange(12) == 0, problem.space.limits, 0)  # all on the first cluster, but who does not fit
+    bound[11] = problem.space.limits[11]
+    walkers.set_out(run, 0, problem.row(np.arange(12), bound))
+    for _ in range(2):
+        walkers.walk(run, 600)
+        assert run.archive.values.min() == 10.0
+        walkers.walkers[0].steps[0] += STUCK + 1  # then all of them leave
+
+
 def test_rebuilding_is_deterministic_and_goes_on_where_it_was_saved() -> None:
     """Tests that the same seed makes the same plans, whether in one process or saved and restored in between."""
     rng = np.random.default_rng(6)
