@@ -15,7 +15,7 @@ from fedsched.engine.plans import plan_of_rules
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import TraceError
-from fedsched.model.admission import as_asked
+from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.reading import USUAL, Reading
 from fedsched.policies import POLICIES, ListHeuristic, OnlinePolicy, Policy, Rules, policy_named
@@ -69,7 +69,7 @@ def prepare(
         alternatives=alternatives,
     ).settled("simulate")
     rows = () if running is None else tuple(running.rows.tolist())
-    workload = as_asked(workload, cluster)
+    workload = in_nodes(as_asked(workload, cluster), cluster)
     workload = shaped(workload, reading, running=rows)
     chosen = policy_named(policy, placement=placement)
     t0 = start_of("simulate", t0, running, workload, cluster)
@@ -162,7 +162,7 @@ def _on_slurm(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
-    return scheduled(shaped(workload, reading), cluster, policy, reading, progress)
+    return scheduled(shaped(in_nodes(workload, cluster), reading), cluster, policy, reading, progress)
 
 
 def _on_shared_nodes(

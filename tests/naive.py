@@ -180,6 +180,8 @@ class Job:
     cancel_at: float = math.inf  # leaves the queue if it has not started by then (reading 44)
     features: tuple[frozenset[str], ...] = ()  # a node must have all of one of these (reading 41)
     demand: tuple[tuple[str, int], ...] = ()  # so much of each must a node have (reading 50)
+    per_node: int = 0  # so many tasks stand on a node, 0: as it comes (reading 76)
+    alone: bool = False  # nobody else is on its nodes, and as many of its tasks as fit
     reservation: int | None = None  # (reading 46)
     alternatives: tuple[Shape, ...] = ()  # the recorded one first (reading 49)
     watts: float | None = None  # of each of its nodes; None: those of its group (reading 69)
@@ -636,6 +638,39 @@ def shaped(job: Job, rule: str) -> Job:
             if (wide * asked, wide) < (tasks * estimate, tasks):
                 tasks, runtime, estimate = wide, long, asked
     return replace(job, tasks=tasks, runtime=runtime, estimate=estimate)
+
+
+def tasks_to_a_node(job: Job, machine: Machine) -> int:
+    """Return how many of a job's tasks stand on each of its nodes but the last (reading 76)."""
+    if job.per_node:
+        return min(job.per_node, job.tasks)
+    told = {name for group in machine.groups for name, _ in group.resources}
+    if not job.alone or "cpu" not in told:
+        return 1
+    fits = set()
+    for group, cap in zip(machine.groups, effective_caps(replace(job, caps=None), machine), strict=True):
+        if cap:
+            has, task = dict(group.resources), {"cpu": 1} | dict(job.demand)
+            room = [has.get(name, 0) // amount for name, amount in task.items() if name in told]
+            fits.add(min(job.tasks, *room))
+    if len(fits - {0}) > 1:
+        raise ValueError(f"Job {job.id}: how many of its tasks stand on a node depends on the node.")
+    return max(fits, default=1) or 1
+
+
+def on_whole_nodes(job: Job, machine: Machine) -> Job:
+    """Return a job with several tasks to a node as one of as many tasks as it has nodes (reading 76)."""
+    k = tasks_to_a_node(job, machine)
+    if k == 1:
+        return replace(job, per_node=0, alone=False)
+    nodes = math.ceil(job.tasks / k)
+    caps = effective_caps(replace(job, caps=None), machine)
+    clusters = {g.cluster for g, cap in zip(machine.groups, caps, strict=True) if cap}
+    if nodes > 1 and job.tasks % k and job.bandwidth and len(clusters) > 1:
+        raise ValueError(f"Job {job.id}: what its last node sends depends on where that is.")
+    demand = tuple((name, k * amount) for name, amount in ({"cpu": 1} | dict(job.demand)).items())
+    sends = job.bandwidth * (k * k * (nodes - 1) / (job.tasks - 1))
+    return replace(job, tasks=nodes, demand=demand, bandwidth=sends, per_node=0, alone=False)
 
 
 def part_of(job: Job, what: str) -> int:
@@ -1588,7 +1623,7 @@ def simulate(
     """
     if same_time not in ("batch", "sequential") or saturation not in SATURATION:
         raise ValueError(f"same_time={same_time!r}, saturation={saturation!r}.")
-    jobs = [shaped(job, alternatives) for job in jobs]
+    jobs = [on_whole_nodes(shaped(job, alternatives), machine) for job in jobs]
     machine = replace(machine, limits=tuple(of_these(limit, jobs) for limit in machine.limits))
     already = {record.job for record in running}
     for j, job in enumerate(jobs):

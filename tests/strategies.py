@@ -745,6 +745,44 @@ def under_caps(seed: int, **fixed: Any) -> Scenario:
     return replace(scenario, machine=machine)
 
 
+OF_TASKS = ((), (), (("cpu", 1),), (("cpu", 2),), (("gpu", 1),), (("cpu", 2), ("gpu", 1)), (("tape", 3),))
+
+
+def on_whole_nodes(scenario: Scenario, seed: int) -> Scenario:
+    """Return the scenario on nodes of several cores, with jobs of which several tasks stand on each of their nodes."""
+    rng = random.Random(-73 - seed)
+    equal = rng.random() < 0.5
+    cores = rng.choice((2, 4, 8))
+    groups = []
+    for group in scenario.machine.groups:
+        has = {"cpu": cores if equal else rng.choice((2, 4, 8, 9)), "gpu": rng.choice((0, 1, 4))}
+        groups.append(replace(group, resources=tuple(has.items())))
+    machine = replace(scenario.machine, groups=groups)
+    placement = scenario.settings.placement
+    jobs = []
+    for j, job in enumerate(scenario.jobs):
+        packed = replace(job, demand=rng.choice(OF_TASKS), alone=rng.random() < 0.4)
+        k = rng.choice((0, 1, 2, 3, 4, 8))
+        nodes = 1 if rng.random() < 0.2 else job.tasks
+        if k:
+            packed = replace(packed, tasks=max(1, nodes * k - rng.choice((0, 0, *range(k)))), per_node=k)
+        else:
+            packed = replace(packed, tasks=nodes * (rng.choice((1, 2, 3, 8)) if packed.alone else 1))
+        fits = not job.alternatives and _can_be(packed, j, machine, placement)
+        jobs.append(packed if fits else replace(job, demand=()))
+    return replace(scenario, machine=machine, jobs=jobs)
+
+
+def _can_be(job: naive.Job, j: int, machine: naive.Machine, placement: str) -> bool:
+    try:
+        held = naive.on_whole_nodes(job, machine)
+    except ValueError:
+        return False  # and the package refuses it by name
+    limits = [limit for limit in machine.limits if j in limit.parts]
+    bound = all(naive.part_of(held, limit.about[2]) <= limit.amount for limit in limits)
+    return bound and naive.feasible(held, machine, placement)
+
+
 def signal_of(cap: naive.Cap, machine: naive.Machine) -> Any:
     """Return a cap as the package takes it."""
     from fedsched.model.signal import Signal
@@ -824,6 +862,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
             "reservation": ["" if job.reservation is None else f"R{job.reservation}" for job in jobs],
         },
         demand={name: [dict(job.demand).get(name, 0) for job in jobs] for name in ("cpu", "gpu", "tape")},
+        layout={"tasks_per_node": [job.per_node for job in jobs], "exclusive": [int(job.alone) for job in jobs]},
         alternatives={job.id: job.alternatives for job in jobs if job.alternatives} or None,
         watts=[-1.0 if job.watts is None else job.watts for job in jobs],
         log={"status": [STATUS[job.ends] for job in jobs]},

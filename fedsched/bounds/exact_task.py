@@ -16,7 +16,7 @@ from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, MissingExtraError, TraceError
-from fedsched.model.admission import as_asked
+from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped
 from fedsched.model.dependencies import End, ends_of, settled
 from fedsched.model.limits import someones
@@ -117,7 +117,7 @@ def task_of(
             "not know; choose them by a rule: alternatives='fixed' or 'smallest_area'."
         )
     given = workload
-    workload = shaped(as_asked(workload, federation), reading)
+    workload = shaped(in_nodes(as_asked(workload, federation), federation), reading)
     runtime = reading.planned(workload)
     problem = pack(workload, federation, reading=reading, t0=origin("exact", t0))
     limits = caps_table(workload, federation, caps)

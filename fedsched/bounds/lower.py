@@ -21,7 +21,7 @@ from fedsched.bounds.trivial import is_telling
 from fedsched.engine.caps import caps_table
 from fedsched.engine.pack import pack
 from fedsched.errors import TraceError, unknown_name
-from fedsched.model.admission import as_asked
+from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped
 from fedsched.model.assumed import WATTS_MARK
 from fedsched.model.reading import CLAIRVOYANT, Reading
@@ -100,7 +100,7 @@ def lower_bounds(
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to bound.")
     t0 = origin("lower_bounds", t0)
     federation = as_little_as_idle(federation)
-    workload = as_asked(workload, federation)
+    workload = in_nodes(as_asked(workload, federation), federation)
     if reading.leaves_open(workload):
         shapes = LeastShapes(workload, federation, reading, caps)
         workload, reading = shapes.least, reading.but(alternatives="fixed")

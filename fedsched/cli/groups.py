@@ -58,6 +58,7 @@ class Log(HowRead):
     """How a log is read, and which jobs of it are taken."""
 
     feedback: options.Feedback = None
+    tasks_per_node: options.TasksPerNode = None
     communication: options.Communication = None
     head: options.Head = None
 

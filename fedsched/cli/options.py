@@ -170,6 +170,10 @@ Feedback = Annotated[
         "log) or sessions[:GAP] (of users, ended by GAP seconds without a submit; 3600 when not given)."
     ),
 ]
+TasksPerNode = Annotated[
+    int | None,
+    Parameter(help="So many tasks of a job stand on each of its nodes. Without it a task has a node of its own."),
+]
 OnError = Annotated[
     Literal["raise", "skip"] | None,
     Parameter(help="Whether a log's malformed line is an error (when not given), or skipped and counted."),

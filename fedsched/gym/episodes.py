@@ -33,7 +33,7 @@ from fedsched.gym.chosen import ChosenShapes
 from fedsched.gym.features import ProgressFeature, RunningFeature, WaitingFeature, of_jobs
 from fedsched.gym.kernel import Answer, go_on
 from fedsched.gym.runs import Room, Runs, Seen, Told, side_by_side, view_of
-from fedsched.model.admission import as_asked
+from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.dependencies import settled
 from fedsched.model.integrals import Integrals
@@ -85,7 +85,7 @@ class Episodes:
     ) -> None:
         noun = "environment"
         already = () if running is None else tuple(running.rows.tolist())
-        workload = shaped(as_asked(workload, federation), reading, running=already)
+        workload = shaped(in_nodes(as_asked(workload, federation), federation), reading, running=already)
         runs = whole(noun, "num_envs", runs, least=1)
         places = whole(noun, "waiting_places", waiting_places, least=1)
         others = whole(noun, "running_places", running_places, least=0)

@@ -12,7 +12,7 @@ from fedsched.errors import ScheduleError, shortened, unknown_name
 from fedsched.io.atomic import atomic_text
 from fedsched.io.files import read_text
 from fedsched.io.swf import write_swf
-from fedsched.model.admission import as_asked
+from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
 from fedsched.model.log import LOG_COLUMNS, LogColumns
@@ -157,8 +157,9 @@ def read_csv(
         else:
             start[job], finish[job], counts[job] = *values[1:3], nodes
     found = LostRuns.of(lost) if lost else None
+    workload = in_nodes(as_asked(workload, federation), federation)
     return Schedule(
-        workload=_as_submitted(_as_it_ran(as_asked(workload, federation), header, body, path), start, finish, found),
+        workload=_as_submitted(_as_it_ran(workload, header, body, path), start, finish, found),
         federation=federation,
         start=start,
         finish=finish,

@@ -1,4 +1,4 @@
-"""Which nodes jobs may have by what they ask for, and who is refused [37, 41, 46, 50]."""
+"""Which nodes jobs may have by what they ask for, how many they hold, and who is refused [37, 41, 46, 50, 76]."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fedsched.model.features import have_features
 from fedsched.model.reservations import in_reservations, reservation_of_jobs, reservations_of, strangers
 from fedsched.model.resources import demands_on, have_resources, in_words
 from fedsched.model.texts import distinct
+from fedsched.model.whole_nodes import on_whole_nodes, who_may_share_a_node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,12 +68,35 @@ def as_asked(workload: Workload, federation: Federation) -> Workload:
     return replace(workload, estimate=np.where(taken, times, workload.estimate)) if taken.any() else workload
 
 
+def in_nodes(workload: Workload, federation: Federation) -> Workload:
+    """Return the jobs as they hold nodes where these are not shared: their `tasks` count these.
+
+    Whoever has several tasks on a node is from here on a job of as many tasks as it has nodes [76].
+    """
+    jobs, refused = _in_nodes(workload, federation)
+    for row, reason in refused.items():
+        raise InfeasibleError(f"Job {workload.id[row]}: {reason}, or leave it out.")
+    return jobs
+
+
+def _in_nodes(workload: Workload, federation: Federation) -> tuple[Workload, dict[int, str]]:
+    rows = who_may_share_a_node(workload)
+    if not rows.size:
+        return workload, {}
+    jobs = workload.take(rows)
+    usable = asked_groups(jobs, federation)
+    if jobs.allowed is not None:
+        usable = usable & federation.groups_allowed(jobs.sites, jobs.allowed)
+    return on_whole_nodes(workload, federation, rows, usable)
+
+
 def refusals(workload: Workload, federation: Federation) -> dict[int, str]:
     """Return the rows of the jobs that their partition or reservation does not take, or that find too few nodes there.
 
     Each has its reason.
     """
-    return _refusals(workload, federation, asked_groups(workload, federation))
+    jobs, refused = _in_nodes(workload, federation)
+    return _refusals(jobs, federation, asked_groups(jobs, federation)) | refused
 
 
 def _refusals(workload: Workload, federation: Federation, opened: NDArray[np.bool_]) -> dict[int, str]:

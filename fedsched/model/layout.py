@@ -1,32 +1,34 @@
-"""How a job's tasks stand on nodes that jobs may share: so many to a node, or on nodes of its own [55]."""
+"""How a job's tasks stand on nodes: so many to a node, or on nodes of its own [55, 76]."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from fedsched.errors import unknown_name
 from fedsched.model.amounts import JobAmounts
-from fedsched.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
 
-PER_NODE, EXCLUSIVE = "tasks_per_node", "exclusive"
+PER_NODE, EXCLUSIVE, ON_NODES = "tasks_per_node", "exclusive", "tasks_on_nodes"
 
 
 class NodeLayout(JobAmounts):
-    """How many tasks stand on each node, 0 = as it comes, and whether nobody else does, 1 = nobody."""
+    """How many tasks stand on each node, 0 = as it comes, and whether nobody else does, 1 = nobody.
+
+    Of a job whose `tasks` count whole nodes already `tasks_on_nodes` is how many tasks stand on these; 0: of no other.
+    """
 
     __slots__ = ()
     PREFIX = "layout."
-    NAMES = (PER_NODE, EXCLUSIVE)
+    NAMES = (PER_NODE, EXCLUSIVE, ON_NODES)
     FIELD, OF, WHAT = "layout", "column", "how tasks stand on nodes"
 
     @classmethod
@@ -38,15 +40,14 @@ class NodeLayout(JobAmounts):
         for name in found.names:
             if name not in cls.NAMES:
                 raise unknown_name("column of layout", name, cls.NAMES)
-        alone = found.columns().get(EXCLUSIVE, np.zeros(0, dtype=np.int64))
+        columns, none = found.columns(), np.zeros(len(ids), dtype=np.int64)
+        alone = columns.get(EXCLUSIVE, none)
         for row in np.flatnonzero(alone > 1)[:1].tolist():
             raise ValueError(f"Job {ids[row]}: {EXCLUSIVE}={alone[row]} must be 0 or 1 (nobody else on its nodes).")
+        there = columns.get(ON_NODES, none)
+        for row in np.flatnonzero((there > 0) & (columns.get(PER_NODE, none) == 0))[:1].tolist():
+            raise ValueError(f"Job {ids[row]}: {ON_NODES}={there[row]} says nothing without {PER_NODE}.")
         return found
-
-    def unmodelled(self, federation: Federation) -> list[str]:
-        """Return what means nothing where each task has a node of its own."""
-        jobs = self.jobs_with().get(PER_NODE, 0)
-        return [f"{counted(jobs, 'job')} with so many tasks to a node (each has one of its own)"] if jobs else []
 
 
 def layout_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -54,3 +55,18 @@ def layout_of(workload: Workload) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     none = np.zeros(len(workload), dtype=np.int64)
     columns = {} if workload.layout is None else workload.layout.columns()
     return columns.get(PER_NODE, none), columns.get(EXCLUSIVE, none) > 0
+
+
+def tasks_on_nodes(workload: Workload) -> NDArray[np.int64]:
+    """Return how many tasks stand on the nodes of each job whose `tasks` count whole nodes, 0 of all others."""
+    none = np.zeros(len(workload), dtype=np.int64)
+    return none if workload.layout is None else workload.layout.columns().get(ON_NODES, none)
+
+
+def standing_together(workload: Workload, tasks: int) -> Workload:
+    """Return the jobs with so many tasks on each node of those that do not say how many, nor are alone on theirs."""
+    each, alone = layout_of(workload)
+    columns = {} if workload.layout is None else workload.layout.columns()
+    given = np.where((each == 0) & ~alone, tasks, each)
+    history = (*workload.history, f"{PER_NODE}={tasks}")
+    return replace(workload, layout=NodeLayout.of({**columns, PER_NODE: given}, workload.id), history=history)

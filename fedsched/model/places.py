@@ -37,6 +37,8 @@ def broken_places(
     yield from _partitions(schedule, job, used, nodes)
     yield from _features(schedule, job, used)
     yield from _demands(schedule, job, used)
+    if nodes is None:
+        yield from _whole_nodes(schedule, job, counts)
     yield from _sites(schedule, job, used)
 
 
@@ -90,6 +92,43 @@ def _demands(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]
                 if (there := has[g].get(name, 0)) < (must := column[job[run]]):
                     what = f"{there} of {name!r}, not the {must} that it demands"
                     yield f"{whose(schedule, job[run])}: nodes of group {g} have {what}."
+
+
+def _whole_nodes(schedule: Schedule, job: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[str]:
+    # As many nodes as tasks need that stand so many to a node; a job that is alone fills its nodes (reading 76).
+    workload = schedule.workload
+    if workload.layout is None:
+        return
+    none = np.zeros(len(workload), dtype=np.int64)
+    columns = workload.layout.columns()
+    each, told = columns.get("tasks_per_node", none), columns.get("tasks_on_nodes", none)
+    tasks = np.where(told > 0, told, workload.tasks)
+    for run, row in enumerate(job.tolist()):
+        nodes, fit = int(counts[run].sum()), int(each[row])
+        if not nodes:
+            continue
+        if fit == 0 and columns.get("exclusive", none)[row] and nodes > 1:
+            fit = min(_most_together(schedule, row, g) for g in np.flatnonzero(counts[run]).tolist())
+        if fit > 0 and nodes != -(-int(tasks[row]) // fit):
+            yield f"{whose(schedule, row)}: it has {nodes} nodes for {tasks[row]} tasks, {fit} to a node."
+
+
+def _most_together(schedule: Schedule, row: int, g: int) -> int:
+    # How many of a job's tasks a node of a group holds.
+    groups = schedule.federation.groups
+    told = {name for group in groups for name, _ in group.resources}
+    has, demand = dict(groups[g].resources), schedule.workload.demand
+    wants = {} if demand is None else {name: int(column[row]) for name, column in demand.columns().items()}
+    if "cpu" not in told:
+        return 1
+    room = [has.get("cpu", 0) // max(1, wants.pop("cpu", 1))]
+    share = wants.pop("gpu_share", 0) if "gpu" in told else 0
+    if 0 < share < 1000:
+        room.append(1000 // share * has.get("gpu", 0))
+    elif share:
+        wants["gpu"] = -(-share // 1000)
+    room += [has.get(name, 0) // want for name, want in wants.items() if want and name in told]
+    return max(1, min(room))
 
 
 def _sites(schedule: Schedule, job: NDArray[np.int64], used: NDArray[np.bool_]) -> Iterator[str]:

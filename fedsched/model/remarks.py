@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedsched.model import cancellations, closed_spans, delays, reservations, workflows
+from fedsched.model import cancellations, closed_spans, delays, reservations, whole_nodes, workflows
 from fedsched.text import counted, first_of
 
 if TYPE_CHECKING:
@@ -17,6 +17,6 @@ def remarks(schedule: Schedule) -> tuple[str, ...]:
     if (hopeless := schedule.hopeless & ~reservations.missed(schedule)).any():
         jobs = f"{counted(int(hopeless.sum()), 'job')} ({first_of(workload.id[hopeless])})"
         said.append(f"never started, for they wait for what cannot happen: {jobs}")
-    said += [*delays.in_words(schedule), *workflows.in_words(schedule)]
+    said += [*whole_nodes.in_words(workload), *delays.in_words(schedule), *workflows.in_words(schedule)]
     said += [*schedule.lost.in_words(workload), *closed_spans.in_words(schedule)]
     return (*said, *reservations.in_words(schedule))

@@ -77,9 +77,9 @@ class Workload:
         Texts of each job by name; a singleton goes by its "name": {"name": ["fit", "fit", "plot"]}.
     demand
         How much of each resource every node of a job must have, by name: {"memory": [0, 250_000], "gpu": [2, 0]};
-        where nodes are shared, what each task takes.
+        where jobs share nodes, or several of its tasks stand on one, what each task takes.
     layout
-        How tasks stand on nodes that are shared: {"tasks_per_node": [4, 0], "exclusive": [0, 1]}; 0 = as it comes.
+        How tasks stand on nodes: {"tasks_per_node": [4, 0], "exclusive": [0, 1]}; 0 = as it comes.
     alternatives
         Shapes of which each job may have one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
         runtime and estimate, or a text a job: "4x3600/7200|8x2000". None (default) = nobody has a choice.

@@ -12,6 +12,7 @@ from fedsched.errors import FieldError, TraceError, unknown_name
 from fedsched.generate.feedback import feedback, feedback_named
 from fedsched.io.examples import federation_file, names_federation_file, names_shipped
 from fedsched.io.files import STDIN
+from fedsched.model.layout import standing_together
 from fedsched.scenario.caps import cap_files, caps_told
 from fedsched.values import is_number, whole
 
@@ -55,6 +56,8 @@ class Log:
         together by a factor, the first so many, and so many drawn by the scenario's seed.
     communication
         Draw what jobs send: a task's median bytes a second, as a number or with k, M, G, T ("10M").
+    tasks_per_node
+        So many tasks stand on each node of the jobs that do not say how many do.
     """
 
     file: str
@@ -73,10 +76,13 @@ class Log:
     sample: int | None = None
     communication: str | float | None = None
     feedback: str | None = None
+    tasks_per_node: int | None = None
 
     def __post_init__(self) -> None:
         if self.feedback is not None:
             feedback_named(self.feedback)
+        if self.tasks_per_node is not None:
+            whole("Log", "tasks_per_node", self.tasks_per_node, least=1)
         choices: dict[str, Any] = {"sites": Sites, "queues": Queues, "unit": Unit}
         choices |= {"over_request": OverRequest, "cancelled": Cancelled, "on_error": OnError}
         for name, known in choices.items():
@@ -128,6 +134,7 @@ class Log:
         found = found if self.scale_load is None else found.scale_load(self.scale_load)
         found = found if self.head is None else found.head(self.head)
         found = found if self.sample is None else found.sample(self.sample, seed=seed)
+        found = found if self.tasks_per_node is None else standing_together(found, self.tasks_per_node)
         return _sending(found, self.communication)
 
 

@@ -19,7 +19,7 @@ from fedsched.engine.plans import plan_in_order
 from fedsched.engine.simulation import Simulation, start_of
 from fedsched.engine.switching import refuse_power
 from fedsched.errors import InfeasibleError, TraceError, unknown_name
-from fedsched.model.admission import as_asked
+from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.delays import put_off, slack_of
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
@@ -95,7 +95,7 @@ class SearchProblem(PackedProblem, Read):
             knowledge=knowledge, saturation=saturation, kill_at_estimate=kill_at_estimate, alternatives=alternatives
         )
         self.reading = words.settled("optimize", whole_instants=True)
-        workload, t0 = as_package(workload, federation, submits, t0, running)
+        workload, t0 = as_package(in_nodes(workload, federation), federation, submits, t0, running)
         threads = whole("optimize", "threads", threads, least=1)
         self.federation = federation
         self.submits = submits

@@ -12,6 +12,7 @@ from fedsched.model.calendar import closures_of, takes_nodes
 from fedsched.model.layout import layout_of
 from fedsched.model.resources import counted_on
 from fedsched.model.shares import CORES, GPU, gpus_asked
+from fedsched.model.whole_nodes import refuse_whole_nodes
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def _or(names: tuple[str, ...]) -> str:
 
 def asked_of(workload: Workload, federation: Federation) -> Asked:
     """Return what each job's tasks ask for, of what this federation's nodes tell."""
+    refuse_whole_nodes(workload)
     known = counted_on(federation)
     told = dict.fromkeys(name for group in federation.groups for name, _ in group.resources)
     names = (CORES, *(name for name in told if name != CORES))
