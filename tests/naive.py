@@ -185,6 +185,7 @@ class Job:
     reservation: int | None = None  # (reading 46)
     alternatives: tuple[Shape, ...] = ()  # the recorded one first (reading 49)
     watts: float | None = None  # of each of its nodes; None: those of its group (reading 69)
+    held: tuple[tuple[float, float], ...] = ()  # it may not start from each begin to the end, in order (reading 73)
 
 
 @dataclass
@@ -275,6 +276,7 @@ class Result:
     ties: list[list[Condition]] = field(default_factory=list)  # what each job waits for, but for whom it follows
     promised: list[float] = field(default_factory=list)  # since when each had its nodes
     nights: list[Night] = field(default_factory=list)
+    ready: list[float] = field(default_factory=list)  # since when each was eligible at first
 
     @property
     def ran(self) -> bool:
@@ -288,7 +290,7 @@ class Result:
         return replace(self, **columns)
 
 
-PER_JOB = ("jobs", "start", "finish", "counts", "eligible", "promised")
+PER_JOB = ("jobs", "start", "finish", "counts", "eligible", "promised", "ready")
 
 
 # ---------------------------------------------------------------------------------------------- slowdowns
@@ -686,6 +688,22 @@ def of_these(limit: Limit, jobs: Sequence[Job]) -> Limit:
 # ------------------------------------------------------------------------------------ jobs that wait for jobs
 
 
+def released(job: Job, moment: float, time: float) -> float:
+    """Return when a job may start, at `time` or later, that might from `moment` on, were it not held (reading 73)."""
+    ends = [end for begin, end in job.held if begin <= max(moment, time)]
+    return max(moment, ends[-1]) if ends else moment
+
+
+def unheld(job: Job, since: float, until: float) -> list[tuple[float, float]]:
+    """Return when a job that waits from one time to the other is not held, the last stretch up to that one."""
+    found, begin = [], since
+    for hold, release in job.held:
+        if release > begin and hold < until:
+            found.append((begin, hold))
+            begin = release
+    return [(a, b) for a, b in found if a < b] + [(begin, until)]
+
+
 def conditions(jobs: Sequence[Job], j: int) -> list[Condition]:
     """Return what a job waits for: a singleton for the end of each like job before it (reading 34)."""
     job, found = jobs[j], []
@@ -810,6 +828,8 @@ class Simulation:
         self.held = [j for j in self.arrivals if jobs[j].follows is not None]  # submitted, or to be so by an end
         self.arrivals = [j for j in self.arrivals if jobs[j].follows is None]
         self.since: dict[int, float] = {}  # when each that joined the queue became eligible
+        self.ready: dict[int, float] = {}  # and when it did so first
+        self.away: dict[int, float] = {}  # until when those are held that were in the queue
         changes = {time for closure in machine.closures for time in (closure.begin, closure.end)}
         self.changes = sorted(time for time in changes if t0 < time < math.inf)  # to come
         self.stepped = self.quiet = t0  # caps have changed until then; something else happened then
@@ -852,24 +872,26 @@ class Simulation:
             [record.finish for record in records],
             [record.counts or [0 for _ in self.machine.groups] for record in records],
             sum(self.saturated),
-            [self.eligible_since(j) for j in range(len(self.jobs))],
+            [self.eligible_since(j, self.since) for j in range(len(self.jobs))],
             self.lost,
             self.cancelled,
             self.kill,
             [conditions([replace(job, follows=None) for job in self.jobs], j) for j in range(len(self.jobs))],
             [record.start if math.isnan(record.promised) else record.promised for record in records],
             self.nights_until(max([record.finish for record in self.done], default=self.t0)),
+            [self.eligible_since(j, self.ready) for j in range(len(self.jobs))],
         )
 
-    def eligible_since(self, j: int) -> float:
+    def eligible_since(self, j: int, since: dict[int, float]) -> float:
         """Return since when a job waited in the queue: a cancelled one may never have."""
-        return self.since.get(j, math.inf if j in self.cancelled else self.jobs[j].submit)
+        return since.get(j, math.inf if j in self.cancelled else self.jobs[j].submit)
 
     def goes_on(self) -> bool:
         """Return whether anything is to come that may let a job start or end."""
         coming = any(self.moment(j) is not None for j in self.held)
         coming = coming or bool(self.queue and (self.changes or self.next_step() < math.inf))
         coming = coming or bool(self.to_cancel(math.inf))
+        coming = coming or any(begin > self.now for j in self.queue for begin, _ in self.jobs[j].held)
         return bool(self.arrivals or self.running) or coming
 
     def advance_clock(self) -> None:
@@ -880,6 +902,7 @@ class Simulation:
         times = [self.jobs[j].submit for j in self.arrivals] + [record.finish for record in self.running]
         times += [moment for j in self.held if (moment := self.moment(j)) is not None] + self.changes
         times += [self.jobs[j].cancel_at for j in self.to_cancel(math.inf)]
+        times += [begin for j in self.queue for begin, _ in self.jobs[j].held if begin > self.now]
         before, self.now = self.now, max(self.now, min([*times, self.next_step()]))
         if min(times, default=math.inf) <= self.now or self.now in self.final_steps():
             self.quiet = self.now
@@ -931,6 +954,7 @@ class Simulation:
     def one_instant(self) -> None:
         """Let all cancellations and finishes of now, then all submissions, then one pass happen (reading 1)."""
         self.cancel()
+        self.hold()
         for record in [record for record in self.running if record.finish <= self.now]:
             self.end(record)
         self.update_rates()
@@ -951,6 +975,7 @@ class Simulation:
         eligibility, or else a finish (readings 2, 36, 38); cancellations come before, and may be all there is.
         """
         self.cancel()
+        self.hold()
         a_cap_changes = self.next_step() <= self.now
         self.stepped = self.now
         if self.changes and self.changes[0] <= self.now:
@@ -1046,6 +1071,19 @@ class Simulation:
             self.held = [i for i in self.held if i != j]
             self.queue = [i for i in self.queue if i != j]
 
+    # -------------------------------------------------------------------------------- jobs that are held (reading 73)
+
+    def hold(self) -> None:
+        """Let whoever waits and is held from now on leave the queue."""
+        for j in list(self.queue):
+            if any(begin <= self.now < end for begin, end in self.jobs[j].held):
+                self.queue.remove(j)
+                self.goes_away(j)
+
+    def goes_away(self, j: int) -> None:
+        self.away[j] = released(self.jobs[j], self.since.get(j, -math.inf), self.now)
+        self.held.append(j)
+
     # ------------------------------------------------------------------------------------- jobs that lose their nodes
 
     def take_nodes(self) -> None:
@@ -1093,7 +1131,12 @@ class Simulation:
         self.running.remove(record)
         self.lost.append(Lost(record.job, record.start, self.now, record.counts, requeue))
         if requeue:
-            self.queue.append(record.job)
+            j = record.job
+            if any(begin <= self.now < end for begin, end in self.jobs[j].held):
+                self.goes_away(j)
+            else:
+                self.since[j] = released(self.jobs[j], self.eligible_since(j, self.since), self.now)
+                self.queue.append(j)
         else:
             self.over[record.job] = (self.now, "badly")
 
@@ -1102,6 +1145,8 @@ class Simulation:
     def moment(self, j: int) -> float | None:
         """Return when a submitted job is, or will be, eligible; None while a condition is open (reading 34)."""
         job = self.jobs[j]
+        if j in self.away:
+            return self.away[j]
         moments = [job.begin] if job.follows is not None else [job.submit, job.begin]
         if job.reservation is not None:
             moments.append(self.machine.kept(job.reservation)[0].begin)
@@ -1112,7 +1157,8 @@ class Simulation:
             if (kind == "afterok" and how != "well") or (kind == "afternotok" and how != "badly"):
                 return None
             moments.append(since + lag)
-        return max(moments) if max(moments) < math.inf else None  # of a reservation that a plan does not know, none
+        # of a reservation that a plan does not know, none
+        return released(job, max(moments), self.t0) if max(moments) < math.inf else None
 
     def submitted(self, j: int) -> float:
         """Return when a job was submitted: as recorded, or when its user had thought (reading 45)."""
@@ -1132,8 +1178,9 @@ class Simulation:
         """Let eligible jobs join the queue."""
         for j in due:
             self.since[j] = self.moment(j) or 0.0
+            self.ready.setdefault(j, self.since[j])
             self.held.remove(j)
-            if self.shapes_on_the_way and self.jobs[j].alternatives:
+            if self.away.pop(j, None) is None and self.shapes_on_the_way and self.jobs[j].alternatives:
                 self.jobs[j] = self.in_its_first_to_end(j)
             self.queue.append(j)
 
@@ -1665,11 +1712,12 @@ def runs_of(result: Result) -> list[Lost]:
 def waits_of(result: Result) -> list[tuple[int, float, float]]:
     """Return who waited from when to when: a job that is queued again waits again."""
     waits = []
-    since = list(result.eligible)
+    since = list(result.ready)
     for run in sorted(runs_of(result), key=lambda run: run.start):
-        waits.append((run.job, since[run.job], run.start))
+        waits += [(run.job, *one) for one in unheld(result.jobs[run.job], since[run.job], run.start)]
         since[run.job] = run.end
-    waits += [(j, since[j], result.jobs[j].cancel_at) for j in result.cancelled]
+    for j in result.cancelled:
+        waits += [(j, *one) for one in unheld(result.jobs[j], since[j], result.jobs[j].cancel_at)]
     return waits
 
 

@@ -77,7 +77,7 @@ def earliest(result: Result, j: int) -> tuple[float, float]:
     for kind, on, lag in result.ties[j]:
         start, end = earliest(result, on)
         moments.append((start if kind == "after" else end) + lag)
-    begin = max(moments)
+    begin = naive.released(job, max(moments), max(moments))
     runtime = min(job.runtime, job.estimate) if result.kill_at_estimate else job.runtime
     duration = naive.shortest_duration(replace(job, caps=None, estimate=runtime), result.machine)
     if result.start[j] < result.t0:
@@ -115,13 +115,17 @@ def drain_loss(result: Result) -> float:
 
 def stays_of(result: Result) -> list[Stay]:
     """Return who waited from when, and held what until when."""
-    stays, since = [], list(result.eligible)
+    stays, since = [], list(result.ready)
+    vain: list[tuple[int, float, float]] = []
     for run in sorted(naive.runs_of(result), key=lambda run: run.start):
-        stays.append(Stay(run.job, min(since[run.job], run.start), run.start, run.end, run.counts))
+        *before, (last, _) = naive.unheld(result.jobs[run.job], min(since[run.job], run.start), run.start)
+        stays.append(Stay(run.job, last, run.start, run.end, run.counts))
+        vain += [(run.job, *one) for one in before]
         since[run.job] = run.end
     nothing = [0 for _ in result.machine.groups]
-    gone = [(j, result.jobs[j].cancel_at) for j in result.cancelled]
-    return stays + [Stay(j, since[j], left, left, nothing) for j, left in gone if since[j] < left]
+    for j in result.cancelled:
+        vain += [(j, *one) for one in naive.unheld(result.jobs[j], since[j], result.jobs[j].cancel_at)]
+    return stays + [Stay(j, begin, left, left, nothing) for j, begin, left in vain if begin < left]
 
 
 def lost_nodes(result: Result, stays: list[Stay], now: float) -> int:

@@ -116,9 +116,13 @@ def case(seed: int, folder: Path) -> Case:
     users = [draw.randrange(3) for _ in range(jobs)]
     account = [draw.choice(("a", "b")) if limited else "" for _ in range(jobs)]
     qos = [draw.choice(("q0", "q1", "normal")) if limited else "" for _ in range(jobs)]
+    beside = random.Random(-73 - seed)  # of its own, so that all else is that of the seed
+    some_held, some_nice = beside.random() < 0.3, beside.random() < 0.3
+    held = [holds_of(beside, one) if some_held else [] for one in submit]
+    nice = [beside.choice((0, 0, 30, 100, -50)) if some_nice else 0 for _ in submit]
     tied = ties(draw, jobs, nodes, int(np.floor(min(submit))), blind=words.get("sched_interval") == -1)
     for k, first in tied.first_task.items():  # the tasks of an array ask for the same
-        for column in (submit, tasks, limit, users, partition, account, qos, *([begin] if begin else [])):
+        for column in (submit, tasks, limit, users, partition, account, qos, held, nice, *([begin] if begin else [])):
             column[k] = column[first]
         runtime[k] = min(runtime[k], 1.1 * limit[k])
     clear = [draw.choice((0, 2, 4)) for _ in range(jobs)] if draw.random() < 0.5 else [draw.choice((0, 3))] * jobs
@@ -161,7 +165,8 @@ def case(seed: int, folder: Path) -> Case:
     for k, first in tied.first_task.items():
         inside[k] = inside[first]
     workload = fs.Workload(
-        submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin,
+        submit=submit, tasks=tasks, runtime=runtime, estimate=limit, user=users, begin=begin, nice=nice,
+        held={k: one for k, one in enumerate(held, start=1) if one} or None,
         after=words_of if any(words_of) else None, cancel_at=cancel if max(cancel) >= 0 else None,
         labels={"partition": [f"p{p}" for p in partition], "account": account, "qos": qos, "array": tied.array,
                 "reservation": inside},
@@ -192,7 +197,8 @@ def case(seed: int, folder: Path) -> Case:
             planned=limit[k], runtime=max(1, whole(runtime[k])), completing=clear[k], user=users[k],
             partition=partition[k], may=members[partition[k]], array=tied.array[k],
             account=account[k], qos=qos[k], ends={0: "badly", 5: "cancelled"}.get(tied.status[k], "well"),
-            cancel=None if cancel[k] < 0 else whole(cancel[k]) - base,
+            cancel=None if cancel[k] < 0 else whole(cancel[k]) - base, nice=nice[k],
+            held=tuple((max(0, int(begin // 1) - base), whole(end) - base) for begin, end in held[k]),
             limits={list(amounts).index(tied.array[k]): 1} if tied.array[k] in amounts else {},
         )
         for k in order
@@ -250,6 +256,17 @@ def ours(limits: dict[str, float]) -> dict[str, object]:
         elif name.endswith(("node", "cpu")):
             kind, resource = next((k, name.removeprefix(k)) for k in tables if name.startswith(k))
             found.setdefault(tables[kind], {})[resource] = value  # type: ignore[index]
+    return found
+
+
+def holds_of(draw: random.Random, submit: float) -> list[tuple[float, float]]:
+    """Return when a job is held, at its submit or later, once or twice or never."""
+    found, time = [], submit
+    for _ in range(draw.choice((0, 1, 1, 2))):
+        begin = time + draw.choice((0, 0, 0.5, 10, 60, 200))
+        time = begin + draw.choice((0.5, 30, 45.25, 300))
+        found.append((begin, time))
+        time += 1
     return found
 
 

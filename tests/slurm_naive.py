@@ -32,6 +32,7 @@ class Play:
         for job in self.jobs:
             job.since, job.moment = job.submit, max(job.submit, job.earliest)
         last = max([*(job.submit for job in self.jobs), *(job.cancel or 0 for job in self.jobs), *given,
+                    *(end for job in self.jobs for _, end in job.held),
                     *(edge for one in site.windows for edge in (one.begin, one.end) if edge < FOREVER)])  # fmt: skip
         while quiet < 700:
             self.now += 1
@@ -42,6 +43,10 @@ class Play:
             for job in self.jobs:
                 if job.cancel is not None and job.cancel <= now and job.start is None and job.gone is None:
                     self._leaves(job, job.cancel)
+            for job in list(self.waiting):
+                if job.released(now) > now:
+                    self.waiting.remove(job)
+                    job.freed = job.released(now)
             freed = any(before < one.end <= now and one.broken for one in site.windows)
             for number, job in enumerate(self.jobs):
                 if number not in cleared and job.start is not None and self.end(job) + job.completing <= now:
@@ -71,7 +76,9 @@ class Play:
                 if id(job) in self.hopeless:
                     continue
                 moment = self._moment(job)
-                if moment is not None and moment <= now:
+                if moment is not None and moment <= now and job.released(now) > now:
+                    job.freed = job.released(now)
+                elif moment is not None and moment <= now:
                     job.moment, joined = moment, True
                     self._prioritise(job, now)
                     while not self.waiting and next_main < now:
@@ -104,6 +111,8 @@ class Play:
 
     def _moment(self, job: Job) -> int | None:
         """Return from when on a job may start; None: it waits for something that has not come."""
+        if job.freed is not None:
+            return job.freed
         moments = [job.submit, job.earliest]
         for kind, other, lag in job.after:
             if kind == "after":
@@ -115,7 +124,7 @@ class Play:
             if come is None:
                 return None
             moments.append(come + (max(lag, 1) if kind == "after" else lag))
-        return max(moments)
+        return job.released(max(moments))
 
     def _leaves(self, job: Job, when: int) -> None:
         job.gone = when
@@ -176,7 +185,7 @@ class Play:
             return
         size = (job.tasks / self.site.nodes + job.tasks / self.site.nodes) / 2
         age = min(1.0, (now - job.moment) / self.site.max_age)
-        job.priority = max(1, int(age * self.site.age + size * self.site.size))
+        job.priority = max(1, int(age * self.site.age + size * self.site.size - job.nice))
 
     def running(self) -> list[Job]:
         """Return the jobs that have started and not ended."""

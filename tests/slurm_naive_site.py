@@ -35,6 +35,15 @@ class Job:
     since: int = 0  # in the list
     moment: int = 0  # since when it may start
     gone: int | None = None  # when it was cancelled, or could never start
+    held: tuple[tuple[int, int], ...] = ()  # from when until when, in order
+    nice: int = 0
+    freed: int | None = None  # when it is, or was, let go by a hold that took it out of the queue
+
+    def released(self, moment: int) -> int:
+        """Return the first second from one on in which it is not held."""
+        while now := next((end for begin, end in self.held if begin <= moment < end), 0):
+            moment = now
+        return moment
 
 
 @dataclass

@@ -124,7 +124,11 @@ class Scenario:
         closures = tuple(one for one in self.machine.closures if one.end < math.inf)
         known = replace(self, machine=replace(self.machine, closures=closures)).without_victims()
         choosing = self.settings.alternatives == "earliest_finish"
-        return (known if choosing else known.as_chosen()).without_reservations()
+        return (known if choosing else known.as_chosen()).without_reservations().without_holds()
+
+    def without_holds(self) -> Scenario:
+        """Return the scenario with jobs that nobody holds."""
+        return replace(self, jobs=[replace(job, held=()) for job in self.jobs])
 
     def without_watts(self) -> Scenario:
         """Return the scenario with jobs whose nodes draw what their groups say."""
@@ -140,7 +144,7 @@ class Scenario:
         known = self.foreseen().machine.closures
         closures = tuple(one for one in known if one.end < math.inf)
         machine = replace(self.machine, closures=closures)
-        scenario = replace(self.without_watts(), machine=machine).as_chosen().without_reservations()
+        scenario = replace(self.without_watts().without_holds(), machine=machine).as_chosen().without_reservations()
         scenario = scenario.without_limits().without_pools()
         hopeless = naive.never_start(self.jobs, True) | naive.never_start(self.jobs, False)
         freed = [replace(job, after=()) if j in hopeless else job for j, job in enumerate(scenario.jobs)]
@@ -148,7 +152,7 @@ class Scenario:
 
     def without_conditions(self) -> Scenario:
         """Return the scenario with jobs that wait for nobody."""
-        jobs = [replace(job, after=(), begin=0.0, cancel_at=math.inf, follows=None) for job in self.jobs]
+        jobs = [replace(job, after=(), begin=0.0, held=(), cancel_at=math.inf, follows=None) for job in self.jobs]
         return replace(self, jobs=jobs)
 
     def simulate(
@@ -296,6 +300,21 @@ def impatient(
     """Return the jobs, some of which are cancelled unless they start soon."""
     patience = (math.inf, math.inf, 0, 1, 2, 2.5, 5, 9)
     return [replace(job, cancel_at=job.submit + choose(patience) * grain) for job in jobs]
+
+
+def held(jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], Any]) -> list[naive.Job]:
+    """Return the jobs, some of which are held for a time, once or twice, as they are submitted or later."""
+    found = []
+    for job in jobs:
+        holds, time = [], job.submit
+        for _ in range(choose((0, 1, 1, 2))):
+            begin = max(0.0, time + choose((-1, 0, 0.5, 1, 2, 3, 5)) * grain)
+            end = begin + choose((0.5, 1, 2, 4)) * grain
+            if begin < end and (not holds or holds[-1][1] < begin):
+                holds.append((begin, end))
+                time = end + grain
+        found.append(replace(job, held=tuple(holds)))
+    return found
 
 
 def measured(jobs: list[naive.Job], choose: Callable[[Sequence[Any]], Any]) -> list[naive.Job]:
@@ -522,6 +541,7 @@ def at_epoch(jobs: list[naive.Job], chance: Callable[[], float]) -> list[naive.J
             job,
             submit=EPOCH + job.submit,
             begin=job.begin and EPOCH + job.begin,
+            held=tuple((EPOCH + begin, EPOCH + end) for begin, end in job.held),
             cancel_at=EPOCH + job.cancel_at,
         )
         for job in jobs
@@ -609,7 +629,7 @@ def random_scenario(
 
     Hypothesis leans to simple examples. Orders that turn on the last bit of a float, or on a job that arrives
     just as a crowded link clears, want many busy ones; these come at a millisecond apiece and do not shrink.
-    In `restless` ones jobs may be cancelled, or follow others. On `one_group` there are more nodes.
+    In `restless` ones jobs may be cancelled, be held, or follow others. On `one_group` there are more nodes.
     """
     rng = random.Random(seed)
     speeds = rng.choice((SPEEDS, (rng.choice(SPEEDS),)))
@@ -666,6 +686,9 @@ def random_scenario(
         jobs = impatient(jobs, grain, beside.choice)
     if restless and beside.random() < 0.3:
         jobs = following(jobs, grain, beside.choice)
+    holder = random.Random(-73 - seed)  # of its own as well
+    if restless and holder.random() < 0.3:
+        jobs = held(jobs, grain, holder.choice)
     if seed % 5 == 4 if epoch is None else epoch:
         jobs, machine = at_epoch(jobs, rng.random), later(machine, EPOCH)
     if beside.random() < 0.3:
@@ -848,6 +871,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         pools={f"P{p}": [job.needs[p] for job in jobs] for p in range(len(machine.pools))},
         after=[conditions_of(job, jobs) for job in jobs],
         begin=[job.begin for job in jobs],
+        held={job.id: job.held for job in jobs if job.held} or None,
         cancel_at=[-1.0 if job.cancel_at == math.inf else job.cancel_at for job in jobs],
         feedback={
             "preceding": [-1 if job.follows is None else jobs[job.follows[0]].id for job in jobs],

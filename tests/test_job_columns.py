@@ -31,6 +31,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "pools": ({"ansys": [2, 0, 1, 1], "scratch GB": [0, 500, 0, 10]}, {"ansys": [0, 0, 0, 3]}),
     "after": (["", "afterok:1+5", "", "after:1,afterany:2"], {3: "afterany:2"}),
     "begin": ([0.0, 2.5, 0.0, 3600.0], 7.0),
+    "held": (["", "0-2.5|3600-7200", "", "9-10"], {2: [(1, 2)]}),
     "cancel_at": ([-1.0, 2.5, -1.0, 3600.0], 70.0),
     "feedback": (
         {"preceding": [-1, 1, -1, 2], "think_time": [-1, 5.0, -1, 0.0]},
@@ -42,6 +43,7 @@ GIVEN: dict[str, tuple[Any, Any]] = {
     "alternatives": ({2: "2x5|1x9.5/12|3x4", 4: [(1, 3), (2, 2)]}, {3: "1x4|2x3"}),
     "watts": ([-1.0, 250.5, 0.0, 90.0], 120.0),
     "slack": ([0.0, 3600.0, 0.0, 90.5], 120.0),
+    "nice": ([0, 100, 0, -50], 7),
     "log": ({"wait": [1.5, 2.0, 0.0, 7.0], "status": 1.0}, {"wait": 3.0}),
 }
 PLAIN = fs.Workload(submit=[0.0, 1.0, 2.0, 3.0], tasks=[1, 2, 1, 1], runtime=[10.0, 5.0, 4.0, 3.0], nodes=8)

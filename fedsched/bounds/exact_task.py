@@ -130,6 +130,11 @@ def task_of(
             f"exact: there are limits ({limit}), which the exact model does not know; leave them out: "
             "dataclasses.replace(federation, limits=()), and jobs without their label 'array'."
         )
+    if workload.held is not None:
+        raise InfeasibleError(
+            "exact: jobs are held for a time, which the exact model does not know; leave that out: "
+            "dataclasses.replace(workload, held=None)."
+        )
     if problem.watts.size:
         raise InfeasibleError(
             "exact: jobs say what they draw (watts), which the exact model does not know; leave that out: "

@@ -20,5 +20,6 @@ def is_exact(problem: Problem, durations: Floats) -> bool:
         calendar, precedence = problem.extras.calendar, problem.extras.precedence
         closing = calendar.end[np.isfinite(calendar.end)]
         times += [calendar.begin, closing, precedence.earliest, precedence.lag, problem.extras.cancellations.time]
+        times += [problem.extras.holds.end]
     steps = np.concatenate([np.ravel(part) for part in times]) * STEPS
     return bool((steps == np.floor(steps)).all()) and float(np.abs(steps).sum()) < FAR * STEPS

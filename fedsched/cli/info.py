@@ -146,7 +146,7 @@ def _federation(federation: Federation, *, as_json: bool) -> None:
     if federation.partitions:
         sizes = federation.groups_of_partitions() @ [group.count for group in federation.groups]
         limits = [_limits(one, int(size)) for one, size in zip(federation.partitions, sizes, strict=True)]
-        asked = ("longest s", "usual s", "fewest", "most", "tier", "accounts", "QOS")
+        asked = ("longest s", "usual s", "fewest", "most", "tier", "factor", "accounts", "QOS")
         print_table("partitions", ("name", "nodes", *asked), limits, align="l")
     for limit in federation.limits:
         say(f"limit: {limit}")
@@ -188,7 +188,8 @@ def _limits(partition: Partition, nodes: int) -> list[str]:
     limits = (partition.max_time, partition.default_time or inf, partition.min_nodes, partition.max_nodes or inf)
     cells = ["—" if value == inf else f"{value:g}" for value in limits]
     whose = (", ".join(names) or "all" for names in (partition.accounts, partition.qos))
-    return [partition.name, f"{nodes:,}", *cells, f"{partition.tier}", *whose]
+    factor = "—" if partition.factor is None else f"{partition.factor}"
+    return [partition.name, f"{nodes:,}", *cells, f"{partition.tier}", factor, *whose]
 
 
 def _reach(signal: Signal) -> list[str]:

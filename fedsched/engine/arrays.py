@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fedsched.engine.breakpoints import Blocks
     from fedsched.engine.cancellations import Cancellations, Cancelled
     from fedsched.engine.ceilings import Beneath, Ceilings
+    from fedsched.engine.holds import Held, Holds
     from fedsched.engine.moldable import Moldable, Molded
     from fedsched.engine.power import Powered
     from fedsched.engine.reserved import Apart, Reserved
@@ -113,6 +114,7 @@ class Extras(NamedTuple):
     limits: Limits
     reserved: Reserved
     cancellations: Cancellations
+    holds: Holds
     moldable: Moldable
     tier: Ints  # job: those of a higher one come first in queue orders; of no size where all are in the same
     saving: Saving
@@ -338,6 +340,7 @@ class ExtraState(NamedTuple):
     limited: Limited
     apart: Apart
     cancelled: Cancelled
+    held: Held
     molded: Molded
     powered: Powered
     beneath: Beneath

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fedsched.compiled import constant, flag, inlined, part
-from fedsched.engine import limits, precedence
+from fedsched.engine import holds, limits, precedence
 from fedsched.engine import queue as queues
 from fedsched.engine.numbers import Clock, Counter
 from fedsched.references import by_reference
@@ -62,9 +62,14 @@ def next_cancellation(extras: Extras | None, state: ExtraState | None, run: Stat
     if extras is None or state is None:
         return np.inf
     times, jobs, number = extras.cancellations.time, extras.cancellations.job, state.cancelled.number
-    while number[NEXT] < jobs.size and not np.isnan(run.start[jobs[number[NEXT]]]):
+    while number[NEXT] < jobs.size and _has_started(state, run, jobs[number[NEXT]]):
         number[NEXT] += 1
     return times[number[NEXT]] if number[NEXT] < jobs.size else np.inf
+
+
+@inlined
+def _has_started(state: ExtraState, run: State, j: int) -> bool:
+    return not np.isnan(run.start[j]) and not holds.is_away(state, j)
 
 
 @inlined
@@ -86,12 +91,20 @@ def is_gone(state: ExtraState | None, j: int) -> bool:
 
 @inlined
 def queued_again(extras: Extras, state: ExtraState, j: int, now: float) -> None:
-    """Note that a job has lost its run: it may be cancelled yet, if its time is still to come."""
+    """Note that a job is queued again: it may be cancelled yet, if its time is still to come."""
     if state.cancelled.what.size == 0:
         return
+    state.cancelled.what[j] = QUEUED
     place = extras.cancellations.place[j]
     if place >= 0 and extras.cancellations.time[place] > now:
         state.cancelled.number[NEXT] = min(state.cancelled.number[NEXT], place)
+
+
+@inlined
+def goes_away(state: ExtraState, j: int) -> None:
+    """Note that a job has left the queue for a while."""
+    if state.cancelled.what.size > 0:
+        state.cancelled.what[j] = AWAY
 
 
 @inlined
@@ -156,6 +169,8 @@ def cancel_next(extras: Extras, extra_state: ExtraState, problem: Problem, plan:
         counter[Counter.PLAN_HOLDS] = 0
         left = j
     cancelled.what[j] = GONE
-    state.start[j] = state.clock[Clock.NOW]
-    counter[Counter.FINISHED] += 1 + precedence.was_cancelled(extras, extra_state, problem.arrival_rank, j, time)
+    holds.is_gone(extra_state, j)
+    now = state.clock[Clock.NOW]
+    state.start[j] = now
+    counter[Counter.FINISHED] += 1 + precedence.was_cancelled(extras, extra_state, problem.arrival_rank, j, time, now)
     return left

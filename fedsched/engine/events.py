@@ -1,11 +1,11 @@
-"""The next instant, and what happens at it before its pass: cancellations, finishes, submits, eligibilities."""
+"""The next instant, and what happens at it before its pass: cancellations, holds, finishes, submits, eligibilities."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fedsched.compiled import inlined
-from fedsched.engine import calendar, cancellations, ceilings, limits, precedence, reserved, victims
+from fedsched.engine import calendar, cancellations, ceilings, holds, limits, precedence, reserved, returns, victims
 from fedsched.engine import queue as queues
 from fedsched.engine.codes import SameTime
 from fedsched.engine.conservative import joins_plan
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @inlined
 def next_time(problem: Problem, state: State) -> float:
-    """Return when a job next ends, is submitted, becomes eligible or is cancelled, nodes close or open, a cap changes.
+    """Return when a job next ends, is submitted, eligible, held or cancelled, nodes close or open, a cap changes.
 
     It is never before now, and infinite where none does.
     """
@@ -38,7 +38,7 @@ def _next_but_caps(problem: Problem, state: State) -> float:
     arrived = state.counter[Counter.ARRIVED]
     if arrived < problem.arrival.size:
         time = min(time, problem.submit[problem.arrival[arrived]])
-    return time
+    return holds.next_hold(problem.extras, state.extras, state, time)
 
 
 @inlined
@@ -71,6 +71,7 @@ def _join(problem: Problem, plan: Plan, state: State, j: int, mend: bool) -> Non
     queues.enqueue(problem, plan, state, j, mend)
     precedence.has_joined(state.extras, j)
     cancellations.has_joined(state.extras, j)
+    holds.has_joined(state.extras, j)
     joins_plan(state, j)
 
 
@@ -87,15 +88,21 @@ def _arrive(problem: Problem, plan: Plan, state: State, mend: bool) -> None:
 @inlined
 def _join_all_that_are_due(problem: Problem, plan: Plan, state: State) -> None:
     while precedence.next_moment(state.extras) <= state.clock[Clock.NOW]:
-        _join_next(state.extras, problem, plan, state)
+        _join_next(problem.extras, state.extras, problem, plan, state)
 
 
 @inlined
-def _join_next(extras: ExtraState | None, problem: Problem, plan: Plan, state: State) -> None:
+def _join_next(
+    extras: Extras | None, extra_state: ExtraState | None, problem: Problem, plan: Plan, state: State
+) -> None:
     # Whoever is first on the timer joins.
-    if extras is None:
+    if extras is None or extra_state is None:
         return
-    _join(problem, plan, state, precedence.next_due(extras, problem.arrival_rank), queues.AT_ONCE)
+    j = precedence.next_due(extra_state, problem.arrival_rank)
+    if holds.is_away(extra_state, j):
+        returns.come_back(extras, extra_state, problem, plan, state, j)
+    else:
+        _join(problem, plan, state, j, queues.AT_ONCE)
 
 
 @inlined
@@ -124,6 +131,7 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
     go_on(state, time)
     begin_instant(state.extras)
     cancelled = cancellations.cancel_all(problem, plan, state)
+    cancelled = returns.hold_all(problem, plan, state) or cancelled
     if problem.same_time == SameTime.BATCH:
         while counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time:
             _finish_first(problem, state)
@@ -136,7 +144,7 @@ def take_events(problem: Problem, plan: Plan, state: State, time: float) -> None
         if arrived < problem.arrival.size and problem.submit[problem.arrival[arrived]] <= time:
             _arrive(problem, plan, state, queues.AT_ONCE)
         elif precedence.next_moment(state.extras) <= time:
-            _join_next(state.extras, problem, plan, state)
+            _join_next(problem.extras, state.extras, problem, plan, state)
         elif not cancelled or (counter[Counter.RUNNING] > 0 and state.heap.time[0] <= time):
             _finish_first(problem, state)
             update_rates(problem, state)

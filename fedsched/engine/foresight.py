@@ -15,6 +15,7 @@ from fedsched.engine.codes import OnRunning
 from fedsched.engine.pack import calendar_of
 from fedsched.model.calendar import Closures
 from fedsched.model.cancellations import until
+from fedsched.model.held import begun_by
 
 if TYPE_CHECKING:
     from fedsched.engine.arrays import Extras, Problem
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
 
 def jobs_as_known(workload: Workload, time: float) -> Workload:
-    """Return the jobs as they are known at a time: of those to come nobody knows a cancellation [44]."""
-    known = until(workload, time)
-    return workload if known is workload.cancel_at else replace(workload, cancel_at=known)
+    """Return the jobs as they are known at a time: nobody knows a cancellation, or a hold, that is to come [44, 73]."""
+    leaving, held = until(workload, time), begun_by(workload, time)
+    if leaving is workload.cancel_at and held is workload.held:
+        return workload
+    return replace(workload, cancel_at=leaving, held=held)
 
 
 def foreseen(problem: Problem, time: float) -> Problem:

@@ -11,6 +11,7 @@ from fedsched.engine import (
     calendar,
     cancellations,
     ceilings,
+    holds,
     limits,
     lost,
     moldable,
@@ -55,6 +56,7 @@ def set_out(problem: Problem, plan: Plan, state: State) -> None:
     lost.forget(state.extras)
     reserved.open_all(problem.extras, state.extras)
     cancellations.open_all(problem.extras, state.extras, problem.t0)
+    holds.open_all(problem.extras, state.extras)
     moldable.open_all(problem.extras, state.extras)
     state.load[:] = 0.0
     looks_ahead = needs_ends(plan.dispatch) or moldable.may_choose(problem.extras)

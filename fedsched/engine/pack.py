@@ -11,6 +11,7 @@ from fedsched.engine.cancellations import Cancellations
 from fedsched.engine.capped import ceilings_of, of_jobs
 from fedsched.engine.choices import possible_shapes, refuse_entangled
 from fedsched.engine.codes import OnRunning, SameTime, Saturation
+from fedsched.engine.holds import Holds
 from fedsched.engine.kinds import limits_of
 from fedsched.engine.moldable import Moldable
 from fedsched.engine.numbers import Awaits
@@ -174,7 +175,7 @@ def _extras(
     need, waits = needs_on(workload, federation), edges is not None and edges.job.size > 0
     counters, tier = counters_of(workload, federation), tiers_of_jobs(workload, federation)
     bound = need.any() or counters.amount.size or tier.size
-    asked = workload.begin is not None or workload.cancel_at is not None
+    asked = any(part is not None for part in (workload.begin, workload.held, workload.cancel_at))
     switching = is_switching(federation.power)
     if switching:
         refuse_unswitched(workload, federation, reading, running=bool(running))
@@ -189,6 +190,7 @@ def _extras(
         limits_of(counters, workload.tasks),
         _reserved(workload, federation),
         _cancellations(workload, arrival),
+        _holds(workload),
         _moldable(workload, federation, reading),
         _ints(tier),
         saving_of(federation),
@@ -218,6 +220,18 @@ def _cancellations(workload: Workload, arrival: Ints) -> Cancellations:
     place = np.full(len(workload), -1)
     place[jobs] = np.arange(jobs.size)
     return Cancellations(time=_floats(time[jobs]), job=_ints(jobs), place=_ints(place))
+
+
+def _holds(workload: Workload) -> Holds:
+    held = workload.held
+    if held is None:
+        return _nobody_is_held()
+    order = np.argsort(held.begin, kind="stable")
+    return Holds(_ints(held.first), _floats(held.begin), _floats(held.end), _ints(order), _ints(held.owner))
+
+
+def _nobody_is_held() -> Holds:
+    return Holds(_ints(np.zeros(0)), _floats(np.zeros(0)), _floats(np.zeros(0)), _ints(np.zeros(0)), _ints(np.zeros(0)))
 
 
 def _nobody_is_cancelled() -> Cancellations:
@@ -327,8 +341,8 @@ def calendar_of(closures: Closures, nodes: Ints, t0: float) -> Calendar:
 def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
     """Return the extras of some of a problem's jobs, all of which are eligible and in no reservation, or run, at t0.
 
-    A plan of those does not see whom downtimes take nodes from, nor limits, nor who is
-    cancelled: that is seen as it comes.
+    A plan of those does not see whom downtimes take nodes from, nor limits, nor who is cancelled or held: that is seen
+    as it comes.
     """
     if problem.extras is None:
         return None
@@ -341,8 +355,8 @@ def extras_of(problem: Problem, jobs: Ints, t0: float) -> Extras | None:
     tier = problem.extras.tier
     tier = _ints(tier[jobs] if tier.size else tier)
     return Extras(
-        needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_chooses(), tier,
-        problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0),
+        needs, _nobody_waits(), waits, _no_limits(), _nobody_inside(), _nobody_is_cancelled(), _nobody_is_held(),
+        _nobody_chooses(), tier, problem.extras.saving, of_jobs(problem.extras.ceilings, jobs, t0),
     )
 
 

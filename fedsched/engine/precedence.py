@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
+from fedsched.engine import holds
 from fedsched.engine.numbers import Awaits, WaitingNumber
 from fedsched.model.integrals import Eligible
 
@@ -42,7 +43,8 @@ def open_conditions(extras: Extras | None, state: ExtraState | None, problem: Pr
             waiting.open[j] = extras.precedence.conditions[j] - (1 if problem.submit[j] == np.inf else 0)
         for j in problem.running:
             waiting.begun[j] = 1
-            _settle_followers(extras, state, problem.arrival_rank, j, start[j], START)
+            waiting.moment[j] = holds.since(extras, j, waiting.moment[j], start[j])
+            _settle_followers(extras, state, problem.arrival_rank, j, start[j], problem.t0, START)
 
 
 @inlined
@@ -56,6 +58,7 @@ def submitted(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
     waiting.open[j] -= 1
     if waiting.open[j] > 0:
         return False
+    waiting.moment[j] = holds.since(extras, j, waiting.moment[j], now)
     if waiting.moment[j] <= now:
         return True
     _push(waiting, rank, j)
@@ -69,7 +72,7 @@ def has_started(extras: Extras | None, state: ExtraState | None, rank: Ints, j: 
         return
     if state.waiting.open.size > 0 and state.waiting.begun[j] == 0:
         state.waiting.begun[j] = 1
-        _settle_followers(extras, state, rank, j, now, START)
+        _settle_followers(extras, state, rank, j, now, now, START)
 
 
 @inlined
@@ -79,17 +82,17 @@ def has_ended(extras: Extras | None, state: ExtraState | None, rank: Ints, j: in
         return 0
     if state.waiting.open.size == 0:
         return 0
-    return _settle_followers(extras, state, rank, j, now, extras.precedence.end[j])
+    return _settle_followers(extras, state, rank, j, now, now, extras.precedence.end[j])
 
 
 @inlined
 def was_killed(extras: Extras, state: ExtraState, rank: Ints, j: int, now: float) -> int:
     """Note that a job was killed, which ends badly; return how many jobs can therefore never start."""
-    return _settle_followers(extras, state, rank, j, now, END_BADLY) if state.waiting.open.size > 0 else 0
+    return _settle_followers(extras, state, rank, j, now, now, END_BADLY) if state.waiting.open.size > 0 else 0
 
 
 @inlined
-def was_cancelled(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float) -> int:
+def was_cancelled(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, now: float) -> int:
     """Note that a job was cancelled before it ran; return how many jobs can therefore never start [44]."""
     waiting = state.waiting
     if waiting.open.size == 0:
@@ -97,11 +100,13 @@ def was_cancelled(extras: Extras, state: ExtraState, rank: Ints, j: int, time: f
     waiting.open[j] = DOOMED
     while waiting.number[WaitingNumber.TIMERS] > 0 and waiting.open[waiting.timer[0]] > DOOMED // 2:
         _pop(waiting, rank)
-    return _settle_followers(extras, state, rank, j, time, CANCELLED)
+    return _settle_followers(extras, state, rank, j, time, now, CANCELLED)
 
 
 @part
-def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, what: int) -> int:
+def _settle_followers(
+    extras: Extras, state: ExtraState, rank: Ints, j: int, time: float, now: float, what: int
+) -> int:
     precedence, waiting = extras.precedence, state.waiting
     doomed = NOBODY
     for i in range(precedence.first[j], precedence.first[j + 1]):
@@ -120,6 +125,7 @@ def _settle_followers(extras: Extras, state: ExtraState, rank: Ints, j: int, tim
             waiting.submitted[follower] = time + precedence.lag[i]
         waiting.open[follower] -= 1
         if waiting.open[follower] == 0:
+            waiting.moment[follower] = holds.since(extras, follower, waiting.moment[follower], now)
             _push(waiting, rank, follower)
     told = 0
     while told < doomed:  # whoever waits for somebody that never starts
@@ -159,6 +165,13 @@ def next_due(state: ExtraState, rank: Ints) -> int:
     while waiting.number[WaitingNumber.TIMERS] > 0 and waiting.open[waiting.timer[0]] > DOOMED // 2:
         _pop(waiting, rank)  # who was cancelled meanwhile
     return j
+
+
+@inlined
+def waits_until(state: ExtraState, rank: Ints, j: int, moment: float) -> None:
+    """Put a job on the timer that was in the queue, to join it again then."""
+    state.waiting.moment[j] = moment
+    _push(state.waiting, rank, j)
 
 
 @inlined

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 EVERYBODYS = constant(-1)
 TURN = constant(0)
+FIRST = constant(0)
 
 
 @by_reference
@@ -68,6 +69,20 @@ def joins(extras: Extras | None, state: ExtraState | None, j: int) -> None:
         r = apart.of_job[j]
         apart.waits[extras.reserved.first[r] + apart.number[r]] = j
         apart.number[r] += 1
+
+
+@inlined
+def leaves(extras: Extras, state: ExtraState, j: int) -> None:
+    """Note that a job that waits leaves the queue for a while, be it that of its reservation."""
+    apart = state.apart
+    if apart.of_job.size > 0 and apart.of_job[j] != EVERYBODYS:
+        r = apart.of_job[j]
+        first, left = extras.reserved.first[r], FIRST
+        for i in range(first, first + apart.number[r]):
+            if apart.waits[i] != j:
+                apart.waits[first + left] = apart.waits[i]
+                left += 1
+        apart.number[r] = left
 
 
 @inlined

@@ -11,6 +11,7 @@ import numpy as np
 from fedsched.engine.arrays import Rates, RunningJobs, State
 from fedsched.engine.cancellations import GONE
 from fedsched.engine.codes import Dispatch, Placement, Status
+from fedsched.engine.holds import AWAY
 from fedsched.engine.loop import begin, first_unplaceable, run
 from fedsched.engine.meters import integrals
 from fedsched.engine.moldable import as_chosen, moldable_of
@@ -152,7 +153,7 @@ class Simulation:
         self._jobs = self.problem.arrival.size + self.problem.running.size  # others wait for what cannot happen
         self._over = False  # where closures keep jobs from ever starting, all else has happened
         self._all_started = 0  # so many of the first to arrive have started
-        self._all_stay = not takes_nodes(federation)  # whoever has started has
+        self._all_stay = not takes_nodes(federation) and workload.held is None  # whoever has started has
         self._slice = 64
 
     @property
@@ -273,7 +274,7 @@ class Simulation:
         notes: tuple[str, ...] = ()
         lost = self._lost()
         start = np.array(state.start)
-        start[who_is_gone(state)] = np.nan
+        start[who_is_gone(state) | who_is_held(state)] = np.nan
         if lost is not None:
             start[lost.killed] = np.nan
         if self.finished < self._jobs:
@@ -343,6 +344,13 @@ def who_is_gone(state: State) -> NDArray[np.bool_]:
     if state.extras is None or not state.extras.cancelled.what.size:
         return np.zeros(state.start.size, dtype=np.bool_)
     return state.extras.cancelled.what == GONE
+
+
+def who_is_held(state: State) -> NDArray[np.bool_]:
+    """Return who was in the queue and is held now."""
+    if state.extras is None or not state.extras.held.what.size:
+        return np.zeros(state.start.size, dtype=np.bool_)
+    return state.extras.held.what == AWAY
 
 
 def until_the_last_end(found: Integrals, problem: Problem, state: State) -> Integrals:

@@ -31,6 +31,7 @@ from fedsched.engine.ceilings import Beneath
 from fedsched.engine.class_tables import room_for
 from fedsched.engine.classes import LONG_QUEUE
 from fedsched.engine.codes import LOOKAHEAD, CandidateRow, OnRunning, ReachRow, Saturation, Victims
+from fedsched.engine.holds import Held, Holds
 from fedsched.engine.moldable import Molded, moldable_of
 from fedsched.engine.numbers import ClassNumber, Clock, ClosedNumber, Counter, LostNumber, WaitingNumber
 from fedsched.engine.power import Powered
@@ -199,10 +200,15 @@ def _extra_state(problem: Problem, extras: Extras, breakpoints: int, queue: Queu
             what=np.zeros(extras.cancellations.place.size, dtype=np.int64),
             busy=np.zeros(2),
         ),
+        held=_nobody_held(extras.holds, jobs),
         molded=_as_they_come(extras.moldable, problem.groups.uplink.size),
         powered=_all_on(problem, extras),
         beneath=_nothing_taken(extras.ceilings.period.size),
     )
+
+
+def _nobody_held(holds: Holds, jobs: int) -> Held:
+    return Held(np.zeros(1, dtype=np.int64), np.zeros(jobs if holds.first.size else 0, dtype=np.int64))
 
 
 def _nothing_taken(caps: int) -> Beneath:

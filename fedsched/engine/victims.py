@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.compiled import constant, inlined, part
-from fedsched.engine import calendar, cancellations, limits, lost, precedence, reserved
-from fedsched.engine import queue as queues
-from fedsched.engine.classes import begin_ungrouped
+from fedsched.engine import calendar, lost, precedence, returns
 from fedsched.engine.codes import OnRunning, Victims
 from fedsched.engine.numbers import Clock, ClosedNumber, Counter
 from fedsched.engine.placement import shortest_duration
@@ -186,12 +184,7 @@ def _lose(
     state.finish[j] = np.nan
     state.counts[j] = 0
     if requeued:
-        state.start[j] = np.nan
         state.shortest[j] = shortest_duration(problem, j, plan.caps, plan.cap_row[j])  # it may have run from t0 on
-        counter[Counter.QUEUED] += 1 if limits.joins(extras, extra_state, state, j) else 0
-        reserved.joins(extras, extra_state, j)
-        queues.join_again(problem, plan, state, j)
-        cancellations.queued_again(extras, extra_state, j, now)
-        begin_ungrouped(plan, state)
+        returns.queue_again(extras, extra_state, problem, plan, state, j)
     else:
         counter[Counter.FINISHED] += 1 + precedence.was_killed(extras, extra_state, problem.arrival_rank, j, now)

@@ -108,6 +108,11 @@ class Episodes:
                     "and on_running='wait', or leave it out: dataclasses.replace(federation, calendar=...)."
                 )
         refuse_members(noun, workload, federation)
+        if workload.held is not None:
+            raise ValueError(
+                f"{noun}: jobs are held for a time, of which decisions know nothing yet; leave that out: "
+                "dataclasses.replace(workload, held=None)."
+            )
         objectives = _objectives(objective, weights)
         # Room for planned ends: they are seen.
         rules = Rules(order=order, dispatch="easy", placement=placement)

@@ -37,6 +37,7 @@ from fedsched.engine.arrays import (
 from fedsched.engine.breakpoints import Blocks
 from fedsched.engine.cancellations import Cancelled
 from fedsched.engine.ceilings import Beneath
+from fedsched.engine.holds import Held
 from fedsched.engine.moldable import Moldable, Molded
 from fedsched.engine.power import Powered
 from fedsched.engine.precedence import submitted_at
@@ -121,6 +122,7 @@ def _extras_of(extras: Extras | None, chosen: ChosenShapes, b: int, first: int, 
         _limits_of(extras.limits, moldable, chosen, b),
         extras.reserved,
         extras.cancellations,
+        extras.holds,
         Moldable(
             moldable.first[first : last + 1], moldable.which, moldable.tasks, moldable.runtime, moldable.estimate
         ),
@@ -305,6 +307,7 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
             apart.owed[b],
         ),
         Cancelled(gone.number[b], gone.what[b], gone.busy[b]),
+        Held(extras.held.number[b], extras.held.what[b]),
         Molded(
             molded.at[b],
             molded.tasks[b],

@@ -1,4 +1,4 @@
-"""What the command line of a job of Slurm's asks for: --dependency and --begin, among the options of sbatch.
+"""What the command line of a job of Slurm's asks for: --dependency, --begin and --nice, among the options of sbatch.
 
 Slurm joins the words of the line by blanks and drops their quotes, so that the end of a text of several words is not
 known: what then looks like one of these options is told apart from what surely is one.
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
+
+from fedsched.model.nice import BY_ITSELF
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,18 +46,19 @@ _WITHOUT = frozenset((
     "stepmgr", "test-only", "unbuffered", "usage", "use-min-nodes", "verbose", "version", "wait", "whole", "x11",
 ))  # fmt: skip
 _NAMES = _WITH_A_WORD | _WITHOUT
-_DEPENDENCY, _BEGIN, _ARRAY, _WRAP = "dependency", "begin", "array", "wrap"
+_DEPENDENCY, _BEGIN, _ARRAY, _NICE, _WRAP = "dependency", "begin", "array", "nice", "wrap"
 _OF_LETTER = {"d": _DEPENDENCY, "b": _BEGIN, "a": _ARRAY}
 # How many tasks of an array may run together: the last number of --array=1-100%5.
 _TOGETHER = re.compile(r"[\d,:-]+%(\d{1,9})", re.ASCII)
 # How a time of several words goes on: now + 1 hour, tomorrow 16:00.
+_WHOLE = re.compile(r"[+-]?\d{1,10}", re.ASCII)
 _MORE_OF_A_TIME = re.compile(
     r".*\+ \d+[a-z]*|.*\d (?:second|minute|hour|day|week)s?|.*\d [ap]m|now \+\d*[a-z]*|"
     r"(?:to(?:day|morrow)|[\d./-]+) (?:\d\d?:\d\d(?::\d\d)?|midnight|noon|fika|teatime|elevenses)",
     re.IGNORECASE,
 )
 # What may hold one of these options at all: nearly no line does, and lines are many.
-_MAY_ASK = re.compile(r" -(?:[db]|-de|-be|[A-Za-z]{1,6}[db])|\d%\d")
+_MAY_ASK = re.compile(r" -(?:[db]|-de|-be|-ni|[A-Za-z]{1,6}[db])|\d%\d")
 # What looks like one of them where the options may be over: a script has words of its own.
 _LIKE_A_DEPENDENCY = re.compile(
     r"(?:^| )(?:--depend[a-z]*[= ]|-d ?)(?:after[a-z]*:|expand:|singleton\b|[0-9]+(?:_[0-9*]+)?,)", re.IGNORECASE
@@ -73,6 +76,7 @@ class Asked(NamedTuple):
     dependency: str = ""
     begin: str = ""
     together: str = ""  # tasks of its array
+    nice: int = 0
     maybe_dependency: bool = False
     maybe_begin: bool = False
 
@@ -95,7 +99,7 @@ def asked_in(line: str) -> Asked:
     found: dict[str, str] = {}
     rest: list[str] = []
     for option, value, left in _options(words[1:], alone=program != "srun"):
-        if option in (_DEPENDENCY, _BEGIN, _ARRAY):
+        if option in (_DEPENDENCY, _BEGIN, _ARRAY, _NICE):
             found[option] = value  # the last of several holds
         rest = left
         if option == _WRAP and left and " " not in value:
@@ -103,8 +107,18 @@ def asked_in(line: str) -> Asked:
     unsure = _maybe(rest)
     limit = _TOGETHER.fullmatch(found.get(_ARRAY, "").strip())
     return unsure._replace(
-        dependency=found.get(_DEPENDENCY, ""), begin=found.get(_BEGIN, ""), together=limit[1] if limit else ""
+        dependency=found.get(_DEPENDENCY, ""),
+        begin=found.get(_BEGIN, ""),
+        together=limit[1] if limit else "",
+        nice=_nice(found[_NICE]) if _NICE in found else 0,
     )
+
+
+def _nice(text: str) -> int:
+    """Return what --nice takes off a priority; of itself it is 100."""
+    if not text:
+        return BY_ITSELF
+    return int(text) if _WHOLE.fullmatch(text) else 0
 
 
 def _words(line: str) -> list[str]:
@@ -120,7 +134,7 @@ def _maybe(words: list[str]) -> Asked:
     text = " ".join(words)
     if " -" not in text and not text.startswith("-"):
         return NOTHING
-    return Asked("", "", "", bool(_LIKE_A_DEPENDENCY.search(text)), bool(_LIKE_A_BEGIN.search(text)))
+    return Asked("", "", "", 0, bool(_LIKE_A_DEPENDENCY.search(text)), bool(_LIKE_A_BEGIN.search(text)))
 
 
 def _options(words: list[str], *, alone: bool) -> Iterator[tuple[str, str, list[str]]]:

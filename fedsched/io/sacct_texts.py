@@ -75,7 +75,7 @@ class Texts:
 
     def _asked(self, texts: Mapping[str, list[str]]) -> dict[str, NDArray[Any]]:
         jobs = len(next(iter(texts.values())))
-        dependency, begin, together, maybe = (np.zeros(jobs, dtype=np.int32) for _ in range(4))
+        dependency, begin, together, nice, maybe = (np.zeros(jobs, dtype=np.int32) for _ in range(5))
         lines = texts.get("submitline", [])
         for k in worth_reading(lines):
             asked = asked_in(lines[k].replace(BAR, "|"))
@@ -83,21 +83,22 @@ class Texts:
                 continue
             dependency[k] = self.codes["dependency"][asked.dependency]
             begin[k] = self.codes["begin"][asked.begin]
-            together[k] = int(asked.together or 0)
+            together[k], nice[k] = int(asked.together or 0), asked.nice
             maybe[k] = Demand.DEPENDENCY * asked.maybe_dependency | Demand.BEGIN * asked.maybe_begin
         for k, text in enumerate(texts.get("dependency", ())):
             if text.strip().lower() not in NOTHING:  # what Slurm came to know later holds
                 dependency[k] = self.codes["dependency"][text]
         told = np.zeros(jobs, dtype=np.int32)
         told[: len(lines)] = [bool(line) for line in lines]
-        return {"dependency": dependency, "begin": begin, "together": together, "maybe": maybe, "told": told}
+        found = {"dependency": dependency, "begin": begin, "together": together, "nice": nice, "maybe": maybe}
+        return found | {"told": told}
 
     def texts(self, column: str) -> list[str]:
         """Return a column's distinct texts, in the order of their numbers."""
         return list(self.codes[column])
 
     def labels(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> dict[str, NDArray[Any]]:
-        """Return the labels of the jobs, under the names that they have in tables.
+        """Return the labels of the jobs, and their nice values, under the names that they have in tables.
 
         Parameters
         ----------
@@ -117,7 +118,8 @@ class Texts:
                 said = [_label(column, text.replace(BAR, "|").strip()) for text in self.texts(column)]
                 if any(said):
                     found[label] = as_objects(said)[read[PREFIX + column]]
-        return dict(named(Labels, found))
+        nice = read.get(PREFIX + "nice", np.zeros(0))
+        return dict(named(Labels, found)) | ({"nice": nice.astype(np.float64)} if nice.any() else {})
 
     def demands(self, read: Mapping[str, NDArray[Any]], partitions: list[str]) -> NDArray[np.int64]:
         """Return the bits of what the texts ask for and the model does not have."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OF_PARTITIONS: dict[str, tuple[str, ...]] = {
     "AllowGroups": ("all",),
     **dict.fromkeys(("DenyAccounts", "DenyQos", "QOS", "OverTimeLimit"), ("n/a", "none")),
-    **dict.fromkeys(("PriorityJobFactor", "Priority"), ("1",)),
+    "Priority": ("1",),
     **dict.fromkeys(("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode"), ("0", "unlimited")),
     **dict.fromkeys(("MaxCPUsPerNode", "MaxCPUsPerSocket"), ("unlimited",)),
     **dict.fromkeys(("ExclusiveUser", "RootOnly", "DisableRootJobs", "ReqResv", "LLN"), ("no",)),
@@ -116,10 +116,17 @@ def _partition(conf: SlurmConf, name: str, line: Line, number: dict[str, int]) -
             accounts=() if accounts.lower() in EVERYBODY else tuple(accounts.split(",")),
             qos=() if qos.lower() in EVERYBODY else tuple(qos.split(",")),
             tier=whole_of(words.get("prioritytier", "1"), where, "PriorityTier"),
+            factor=None if (factor := job_factor_of(line)) == 1 else factor,
             default=is_on(words.get("default", "no"), where, "Default"),
         )
     except FederationError as error:
         raise FederationError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from None
+
+
+def job_factor_of(line: Line) -> int | None:
+    """Return how much a partition counts in the priorities of its jobs; None where its line does not say."""
+    said = line.words.get("priorityjobfactor", line.words.get("priority"))
+    return None if said is None else whole_of(said, line.where, "PriorityJobFactor")
 
 
 def _left_out(conf: SlurmConf, partitions: list[Partition | None]) -> Iterator[str]:

@@ -56,10 +56,10 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     `[[limit]]`, `[[signal]]`; of a cluster: `name`, `uplink` (bytes/s), `[[cluster.group]]`; of a group: `count`,
     `speed`, `busy_watts`, `idle_watts`, `name`, `features`, `resources` (`{ cpu = 40, memory = 187000 }`),
     `weight`, `nodes` (`"0-15,20"`); of a pool: `name`, `amount`; of a partition: `name`, `nodes` (`{ north = "all",
-    south = "0-15,20" }`), `max_time` and `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`, `accounts`,
-    `qos`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`, `known_from`, `end_known`,
-    `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `cpus`, `names`; of a signal: `times`
-    (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`.
+    south = "0-15,20" }`), `max_time` and `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`,
+    `factor`, `accounts`, `qos`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`,
+    `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `cpus`,
+    `names`; of a signal: `times` (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`.
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -285,6 +285,7 @@ def _lines_of(partition: Partition) -> list[str]:
     lines += [f"min_nodes = {int(partition.min_nodes)}"] if partition.min_nodes > 1 else []
     lines += [] if partition.max_nodes is None else [f"max_nodes = {int(partition.max_nodes)}"]
     lines += [f"tier = {int(partition.tier)}"] if partition.tier != 1 else []
+    lines += [] if partition.factor is None else [f"factor = {int(partition.factor)}"]
     for key in ("accounts", "qos"):
         names = getattr(partition, key)
         lines += [f"{key} = [{', '.join(map(quoted, names))}]"] if names else []

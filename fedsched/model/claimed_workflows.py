@@ -11,6 +11,7 @@ import numpy as np
 
 from fedsched.model.calendar import RESERVATION
 from fedsched.model.dependencies import Condition, Kind, conditions_of
+from fedsched.model.held import held_at
 from fedsched.model.shortest import usable_groups
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def _earliest_ends(schedule: Schedule, rows: list[int], waits: Waits) -> list[fl
         begin = begins[row]
         for condition, other in waits.get(row, ()):
             begin = max(begin, known[other][0 if condition.kind is Kind.AFTER else 1] + condition.lag)
+        if (hold := held_at(workload, row, begin)) is not None:
+            begin = hold.end
         # All nodes that it may have, each as often as there are of its group, the fastest first.
         nodes = sorted((one for one, may in zip(speeds, usable[rows.index(row)], strict=True) if may), reverse=True)
         left, slowest = int(workload.tasks[row]), np.inf

@@ -12,6 +12,7 @@ import numpy as np
 
 from fedsched.compiled import constant, inlined, kernel, part
 from fedsched.model.calendar import closures_of
+from fedsched.model.eligible import ready_since
 from fedsched.model.limits import counters_of
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import in_reservations
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.model.calendar import Closures
+    from fedsched.model.held import Holds
     from fedsched.model.schedule import Schedule
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+    Waits = tuple[Ints, Floats, Floats]  # of which job, from when to when
 
 ENDS, OPENS, CLOSES, WAITS = constant(0), constant(1), constant(2), constant(3)  # in this order at one instant
 STARTS, LEAVES, NOTHING = constant(4), constant(5), constant(6)
@@ -121,7 +124,7 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
     workload, federation, lost = schedule.workload, schedule.federation, schedule.lost
     job = np.concatenate([begun, lost.job])
     start, end = np.concatenate([schedule.start[begun], lost.start]), np.concatenate([schedule.finish[begun], lost.end])
-    latest = schedule.eligible
+    latest = ready_since(schedule)
     since = latest[job]
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():
         since[run], latest[job[run]] = latest[job[run]], end[run]
@@ -131,10 +134,13 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
     left = np.zeros(0) if workload.cancel_at is None else workload.cancel_at.times[gone]
     waited = latest[gone] < left if gone.size else np.zeros(0, dtype=np.bool_)
     gone, left = gone[waited], left[waited] if gone.size else left[:0]
+    waited_since = latest[gone]
+    if workload.held is not None:
+        since, gone, waited_since, left = _unless_held(workload.held, (job, since, start), (gone, waited_since, left))
     runs, known = np.arange(job.size), np.isfinite(closures.known_from)
     shut, open_ = np.arange(closures.begin.size), np.flatnonzero(np.isfinite(closures.end))
     parts = [
-        (end, ENDS, runs), (start, STARTS, runs), (np.concatenate([since, latest[gone]]), WAITS, None),
+        (end, ENDS, runs), (start, STARTS, runs), (np.concatenate([since, waited_since]), WAITS, None),
         (left, LEAVES, job.size + np.arange(gone.size)), (closures.begin, CLOSES, shut),
         (closures.end[open_], OPENS, open_), (closures.known_from[known], NOTHING, shut[known]),
         (np.array([schedule.t0]), NOTHING, np.zeros(1)),
@@ -174,6 +180,22 @@ def _told(schedule: Schedule, closures: Closures, begun: Ints) -> tuple[Told, fl
         ended=ended,
     )
     return told, last
+
+
+def _unless_held(held: Holds, runs: Waits, waits: Waits) -> tuple[Floats, Ints, Floats, Floats]:
+    """Return since when the jobs of some runs waited for their starts, and who waited for none from when to when.
+
+    Both are given as if nobody had been held: whoever is does not wait [73].
+    """
+    since, vain = runs[1].copy(), []
+    for k, (row, begin, start) in enumerate(zip(*(column.tolist() for column in runs), strict=True)):
+        *before, (since[k], _) = held.between(row, begin, start)
+        vain += [(row, *one) for one in before]
+    for row, begin, end in zip(*(column.tolist() for column in waits), strict=True):
+        vain += [(row, *one) for one in held.between(row, begin, end)]
+    vain = [one for one in vain if one[1] < one[2]]
+    rows, begins, ends = (np.array([one[k] for one in vain]) for k in range(3))
+    return since, rows.astype(np.int64), begins, ends
 
 
 def _places(events: Events, kind: int, runs: int) -> Ints:

@@ -17,9 +17,31 @@ if TYPE_CHECKING:
 
 
 def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
-    """Return the time from which every job of a schedule might start; NaN where that was not known, or never came."""
+    """Return the time from which every job of a schedule might start; NaN where that was not known, or never came.
+
+    Of one that was held it is when it last was not any more [73].
+    """
+    moment, held = ready_since(schedule), schedule.workload.held
+    if held is None:
+        return moment
+    until = np.where(np.isnan(schedule.start), last_waited(schedule), schedule.start)
+    rows = zip(range(moment.size), moment.tolist(), until.tolist(), strict=True)
+    return np.array([held.since(row, *times) for row, *times in rows], dtype=np.float64)
+
+
+def last_waited(schedule: Schedule) -> NDArray[np.float64]:
+    """Return until when whoever has no start waited: until it was cancelled, else from t0 on for good."""
+    until = np.full(len(schedule), schedule.t0)
+    if schedule.workload.cancel_at is not None:
+        gone = schedule.cancelled
+        until[gone] = schedule.workload.cancel_at.times[gone]
+    return until
+
+
+def ready_since(schedule: Schedule) -> NDArray[np.float64]:
+    """Return the time from which every job might have started, had it not been held later; NaN as above."""
     workload = schedule.workload
-    alone = workload.after is None and workload.begin is None and workload.feedback is None
+    alone = workload.after is None and workload.begin is None and workload.feedback is None and workload.held is None
     if alone and schedule.delays is None and not schedule.federation.calendar:
         return np.array(workload.submit)
     moment = np.maximum(workload.submit, put_off_until(schedule))

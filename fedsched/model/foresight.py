@@ -22,9 +22,11 @@ def foresight(workload: Workload, federation: Federation, t0: float, *, packages
     open_end = [downtime for downtime in to_come if math.isfinite(downtime.end) and not downtime.end_known]
     endless = [downtime for downtime in open_end if downtime not in later]
     leaving = 0 if workload.cancel_at is None else int((workload.cancel_at.cancel_at > t0).sum())
+    holds = 0 if workload.held is None else int((workload.held.begin > t0).sum())
     without = [f"{counted(len(later), 'downtime')} that became known later"] * bool(later)
     without += [f"the end of {counted(len(endless), 'downtime')}"] * bool(endless)
     without += [f"{counted(leaving, 'cancellation')} to come"] * bool(leaving)
+    without += [f"{counted(holds, 'hold')} to come"] * bool(holds)
     if not without:
         return ""
     *others, last = without

@@ -10,9 +10,11 @@ from fedsched.model.cancellations import Cancellations
 from fedsched.model.dependencies import Dependencies
 from fedsched.model.earliest import EarliestStarts
 from fedsched.model.feedback import Feedback
+from fedsched.model.held import Holds
 from fedsched.model.labels import Labels
 from fedsched.model.layout import NodeLayout
 from fedsched.model.log import LogColumns
+from fedsched.model.nice import Nice
 from fedsched.model.pools import PoolNeeds
 from fedsched.model.resources import NodeDemands
 from fedsched.model.slack import Slack
@@ -27,9 +29,9 @@ NO_SITE = -1
 UNKNOWN_USER = -1
 # What jobs may ask for beside the plain model, by the field of a Workload and of a Job; and with what logs say of them.
 EXTRAS: dict[str, type[JobColumns]] = {
-    "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "cancel_at": Cancellations,
-    "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "layout": NodeLayout,
-    "alternatives": Alternatives, "watts": JobWatts, "slack": Slack,
+    "pools": PoolNeeds, "after": Dependencies, "begin": EarliestStarts, "held": Holds,
+    "cancel_at": Cancellations, "feedback": Feedback, "labels": Labels, "demand": NodeDemands, "layout": NodeLayout,
+    "alternatives": Alternatives, "watts": JobWatts, "slack": Slack, "nice": Nice,
 }  # fmt: skip
 OPTIONAL: dict[str, type[JobColumns]] = EXTRAS | {"log": LogColumns}
 
@@ -51,6 +53,7 @@ class Job:
     pools: Mapping[str, int] | None = None
     after: str | None = None
     begin: float | None = None
+    held: str | None = None
     cancel_at: float | None = None
     feedback: Mapping[str, float] | None = None
     labels: Mapping[str, str] | None = None
@@ -59,3 +62,4 @@ class Job:
     alternatives: str | None = None
     watts: float | None = None
     slack: float | None = None
+    nice: int | None = None

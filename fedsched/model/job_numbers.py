@@ -23,11 +23,13 @@ class JobNumbers(JobColumns):
 
     PREFIX = ""
     NAMES: ClassVar[tuple[str]]  # the one that the column has
-    CELL = float
+    CELL: ClassVar[type[int] | type[float] | type[str]] = float
+    KIND: ClassVar[type[np.int64] | type[np.float64]] = np.float64
     NOTHING: ClassVar[float]
+    RANGE: ClassVar[tuple[float, float]] = (LEAST, np.inf)
     RULE: ClassVar[str]  # what a number must be, for errors
 
-    given: NDArray[np.float64]
+    given: NDArray[Any]
 
     @classmethod
     def of(cls, given: JobNumbers | Mapping[str, ArrayLike] | ArrayLike, ids: NDArray[np.int64]) -> Self | None:
@@ -35,8 +37,9 @@ class JobNumbers(JobColumns):
         if isinstance(given, JobNumbers):
             return cls(given.given)
         (name,) = cls.NAMES
-        values = table_column(name, given[name] if isinstance(given, Mapping) else given, len(ids), np.float64, ids)
-        sound = (values == cls.NOTHING) | ((values >= LEAST) & np.isfinite(values))
+        values = table_column(name, given[name] if isinstance(given, Mapping) else given, len(ids), cls.KIND, ids)
+        least, most = cls.RANGE
+        sound = (values == cls.NOTHING) | ((values >= least) & (values <= most) & np.isfinite(values))
         if (wrong := np.flatnonzero(~sound)).size:
             raise ValueError(f"Job {ids[wrong[0]]}: {name}={values[wrong[0]]:g} must be {cls.RULE}.")
         return cls(values) if (values != cls.NOTHING).any() else None
@@ -47,7 +50,8 @@ class JobNumbers(JobColumns):
 
     def of_job(self, row: int) -> float | None:
         """Return the number of one job."""
-        return None if self.given[row] == self.NOTHING else float(self.given[row])
+        value: float = self.given[row].item()
+        return None if value == self.NOTHING else value
 
     @classmethod
     def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:

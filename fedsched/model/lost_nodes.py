@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.model.calendar import ON_RUNNING, RECORDED, VICTIMS, closures_of
+from fedsched.model.eligible import ready_since
 from fedsched.model.labels import Labels
 from fedsched.model.lost import no_runs
+from fedsched.model.reservations import in_reservations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,25 +56,57 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
     whole = replace(schedule, workload=schedule.workload.take(ended), lost=no_runs(groups), delays=None, **columns)
     job = np.concatenate([ended, lost.job])
     start, end = np.concatenate([whole.start, lost.start]), np.concatenate([whole.finish, lost.end])
-    latest = np.array(schedule.eligible)
+    latest = np.array(ready_since(schedule))
     since = latest[job]
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():
         since[run], latest[job[run]] = latest[job[run]], end[run]
+    since, held_up = _not_held(schedule, job, since, start)
     cut = np.concatenate([np.full(ended.size, np.inf), lost.end])
     every = whole
     if lost.runs:
         counts = np.vstack([whole.counts, lost.counts])
         workload = _each_by_itself(schedule.workload, job)
         every = replace(whole, workload=workload, start=start, finish=end, counts=counts)
-    return Runs(whole, every, job, since, cut, int(lost.requeued.sum()), _in_vain(schedule, left, latest[left]))
+    in_vain = _joined(schedule.workload, [*held_up, *_in_vain(schedule, left, latest[left])])
+    return Runs(whole, every, job, since, cut, int(lost.requeued.sum()), in_vain)
 
 
-def _in_vain(schedule: Schedule, rows: NDArray[np.int64], since: NDArray[np.float64]) -> Waits:
+def _not_held(
+    schedule: Schedule, job: NDArray[np.int64], since: NDArray[np.float64], start: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], list[tuple[int, float, float]]]:
+    # Whoever waits and is held has left, and waits anew when it is not (reading 73); of everybody's queue.
+    held = schedule.workload.held
+    if held is None:
+        return since, []
+    latest, left = since.copy(), []
+    inside = in_reservations(schedule.workload, schedule.federation)
+    for run, row in enumerate(job.tolist()):
+        for hold in held.holds(row):
+            if latest[run] < hold.end <= start[run]:
+                if not inside[row]:
+                    left.append((row, float(latest[run]), hold.begin))
+                latest[run] = hold.end
+    return latest, left
+
+
+def _in_vain(
+    schedule: Schedule, rows: NDArray[np.int64], since: NDArray[np.float64]
+) -> Iterator[tuple[int, float, float]]:
     if schedule.workload.cancel_at is None:
-        return Waits(rows[:0], since[:0], since[:0], rows[:0])
-    until = schedule.workload.cancel_at.cancel_at[rows]
-    waited = since < until
-    return Waits(rows[waited], since[waited], until[waited], schedule.workload.tasks[rows[waited]])
+        return
+    held = schedule.workload.held
+    for row, begin, end in zip(rows, since, schedule.workload.cancel_at.cancel_at[rows], strict=True):
+        for hold in () if held is None else held.holds(row):
+            if hold.end > begin and hold.begin < end:
+                yield int(row), float(begin), hold.begin
+                begin = hold.end
+        yield int(row), float(begin), float(end)
+
+
+def _joined(workload: Workload, waits: list[tuple[int, float, float]]) -> Waits:
+    rows, since, until = (np.array([one[k] for one in waits if one[1] < one[2]]) for k in range(3))
+    rows = rows.astype(np.int64)
+    return Waits(rows, since, until, workload.tasks[rows])
 
 
 def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
@@ -86,6 +120,7 @@ def _each_by_itself(workload: Workload, rows: NDArray[np.int64]) -> Workload:
         watts=None if workload.watts is None else workload.watts.take(rows),
         after=None,
         begin=None,
+        held=None,
         cancel_at=None,
         feedback=None,
         alternatives=None,

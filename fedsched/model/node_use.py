@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from fedsched.model.workload import Workload
 
 HERE_KNOWN = Demand.PER_NODE | Demand.ALONE
-CHECKED = ("labels", "demand", "layout", "pools")  # of what jobs may have beside the plain model
+# Of what jobs may have beside the plain model what is checked here, or asks nothing of nodes and times; jobs with
+# alternatives have one of them.
+CHECKED = ("labels", "demand", "layout", "pools", "alternatives", "watts", "slack", "nice")
 MOST_TOGETHER = 2**62  # so that sums are exact
 
 

@@ -47,6 +47,9 @@ class Partition:
         none may.
     default
         Jobs that ask for no partition are here; without a default they may have every node.
+    factor
+        How much it counts in the priorities of its jobs, as Slurm's PriorityJobFactor; None (default) = 1. Where the
+        scheduler's slurm.conf says one that one counts.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Partition:
     default_time: float | None = None
     tier: int = 1
     qos: tuple[str, ...] = ()
+    factor: int | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -87,10 +91,11 @@ class Partition:
                 raise FederationError(
                     f"Partition {self.name!r}: {field}={value!r} must be a whole number of at least 1."
                 )
-        if not is_number(self.tier) or int(self.tier) != self.tier or not 0 <= self.tier <= HIGHEST_TIER:
-            raise FederationError(
-                f"Partition {self.name!r}: tier={self.tier!r} must be a whole number from 0 to {HIGHEST_TIER}."
-            )
+        for field, number in (("tier", self.tier), ("factor", 0 if self.factor is None else self.factor)):
+            if not is_number(number) or int(number) != number or not 0 <= number <= HIGHEST_TIER:
+                raise FederationError(
+                    f"Partition {self.name!r}: {field}={number!r} must be a whole number from 0 to {HIGHEST_TIER}."
+                )
         if self.max_nodes is not None and self.max_nodes < self.min_nodes:
             raise FederationError(
                 f"Partition {self.name!r}: max_nodes={self.max_nodes} is below min_nodes={self.min_nodes}."

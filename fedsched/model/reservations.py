@@ -9,6 +9,7 @@ import numpy as np
 
 from fedsched.errors import FederationError, InfeasibleError
 from fedsched.model.calendar import RESERVATION, closures_of, reserved_names
+from fedsched.model.feedback import followers_of
 from fedsched.model.log import Demand
 from fedsched.model.texts import distinct
 from fedsched.text import counted, first_of, one_line
@@ -155,7 +156,22 @@ def refuse_members(noun: str, workload: Workload, federation: Federation) -> Non
 
 
 def earliest_starts(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
-    """Return when each job may start at the earliest, by its own wish and by its reservation; None where any may."""
+    """Return when each job may start at the earliest, by its own wish, its reservation and holds; None where any may.
+
+    Holds move it where they cover the submit as well, or else those times; who follows another has no submit yet.
+    """
+    earliest = _unless_held(workload, federation)
+    if workload.held is None:
+        return earliest
+    earliest = np.zeros(len(workload)) if earliest is None else earliest
+    moment = np.maximum(workload.submit, earliest)
+    released = workload.held.released(moment)
+    moved = released > moment
+    moved[followers_of(workload)[0]] = False
+    return np.where(moved, released, earliest)
+
+
+def _unless_held(workload: Workload, federation: Federation) -> NDArray[np.float64] | None:
     begin = None if workload.begin is None else workload.begin.begin
     of_jobs = reservation_of_jobs(workload, federation)
     if not (of_jobs != NOBODYS).any():

@@ -13,6 +13,7 @@ from fedsched.model.calendar import RESERVATION
 from fedsched.model.cancelled_jobs import unstarted
 from fedsched.model.dependencies import Condition, Kind, conditions_of
 from fedsched.model.following import followed
+from fedsched.model.held import not_held_since
 from fedsched.model.lost_nodes import whose
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def eligible_in(schedule: Schedule) -> NDArray[np.float64]:
     for row, condition, others in _waits(schedule):
         for other in others:
             since[row] = max(since[row], (start if condition.kind is Kind.AFTER else finish)[other] + condition.lag)
-    return since
+    return not_held_since(schedule, since)
 
 
 def _waits(schedule: Schedule) -> Iterator[tuple[int, Condition, list[int]]]:

@@ -13,6 +13,7 @@ from fedsched.model.feedback import not_here
 from fedsched.model.further_fields import kept_in_words
 from fedsched.model.limits import bind_nobody
 from fedsched.model.log import CANCELLED, FAILED, FROM_SLURM, IN_CPUS, UNKNOWN, UNREAD, Demand
+from fedsched.model.nice import SLURM_ALONE
 from fedsched.model.notes import left_out_of
 from fedsched.model.reservations import not_kept
 from fedsched.model.texts import distinct
@@ -113,8 +114,14 @@ def without_place(workload: Workload, federation: Federation) -> list[str]:
     needs = [fact for part in workload.extras.values() for fact in part.unmodelled(federation)]
     facts_away = [fact for fact in (unmet(workload), not_here(workload)) if fact]
     pooled = _pooled_sites(workload, federation) + _pooled_partitions(workload, federation)
-    facts = pooled + needs + facts_away
+    facts = pooled + needs + facts_away + _factors(federation)
     return facts + bind_nobody(workload, federation) + not_kept(workload, federation) + of_files(federation)
+
+
+def _factors(federation: Federation) -> list[str]:
+    """Return which partitions count in priorities as others do not."""
+    counting = [one for one in federation.partitions if one.factor not in (None, 1)]
+    return [f"the priority factor of {counted(len(counting), 'partition')}, {SLURM_ALONE}"] if counting else []
 
 
 def of_files(federation: Federation) -> list[str]:

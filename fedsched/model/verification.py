@@ -22,6 +22,7 @@ from fedsched.model.claims import broken_claims
 from fedsched.model.closed_nodes import broken_closures, broken_reservations
 from fedsched.model.delays import broken_delays
 from fedsched.model.following import broken_submits
+from fedsched.model.held import broken_holds
 from fedsched.model.limited import Shares, broken_limits
 from fedsched.model.limits import counters_of
 from fedsched.model.lost_nodes import broken_losses, runs_of, whose
@@ -56,7 +57,7 @@ def violations(
     away = stuck & ~gone
     found = [*broken_starts(schedule, away, gone), *broken_cancellations(schedule, gone), *_nodes_per_job(schedule)]
     found += [*broken_places(schedule, caps), *_times(schedule), *broken_submits(schedule, gone)]
-    found += [*broken_conditions(schedule), *broken_delays(schedule)]
+    found += [*broken_conditions(schedule), *broken_delays(schedule), *broken_holds(schedule)]
     found += [*broken_losses(schedule), *broken_shapes(schedule)]
     if found:
         return found  # the rest would only echo these

@@ -110,6 +110,8 @@ def _earliest_ends(schedule: Schedule, edges: Edges) -> NDArray[np.float64]:
     for job, on in in_order(workload, edges):
         for kind, lag in conditions[job, on]:
             begin[job] = max(begin[job], (begin if kind == Kind.AFTER else end)[on] + lag)
+        if workload.held is not None:
+            begin[job] = workload.held.since(job, begin[job], begin[job])
         end[job] = max(begin[job] + run[job], np.nextafter(begin[job], np.inf))
     return end
 

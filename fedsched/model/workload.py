@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from fedsched.model.dependencies import Dependencies
     from fedsched.model.earliest import EarliestStarts
     from fedsched.model.feedback import Feedback
+    from fedsched.model.held import Holds
     from fedsched.model.job_columns import JobColumns
     from fedsched.model.labels import Labels
     from fedsched.model.layout import NodeLayout
     from fedsched.model.log import CleaningReport, LogColumns
+    from fedsched.model.nice import Nice
     from fedsched.model.pools import PoolNeeds
     from fedsched.model.recorded import Recorded
     from fedsched.model.resources import NodeDemands
@@ -67,8 +69,9 @@ class Workload:
         (default) = nothing.
     after
         What jobs wait for, as Slurm's --dependency: "afterok:12+5,singleton", texts or {id: text}; None = nothing.
-    begin
-        The earliest start that each job's user asked for; 0 = its submit. None (default) = none.
+    begin, held
+        The earliest start that each job's user asked for; 0 = its submit. And when it is held, as by `scontrol hold`,
+        and may not start: {12: [(3600, 7200)]}, or a text a job: "3600-7200|9000-9600". None (default) = nothing.
     cancel_at
         When each job leaves the queue if it has not started by then; -1 = it stays. None (default) = all do.
     feedback
@@ -83,9 +86,9 @@ class Workload:
     alternatives
         Shapes of which each job may have one, its own first, by id: {12: [(4, 3600, 7200), (8, 2000)]} for tasks,
         runtime and estimate, or a text a job: "4x3600/7200|8x2000". None (default) = nobody has a choice.
-    watts, slack
-        What each node of a job draws while it runs, and by how many seconds plans may put it off; -1 and 0, or None
-        (default) for all = the busy watts of its group, and not at all.
+    watts, slack, nice
+        What each node of a job draws while it runs, by how many seconds plans may put it off, and what its user takes
+        off its priority; -1, 0 and 0, or None (default) for all = the busy watts of its group, not at all, and nothing.
     log, name, nodes, header, cleaning, history
         Of a log: its other columns, its name, its machine's nodes (0 = unknown), its header, what reading left out or
         altered, and what made this workload.
@@ -105,6 +108,7 @@ class Workload:
     pools: PoolNeeds | None
     after: Dependencies | None
     begin: EarliestStarts | None
+    held: Holds | None
     cancel_at: Cancellations | None
     feedback: Feedback | None
     labels: Labels | None
@@ -113,6 +117,7 @@ class Workload:
     alternatives: Alternatives | None
     watts: JobWatts | None
     slack: Slack | None
+    nice: Nice | None
     log: LogColumns | None
     name: str
     nodes: int
@@ -137,6 +142,7 @@ class Workload:
         pools: PoolNeeds | Mapping[str, ArrayLike] | None = None,
         after: Dependencies | Mapping[int, str] | Sequence[str] | None = None,
         begin: EarliestStarts | ArrayLike | None = None,
+        held: Holds | Mapping[int, Any] | Sequence[Any] | None = None,
         cancel_at: Cancellations | ArrayLike | None = None,
         feedback: Feedback | Mapping[str, ArrayLike] | None = None,
         labels: Labels | Mapping[str, ArrayLike] | None = None,
@@ -145,6 +151,7 @@ class Workload:
         alternatives: Alternatives | Mapping[int, Any] | Sequence[Any] | None = None,
         watts: JobWatts | ArrayLike | None = None,
         slack: Slack | ArrayLike | None = None,
+        nice: Nice | ArrayLike | None = None,
         log: LogColumns | Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         nodes: int = 0,
@@ -155,7 +162,6 @@ class Workload:
         jobs = np.size(submit)
         ids = table_column("id", np.arange(1, jobs + 1) if id is None else id, jobs, np.int64)
         sites = check_sites(sites)
-
         estimate = runtime if estimate is None else estimate
         plain = {"submit": submit, "tasks": tasks, "runtime": runtime, "estimate": estimate, "id": ids}
         plain |= {"compute_fraction": compute_fraction, "task_bandwidth": task_bandwidth}
@@ -163,22 +169,20 @@ class Workload:
             kind = np.int64 if field in ("tasks", "id", "origin", "user") else np.float64
             object.__setattr__(self, field, table_column(field, values, jobs, kind, ids))
         object.__setattr__(self, "allowed", None if allowed is None else site_table(allowed, jobs, len(sites)))
-        optional = (pools, after, begin, cancel_at, feedback, labels, demand, layout, alternatives, watts, slack, log)
+        optional = (pools, after, begin, held, cancel_at, feedback, labels, demand, layout, alternatives, watts, slack,
+                    nice, log)  # fmt: skip
         for field, given in zip(OPTIONAL, optional, strict=True):
             object.__setattr__(self, field, None if given is None else OPTIONAL[field].of(given, ids))
         for field, value in (
-            ("sites", sites),
-            ("name", str(name)),
+            ("sites", sites), ("name", str(name)),
             ("nodes", whole("Workload", "nodes", nodes)),
             ("header", tuple((str(label), str(text)) for label, text in header)),
-            ("cleaning", cleaning),
-            ("history", tuple(history)),
-        ):
+            ("cleaning", cleaning), ("history", tuple(history)),
+        ):  # fmt: skip
             object.__setattr__(self, field, value)
         check_jobs(self)
         check_shapes(self)
 
-    # ---- one row, many rows -----------------------------------------------------------------------------------
     def __len__(self) -> int:
         return len(self.submit)
 
@@ -238,8 +242,7 @@ class Workload:
         """Return the jobs with begin <= submit < end."""
         if not begin < end:
             raise ValueError(f"window({begin}, {end}): the window must begin before it ends.")
-        rows = np.flatnonzero((self.submit >= begin) & (self.submit < end))
-        return self.take(rows)._noted(f"window({begin}, {end})")
+        return self.take(np.flatnonzero((self.submit >= begin) & (self.submit < end)))._noted(f"window({begin}, {end})")
 
     def filter(self, mask: ArrayLike | Callable[[Workload], ArrayLike]) -> Workload:
         """Return the jobs for which the mask is true: booleans, or a function of the workload that gives them."""
@@ -254,7 +257,6 @@ class Workload:
         rows = np.sort(np.random.default_rng(seed).choice(len(self), size=jobs, replace=False))
         return self.take(rows)._noted(f"sample({jobs}, seed={seed})")
 
-    # ---- the same jobs, altered -------------------------------------------------------------------------------
     def sorted(self) -> Workload:
         """Return the jobs in the order of submit, then id."""
         return self.take(np.lexsort((self.id, self.submit)))._noted("sorted")
@@ -318,7 +320,6 @@ class Workload:
 
         return estimates(self, model, factor=factor, maximum=maximum, seed=seed)
 
-    # ---- from and to elsewhere --------------------------------------------------------------------------------
     @classmethod
     def from_jobs(cls, jobs: Iterable[Job], *, name: str = "workload", nodes: int = 0) -> Workload:
         """Return the workload of these jobs; the sites are those the jobs name, in order of appearance."""
@@ -366,7 +367,6 @@ class Workload:
 
         return frame_of_workload(self)
 
-    # ---- what it is like --------------------------------------------------------------------------------------
     def label(self, name: str) -> NDArray[Any]:
         """Return a text of every job, '' where it has none of that name."""
         nothing = np.full(len(self), "")

@@ -89,6 +89,7 @@ class Counter(IntEnum):
     EDGES = 20  # moments that have come at which a window becomes known, begins or ends
     VISIBLE = 21  # windows that are known of and not over
     LAST_FULL = 22  # main pass over all
+    HELD = 23  # holds whose begins have come
 
 
 @by_reference
@@ -125,6 +126,17 @@ class Conditions(NamedTuple):
     lag: Ints
     open: Ints  # of each job, its submit among them
     end: Ints  # how each job ends
+
+
+@by_reference
+class Holds(NamedTuple):
+    """When jobs are held, job after job, each one's in order; where nobody is of no size."""
+
+    first: Ints
+    begin: Ints
+    end: Ints
+    job: Ints  # whose each is
+    by_begin: Ints  # the holds in the order in which they begin
 
 
 @by_reference
@@ -173,6 +185,7 @@ class Problem(NamedTuple):
     jobs: Jobs
     machine: Machine
     conditions: Conditions
+    holds: Holds
     windows: Windows
     limits: Limits
     settings: Ints
@@ -191,6 +204,8 @@ class Waiting(NamedTuple):
     doomed: Ints
     shown: Ints  # of each record, the task that stands in the queue; -1: none
     since: Ints  # when the record came into Slurm's list
+    inside: Ints  # 1: it waits in the queue, or stands behind a task there
+    away: Ints  # 1: it did, and is held
 
 
 @by_reference
@@ -284,6 +299,8 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
             doomed=ints(many),
             shown=ints(many, -1),
             since=jobs.submit.copy(),
+            inside=ints(many if problem.holds.first.size else 0),
+            away=ints(many if problem.holds.first.size else 0),
         ),
         left=problem.limits.amount.copy(),
         visible=ints(problem.windows.begin.size),

@@ -21,11 +21,11 @@ DOOMED = constant(2**40)  # open conditions of a job that can never start
 
 
 @part
-def submitted(state: State, job: int) -> None:
+def submitted(problem: Problem, state: State, job: int) -> None:
     """Note that a job is submitted."""
     state.waiting.open[job] -= 1
     if state.waiting.open[job] == 0:
-        _push(state, job)
+        wait_until(problem, state, job, state.waiting.moment[job])
 
 
 @part
@@ -49,8 +49,26 @@ def settle(problem: Problem, state: State, job: int, now: int, what: int) -> Non
         waiting.moment[follower] = max(waiting.moment[follower], now + max(conditions.lag[i], int(what == START)))
         waiting.open[follower] -= 1
         if waiting.open[follower] == 0:
-            _push(state, follower)
+            wait_until(problem, state, follower, waiting.moment[follower])
     _doom_followers(problem, state, doomed)
+
+
+@part
+def wait_until(problem: Problem, state: State, job: int, moment: int) -> None:
+    """Put a job on the timer, to join the queue in a second, or when it is held no more that is held then [73]."""
+    state.waiting.moment[job] = released(problem, job, moment)
+    _push(state, job)
+
+
+@part
+def released(problem: Problem, job: int, moment: int) -> int:
+    """Return the first second from `moment` on in which a job is not held; where it is not before that, `moment`."""
+    holds, found = problem.holds, moment
+    if holds.first.size > 0:
+        for h in range(holds.first[job], holds.first[job + 1]):
+            if holds.begin[h] <= found:
+                found = max(found, holds.end[h])
+    return found
 
 
 @part

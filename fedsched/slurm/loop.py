@@ -9,7 +9,7 @@ import numpy as np
 from fedsched.compiled import constant, kernel, part
 from fedsched.slurm.arrays import Counter, Setting
 from fedsched.slurm.backfill_pass import backfill_pass
-from fedsched.slurm.conditions import CANCELLED, lose, next_due, next_moment, settle, submitted
+from fedsched.slurm.conditions import CANCELLED, lose, next_due, next_moment, released, settle, submitted, wait_until
 from fedsched.slurm.main_pass import main_pass
 from fedsched.slurm.queue import join, leave, order
 from fedsched.slurm.running import NEVER, next_end, take_ends
@@ -80,6 +80,8 @@ def _next_event(problem: Problem, state: State) -> int:
         now = min(now, jobs.submit[jobs.by_submit[counter[Counter.ARRIVED]]])
     if counter[Counter.CANCELLED] < jobs.by_cancel.size:
         now = min(now, jobs.cancel[jobs.by_cancel[counter[Counter.CANCELLED]]])
+    if counter[Counter.HELD] < problem.holds.by_begin.size:
+        now = min(now, problem.holds.begin[problem.holds.by_begin[counter[Counter.HELD]]])
     return now
 
 
@@ -117,6 +119,7 @@ def _take(problem: Problem, state: State, now: int) -> None:
     counter, settings = state.counter, problem.settings
     counter[Counter.NOW] = now
     _take_cancellations(problem, state, now)
+    _take_holds(problem, state, now)
     freed = take_ends(problem, state, now)
     edges = next_edge(problem, state) <= now
     freed = take_edges(problem, state, now) or freed
@@ -165,6 +168,24 @@ def _take_cancellations(problem: Problem, state: State, now: int) -> None:
 
 
 @part
+def _take_holds(problem: Problem, state: State, now: int) -> None:
+    """Let those leave the queue until they are not held who are from now on [73]: their age begins anew then."""
+    counter, holds, waiting = state.counter, problem.holds, state.waiting
+    while counter[Counter.HELD] < holds.by_begin.size:
+        hold = holds.by_begin[counter[Counter.HELD]]
+        if holds.begin[hold] > now:
+            break
+        counter[Counter.HELD] += 1
+        job = holds.job[hold]
+        if waiting.inside[job] == 0 or not np.isnan(state.start[job]) or waiting.gone[job] == 1:
+            continue
+        if holds.end[hold] > now:
+            waiting.inside[job], waiting.away[job] = 0, 1
+            leave(problem, state, job)
+            wait_until(problem, state, job, now)
+
+
+@part
 def _drop_who_missed(problem: Problem, state: State, now: int) -> None:
     """Let those go whose reservation is over."""
     jobs, ends, waiting = problem.jobs, problem.windows.ends, state.waiting
@@ -185,7 +206,7 @@ def _take_arrivals(problem: Problem, state: State, now: int) -> bool:
             break
         counter[Counter.ARRIVED] += 1
         if state.waiting.open[job] < GONE:
-            submitted(state, job)
+            submitted(problem, state, job)
             came = True
     return came
 
@@ -198,6 +219,11 @@ def _take_due(problem: Problem, state: State, now: int) -> bool:
         job = next_due(state)
         if waiting.open[job] != 0:
             continue  # who left meanwhile
+        if problem.holds.first.size > 0:
+            if released(problem, job, now) > now:  # held since, while a pass took its time
+                wait_until(problem, state, job, now)
+                continue
+            waiting.inside[job], waiting.away[job] = 1, 0
         if waiting.shown[problem.jobs.record[job]] < 0:
             state.priorities.accrue[job] = waiting.moment[job]  # a pass that took its time may have kept it waiting
             first_priority(state.priorities, job, np.float64(now))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedsched.engine.caps import caps_table
 from fedsched.errors import InfeasibleError
+from fedsched.io.slurm_machine import job_factor_of
 from fedsched.model.admission import partition_of_jobs
 from fedsched.model.calendar import RESERVATION, takes_nodes
 from fedsched.model.pools import needs_on
@@ -16,7 +18,15 @@ from fedsched.slurm.arrays import Jobs, Machine, Problem, Setting
 from fedsched.slurm.asked import Asked
 from fedsched.slurm.limits_of_accounts import with_accounts
 from fedsched.slurm.node_sets import words_of
-from fedsched.slurm.pack_waits import NEVER, cancelled_by, conditions_on, limits_of, tasks_of_arrays, windows_of
+from fedsched.slurm.pack_waits import (
+    NEVER,
+    cancelled_by,
+    conditions_on,
+    holds_of,
+    limits_of,
+    tasks_of_arrays,
+    windows_of,
+)
 from fedsched.slurm.parameters import tiers_of
 from fedsched.slurm.priorities import pack as pack_priorities
 from fedsched.text import counted
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.arrays import Ints, Words
     from fedsched.slurm.noun import Slurm
     from fedsched.slurm.priorities import Priorities
+    from fedsched.slurm.priority_parameters import PriorityParameters
 
 
 class Packed(NamedTuple):
@@ -96,7 +107,7 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
     _refuse_endless(workload, earliest, limit, length)
     cancel = cancelled_by(workload, base)[rows]
     asked = asked_of(workload, slurm, rows, limit)
-    priorities = _priorities(workload, slurm, asked, base)
+    priorities = _priorities(workload, federation, slurm, asked, base)
     users = _ints(np.unique(workload.user, return_inverse=True)[1][rows])
     record, successor = tasks_of_arrays(workload, federation, rows)
     jobs = Jobs(
@@ -131,6 +142,7 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
         jobs=jobs,
         machine=machine,
         conditions=conditions_on(workload, reading, rows),
+        holds=holds_of(workload, base, rows),
         windows=windows_of(federation, base),
         limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),
         settings=settings,
@@ -145,6 +157,7 @@ def asked_of(workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.flo
     names = {name: workload.label(name).tolist() for name in ("account", "qos", "partition")}
     users, each = users_of(workload), parameters.cpus // parameters.nodes
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
+    nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.given
     return [
         Asked(
             user=str(users[row]),
@@ -155,15 +168,34 @@ def asked_of(workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.flo
             cpus=int(workload.tasks[row]) * each,
             limit=float(limit[row]),
             amounts={"cpu": float(workload.tasks[row] * each), "node": float(workload.tasks[row])},
+            nice=int(nice[row]),
         )
         for row in rows.tolist()
     ]
 
 
-def _priorities(workload: Workload, slurm: Slurm, asked: list[Asked], base: int) -> Priorities:
+def with_factors(federation: Federation, slurm: Slurm) -> PriorityParameters:
+    """Return how priorities are computed, with factors of the federation's partitions that the conf says none of."""
+    said = {
+        one.name: one.factor
+        for one in federation.partitions
+        if one.factor is not None and one.name in slurm.conf.partitions
+    }
+    own = {
+        name: replace(one, job_factor=said[name])
+        for name, one in slurm.priority.partitions.items()
+        if name in said and job_factor_of(slurm.conf.partitions[name]) is None
+    }
+    return replace(slurm.priority, partitions={**slurm.priority.partitions, **own})
+
+
+def _priorities(
+    workload: Workload, federation: Federation, slurm: Slurm, asked: list[Asked], base: int
+) -> Priorities:
     ticks = slurm.clocks.ticks if slurm.clocks is not None and slurm.clocks.ticks is not None else base
     origin = epoch_of(workload, slurm) + base
-    return pack_priorities(slurm.priority, slurm.assoc, asked, phase=float(ticks - base), origin=float(origin))
+    parameters = with_factors(federation, slurm)
+    return pack_priorities(parameters, slurm.assoc, asked, phase=float(ticks - base), origin=float(origin))
 
 
 def seconds_of_runs(workload: Workload, federation: Federation, reading: Reading) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from fedsched.model.calendar import KINDS, reserved_names
 from fedsched.model.dependencies import End, Kind, edges_of, ends_of, in_order
 from fedsched.model.limits import counters_of
 from fedsched.model.reservations import reservations_of
-from fedsched.slurm.arrays import Conditions, Limits, Windows
+from fedsched.slurm.arrays import Conditions, Holds, Limits, Windows
 from fedsched.slurm.conditions import END, END_BADLY, END_WELL, START
 from fedsched.slurm.node_sets import words_of
 
@@ -46,6 +46,17 @@ def conditions_on(workload: Workload, reading: Reading, rows: Ints) -> Condition
     )
 
 
+def holds_of(workload: Workload, base: int, rows: Ints) -> Holds:
+    """Return when jobs are held, in whole seconds in which they are so at any time."""
+    nobody = _ints(np.zeros(0))
+    held = None if workload.held is None else workload.held.take(rows)
+    if held is None:
+        return Holds(nobody, nobody, nobody, nobody, nobody)
+    begin = _ints([_second(time, base, down=True) for time in held.begin.tolist()])
+    end = _ints([_second(time, base, down=False) for time in held.end.tolist()])
+    return Holds(_ints(held.first), begin, end, _ints(held.owner), _ints(np.argsort(begin, kind="stable")))
+
+
 def cancelled_by(workload: Workload, base: int) -> Ints:
     """Return the second in which each job leaves that has not started."""
     if workload.cancel_at is None:
@@ -67,6 +78,10 @@ def tasks_of_arrays(workload: Workload, federation: Federation, rows: Ints) -> t
     said += [column[rows] for column in (workload.submit, workload.tasks, workload.estimate, workload.user)]
     if workload.begin is not None:
         said.append(workload.begin.begin[rows])
+    if workload.held is not None:
+        said.append(workload.held.columns()["held"][rows])
+    if workload.nice is not None:
+        said.append(workload.nice.given[rows])
     last: dict[tuple[Any, ...], int] = {}
     for job in np.flatnonzero(names != "").tolist():
         if workload.after is not None and "singleton" in str(workload.after.texts[rows[job]]):

@@ -65,6 +65,13 @@ def join(problem: Problem, state: State, job: int) -> None:
     state.counter[Counter.WAITING] = many + 1
 
 
+@inlined
+def _is_elsewhere(problem: Problem, state: State, task: int) -> bool:
+    waiting = state.waiting
+    held = problem.holds.first.size > 0 and waiting.away[task] == 1
+    return waiting.open[task] != 0 or waiting.gone[task] == 1 or not np.isnan(state.start[task]) or held
+
+
 @part
 def give_place(problem: Problem, state: State, place: int, since: int) -> int:
     """Let the next task of its array stand in the place of a job that waits no more; return it, -1 where none does.
@@ -73,7 +80,7 @@ def give_place(problem: Problem, state: State, place: int, since: int) -> int:
     """
     job, waiting = state.queue[place], state.waiting
     record, task = problem.jobs.record[job], problem.jobs.successor[job]
-    while task >= 0 and (waiting.open[task] != 0 or waiting.gone[task] == 1 or not np.isnan(state.start[task])):
+    while task >= 0 and _is_elsewhere(problem, state, task):
         task = problem.jobs.successor[task]
     waiting.shown[record] = task
     if task >= 0:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.errors import ScheduleError, unknown_name
+from fedsched.model.nice import SLURM_ALONE
 from fedsched.model.schedule import Schedule
 from fedsched.slurm.arrays import By
 
@@ -56,6 +57,11 @@ class SlurmSchedule(Schedule):
         super().__init__(**columns)
         object.__setattr__(self, "played", played)
         object.__setattr__(self, "runs", runs)
+
+    @property
+    def unmodelled(self) -> tuple[str, ...]:
+        """Return what the jobs' log holds and the model or the federation does not, a few words each."""
+        return tuple(fact for fact in super().unmodelled if not fact.endswith(SLURM_ALONE))
 
     def interval_of(self, row: int) -> tuple[float, float]:
         """Return the earliest and the latest start of a job in the runs of an ensemble."""

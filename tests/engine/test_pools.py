@@ -24,6 +24,7 @@ from fedsched.engine.arrays import (
 from fedsched.engine.cancellations import Cancellations, Cancelled
 from fedsched.engine.capped import no_ceilings
 from fedsched.engine.ceilings import Beneath
+from fedsched.engine.holds import Held, Holds
 from fedsched.engine.moldable import Moldable, Molded
 from fedsched.engine.power import Powered
 from fedsched.engine.reserved import Apart, Reserved
@@ -35,12 +36,12 @@ BREAKPOINTS = 4
 
 def two_pools(*needs: tuple[int, int]) -> tuple[Extras, ExtraState]:
     """Return jobs with these needs of two pools, of which there are 5 and 3, all left."""
-    before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, Reserved, Cancellations, Moldable)
+    before, after = (nothing_of(Precedence), NO_CALENDAR), (Limits, Reserved, Cancellations, Holds, Moldable)
     of_one_tier = np.zeros(0, dtype=np.int64)
     parts = (*before, *map(nothing_of, after), of_one_tier, nothing_of(Saving), no_ceilings())
     extras = Extras(Pools(np.array([5, 3]), np.array(needs)), *parts)
     left = PoolsLeft(*(np.zeros(2, dtype=np.int64) for _ in range(3)), np.zeros((2, BREAKPOINTS), dtype=np.int64))
-    others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled, Molded))
+    others = (nothing_of(part) for part in (Lost, Draw, Limited, Apart, Cancelled, Held, Molded))
     powered = Powered(new_stacks(0, 0, 0), np.zeros(0))
     state = ExtraState(left, nothing_of(Waiting), NOTHING_CLOSED, *others, powered, nothing_of(Beneath))
     pools.open_all(extras, state)

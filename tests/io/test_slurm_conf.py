@@ -95,13 +95,15 @@ def test_what_the_model_does_not_have_is_said(hill: Path) -> None:
         "devices that are no GPUs (craynetwork)",
         "1 FUTURE node",
         "1 node not up (d1), taken as up",
-        "PriorityJobFactor of 1 partition (gpu)",
         "1 partition not up (mixed), taken as up",
         "nodes shared by several jobs (select/cons_tres), given whole here",
         "1 parameter of Slurm's own scheduler (--policy says what is simulated)",
     ]
     jobs = fs.Workload(submit=[0.0], tasks=[1], runtime=[5.0])
-    assert said in fs.simulate(jobs, machine).unmodelled
+    assert [one.factor for one in machine.partitions if one.name == "gpu"] == [3]
+    facts = fs.simulate(jobs, machine).unmodelled
+    assert said in facts
+    assert "the priority factor of 1 partition, of which policy slurm alone takes note" in facts
     machine.write(hill.parent / "m.toml")
     assert read_federation(hill.parent / "m.toml") == machine
 

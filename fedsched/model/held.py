@@ -1,0 +1,251 @@
+"""When jobs are held: stretches of time in which a job may not start, as one under `scontrol hold` [73]."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from fedsched.model.job_columns import JobColumns
+from fedsched.text import counted, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from fedsched.model.schedule import Schedule
+    from fedsched.model.workload import Workload
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_HOLD = re.compile(rf"({_NUMBER})-({_NUMBER})")
+
+
+class Hold(NamedTuple):
+    """A stretch of time in which a job may not start; it may at its end."""
+
+    begin: float
+    end: float
+
+    def __str__(self) -> str:
+        return f"{_text(self.begin)}-{_text(self.end)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holds(JobColumns):
+    """The stretches in which every job is held, in order, none touching another: "3600-7200|9000-9600", seconds."""
+
+    PREFIX = ""
+    NAMES = ("held",)
+    CELL = str
+    NOTHING = ""
+
+    first: Ints  # where the stretches of each job begin, and where the last one's end
+    begin: Floats
+    end: Floats
+
+    @classmethod
+    def of(cls, given: Any, ids: Ints) -> Self | None:
+        """Return the holds of these jobs: one entry a job, or entries by ids; an entry is a text or a list of pairs.
+
+        None where no job has any.
+        """
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, Mapping) and set(given) == {"held"}:
+            given = given["held"]
+        elif isinstance(given, Mapping):
+            unknown = [job for job in given if job not in set(ids.tolist())]
+            if unknown:
+                raise ValueError(f"held: there is no job {unknown[0]!r}.")
+            given = [given.get(job) for job in ids.tolist()]
+        if isinstance(given, str) or np.ndim(np.asarray(given, dtype=object)) == 0:
+            raise TypeError(f"held={given!r} must give stretches of time by job: {{12: [(3600, 7200)]}}.")
+        entries = list(given)
+        if len(entries) != ids.size:
+            raise ValueError(f"held: {len(entries)} entries for {counted(ids.size, 'job')}; give one for each.")
+        holds = [holds_of(entry, f"Job {job}") for entry, job in zip(entries, ids.tolist(), strict=True)]
+        return cls._of_holds(holds) if any(holds) else None
+
+    @classmethod
+    def _of_holds(cls, holds: Sequence[Sequence[Hold]]) -> Self:
+        flat = [hold for one in holds for hold in one]
+        first = np.concatenate([[0], np.cumsum([len(one) for one in holds], dtype=np.int64)])
+        begin, end = (np.array([hold[k] for hold in flat], dtype=np.float64) for k in range(2))
+        return cls._of_arrays(first, begin, end)
+
+    @classmethod
+    def _of_arrays(cls, *arrays: NDArray[Any]) -> Self:
+        for array in arrays:
+            array.setflags(write=False)
+        return cls(*arrays)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._of_arrays, (self.first, self.begin, self.end)  # read-only again
+
+    @property
+    def jobs(self) -> int:
+        """Return how many jobs are held at some time."""
+        return int((np.diff(self.first) > 0).sum())
+
+    @property
+    def owner(self) -> Ints:
+        """Return the row of the job of each stretch."""
+        return np.repeat(np.arange(self.first.size - 1), np.diff(self.first))
+
+    def holds(self, row: int) -> list[Hold]:
+        """Return when one job is held."""
+        own = slice(int(self.first[row]), int(self.first[row + 1]))
+        return [Hold(*pair) for pair in zip(self.begin[own].tolist(), self.end[own].tolist(), strict=True)]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the texts."""
+        texts = np.full(self.first.size - 1, "", dtype=object)
+        for row in np.flatnonzero(np.diff(self.first)).tolist():
+            texts[row] = "|".join(map(str, self.holds(row)))
+        return {"held": texts}
+
+    def of_job(self, row: int) -> str | None:
+        """Return the holds of one job as a text."""
+        return "|".join(map(str, self.holds(row))) or None
+
+    @classmethod
+    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
+        """Return the column of what is said of one job after the other."""
+        if not any(said):
+            return {}
+        column = np.empty(len(said), dtype=object)
+        column[:] = [one or "" for one in said]
+        return {"held": column}
+
+    def take(self, rows: Ints) -> Self | None:
+        """Return the holds of the jobs with these row numbers."""
+        begin, many = self.first[rows], np.diff(self.first)[rows]
+        first = np.concatenate([[0], np.cumsum(many, dtype=np.int64)])
+        if not first[-1]:
+            return None
+        index = np.arange(first[-1]) + np.repeat(begin - first[:-1], many)
+        return self._of_arrays(first, self.begin[index], self.end[index])
+
+    def moved(self, onto: Callable[[Floats], Floats]) -> Self:
+        """Return the same holds on another clock, on which what is over before its 0 is forgotten."""
+        begin, end = np.maximum(onto(self.begin), 0.0), np.maximum(onto(self.end), 0.0)
+        kept = begin < end
+        many = np.bincount(self.owner[kept], minlength=self.first.size - 1)
+        return self._of_arrays(np.concatenate([[0], np.cumsum(many, dtype=np.int64)]), begin[kept], end[kept])
+
+    def __str__(self) -> str:
+        return f"{counted(self.jobs, 'job')} held for a time, {counted(self.begin.size, 'hold')} in all"
+
+    # ---- what they mean
+
+    def released(self, moment: Floats) -> Floats:
+        """Return for every job the moment, or the end of the hold that it falls into."""
+        return np.array([self.since(row, time, time) for row, time in enumerate(moment.tolist())], dtype=np.float64)
+
+    def since(self, row: int, moment: float, time: float) -> float:
+        """Return from when a job may start at `time` or later that else might from `moment` on.
+
+        It is when the last hold ends that has begun by then, if that is later.
+        """
+        ends = [hold.end for hold in self.holds(row) if hold.begin <= max(moment, time)]
+        return max(moment, *ends[-1:], moment)
+
+    def between(self, row: int, since: float, until: float) -> list[tuple[float, float]]:
+        """Return when a job that waits from one time to another is not held, in order; never empty."""
+        found, begin = [], since
+        for hold in self.holds(row):
+            if hold.end > begin and hold.begin < until:
+                found += [(begin, hold.begin)] if hold.begin > begin else []
+                begin = hold.end
+        return [*found, (begin, until)]
+
+
+def holds_of(entry: Any, whose: str) -> list[Hold]:
+    """Return the holds in a text, or of (begin, end) each, those that touch as one; errors say whose."""
+    if entry is None or entry != entry:
+        return []
+    given = _read(entry, whose) if isinstance(entry, str) else [_hold(one, whose) for one in entry]
+    for hold in given:
+        if not 0.0 <= hold.begin < hold.end < np.inf:
+            raise ValueError(
+                f"{whose}: held {hold} must begin at 0 s or later and end after it began; one that is held for good "
+                "is to be left out, or cancelled (cancel_at)."
+            )
+    joined: list[Hold] = []
+    for hold in sorted(given):
+        if joined and hold.begin <= joined[-1].end:
+            joined[-1] = Hold(joined[-1].begin, max(joined[-1].end, hold.end))
+        else:
+            joined.append(hold)
+    return joined
+
+
+def _read(text: str, whose: str) -> list[Hold]:
+    found = []
+    for part in text.split("|") if text.strip() else ():
+        match = _HOLD.fullmatch(part.strip())
+        if match is None:
+            raise ValueError(f"{whose}: held {one_line(part)!r} must be like '3600-7200', from when until when.")
+        found.append(Hold(float(match[1]), float(match[2])))
+    return found
+
+
+def _hold(given: Any, whose: str) -> Hold:
+    try:
+        begin, end = given
+        return Hold(float(begin), float(end))
+    except (TypeError, ValueError):
+        raise ValueError(f"{whose}: held {given!r} must be (begin, end), in seconds.") from None
+
+
+def _text(seconds: float) -> str:
+    return str(int(seconds)) if seconds.is_integer() and seconds < 1e15 else repr(seconds)
+
+
+# ---- a schedule's jobs
+
+
+def begun_by(workload: Workload, time: float) -> Holds | None:
+    """Return the holds that have begun by a time, the workload's own where no other is to come; None where none."""
+    held = workload.held
+    if held is None or (held.begin <= time).all():
+        return held
+    begun = [[one for one in held.holds(row) if one.begin <= time] for row in range(len(workload))]
+    return Holds.of(begun, workload.id)
+
+
+def held_at(workload: Workload, row: int, time: float) -> Hold | None:
+    """Return the hold that a job is under at a time."""
+    holds = [] if workload.held is None else workload.held.holds(row)
+    return next((hold for hold in holds if hold.begin <= time < hold.end), None)
+
+
+def not_held_since(schedule: Schedule, since: Floats) -> Floats:
+    """Return since when each job was eligible, of when it would have been had nobody been held; for checks."""
+    found, held = since.copy(), schedule.workload.held
+    for row in range(0 if held is None else len(since)):
+        for hold in held.holds(row) if held is not None else ():
+            if found[row] < hold.end <= schedule.start[row]:  # the last that was over by its start
+                found[row] = hold.end
+    return found
+
+
+def broken_holds(schedule: Schedule) -> Iterator[str]:
+    """Give which jobs of a schedule were given nodes while they were held."""
+    workload, lost = schedule.workload, schedule.lost
+    if workload.held is None:
+        return
+    given = schedule.start if schedule.promises is None else np.fmin(schedule.start, schedule.promises.time)
+    times = [*zip(range(len(workload)), given.tolist(), strict=True)]
+    times += zip(lost.job.tolist(), lost.start.tolist(), strict=True)
+    for row, time in times:
+        if time >= schedule.t0 and (hold := held_at(workload, row, time)) is not None:
+            held = f"while it is held from {hold.begin:g} to {hold.end:g}"
+            yield f"Job {workload.id[row]}: it starts at {time:g}, {held}."
