@@ -1712,7 +1712,7 @@ def runs_of(result: Result) -> list[Lost]:
 def waits_of(result: Result) -> list[tuple[int, float, float]]:
     """Return who waited from when to when: a job that is queued again waits again."""
     waits = []
-    since = list(result.ready)
+    since = list(result.ready or result.eligible)
     for run in sorted(runs_of(result), key=lambda run: run.start):
         waits += [(run.job, *one) for one in unheld(result.jobs[run.job], since[run.job], run.start)]
         since[run.job] = run.end

@@ -11,7 +11,7 @@ import naive
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from fedsched.model.federation import Federation
     from fedsched.model.workload import Workload
@@ -317,6 +317,16 @@ def held(jobs: list[naive.Job], grain: float, choose: Callable[[Sequence[Any]], 
     return found
 
 
+def touching_are_one(holds: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Return the holds of a job, which may touch where they are rounded (reading 73)."""
+    found: list[tuple[float, float]] = []
+    for begin, end in holds:
+        if found and begin <= found[-1][1]:
+            begin, _ = found.pop()
+        found.append((begin, end))
+    return tuple(found)
+
+
 def measured(jobs: list[naive.Job], choose: Callable[[Sequence[Any]], Any]) -> list[naive.Job]:
     """Return the jobs, some of which say what their nodes draw: more than idle ones as a rule."""
     return [replace(job, watts=choose((None, 0.0, 60.5, 120.0, 300.0))) for job in jobs]
@@ -541,7 +551,7 @@ def at_epoch(jobs: list[naive.Job], chance: Callable[[], float]) -> list[naive.J
             job,
             submit=EPOCH + job.submit,
             begin=job.begin and EPOCH + job.begin,
-            held=tuple((EPOCH + begin, EPOCH + end) for begin, end in job.held),
+            held=touching_are_one((EPOCH + begin, EPOCH + end) for begin, end in job.held),
             cancel_at=EPOCH + job.cancel_at,
         )
         for job in jobs

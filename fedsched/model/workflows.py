@@ -102,6 +102,8 @@ def _earliest_ends(schedule: Schedule, edges: Edges) -> NDArray[np.float64]:
     # When each job could have ended, had all that it may use been free: no schedule of these submits is earlier.
     workload = schedule.workload
     begin = _earliest_begins(schedule)
+    if workload.held is not None:  # followers too, whose submits are known by now
+        begin = workload.held.released(begin)
     run = _least_runs(schedule)
     end = np.maximum(begin + run, np.nextafter(begin, np.inf))
     conditions: dict[tuple[int, int], list[tuple[int, float]]] = {}
