@@ -54,7 +54,8 @@ def holds_of(workload: Workload, base: int, rows: Ints) -> Holds:
         return Holds(nobody, nobody, nobody, nobody, nobody)
     begin = _ints([_second(time, base, down=True) for time in held.begin.tolist()])
     end = _ints([_second(time, base, down=False) for time in held.end.tolist()])
-    return Holds(_ints(held.first), begin, end, _ints(held.owner), _ints(np.argsort(begin, kind="stable")))
+    first, owner = (np.array(values, dtype=np.int64) for values in (held.first, held.owner))  # theirs are read-only
+    return Holds(first, begin, end, owner, _ints(np.argsort(begin, kind="stable")))
 
 
 def cancelled_by(workload: Workload, base: int) -> Ints:
