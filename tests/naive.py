@@ -828,7 +828,7 @@ class Simulation:
         self.held = [j for j in self.arrivals if jobs[j].follows is not None]  # submitted, or to be so by an end
         self.arrivals = [j for j in self.arrivals if jobs[j].follows is None]
         self.since: dict[int, float] = {}  # when each that joined the queue became eligible
-        self.ready: dict[int, float] = {}  # and when it did so first
+        self.ready_first: dict[int, float] = {}  # and when it did so first
         self.away: dict[int, float] = {}  # until when those are held that were in the queue
         changes = {time for closure in machine.closures for time in (closure.begin, closure.end)}
         self.changes = sorted(time for time in changes if t0 < time < math.inf)  # to come
@@ -879,7 +879,7 @@ class Simulation:
             [conditions([replace(job, follows=None) for job in self.jobs], j) for j in range(len(self.jobs))],
             [record.start if math.isnan(record.promised) else record.promised for record in records],
             self.nights_until(max([record.finish for record in self.done], default=self.t0)),
-            [self.eligible_since(j, self.ready) for j in range(len(self.jobs))],
+            [self.eligible_since(j, self.ready_first) for j in range(len(self.jobs))],
         )
 
     def eligible_since(self, j: int, since: dict[int, float]) -> float:
@@ -1178,7 +1178,7 @@ class Simulation:
         """Let eligible jobs join the queue."""
         for j in due:
             self.since[j] = self.moment(j) or 0.0
-            self.ready.setdefault(j, self.since[j])
+            self.ready_first.setdefault(j, self.since[j])
             self.held.remove(j)
             if self.away.pop(j, None) is None and self.shapes_on_the_way and self.jobs[j].alternatives:
                 self.jobs[j] = self.in_its_first_to_end(j)

@@ -71,8 +71,9 @@ def closing_for_good(scenario: strategies.Scenario) -> strategies.Scenario:
 
 
 def as_known(jobs: list[naive.Job], t0: float) -> list[naive.Job]:
-    """Return the jobs as plans know them that are made then: nobody leaves later."""
-    return [job if job.cancel_at <= t0 else replace(job, cancel_at=math.inf) for job in jobs]
+    """Return the jobs as plans know them that are made then: nobody leaves, or is held, later."""
+    stay = [job if job.cancel_at <= t0 else replace(job, cancel_at=math.inf) for job in jobs]
+    return [replace(job, held=tuple(hold for hold in job.held if hold[0] <= t0)) for job in stay]
 
 
 def test_plans_are_made_and_scored_as_the_reference_does() -> None:
