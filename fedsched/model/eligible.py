@@ -24,7 +24,8 @@ def eligible_since(schedule: Schedule) -> NDArray[np.float64]:
     moment, held = ready_since(schedule), schedule.workload.held
     if held is None:
         return moment
-    until = np.where(np.isnan(schedule.start), last_waited(schedule), schedule.start)
+    given = schedule.start if schedule.promises is None else schedule.promises.time  # who has his nodes is not waiting
+    until = np.where(np.isnan(schedule.start), last_waited(schedule), given)
     rows = zip(range(moment.size), moment.tolist(), until.tolist(), strict=True)
     return np.array([held.since(row, *times) for row, *times in rows], dtype=np.float64)
 

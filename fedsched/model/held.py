@@ -230,9 +230,10 @@ def held_at(workload: Workload, row: int, time: float) -> Hold | None:
 def not_held_since(schedule: Schedule, since: Floats) -> Floats:
     """Return since when each job was eligible, of when it would have been had nobody been held; for checks."""
     found, held = since.copy(), schedule.workload.held
+    given = schedule.start if schedule.promises is None else schedule.promises.time  # from then on nobody is held
     for row in range(0 if held is None else len(since)):
         for hold in held.holds(row) if held is not None else ():
-            if found[row] < hold.end <= schedule.start[row]:  # the last that was over by its start
+            if found[row] < hold.end <= given[row]:  # the last that was over by its start
                 found[row] = hold.end
     return found
 

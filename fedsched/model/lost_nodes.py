@@ -60,7 +60,8 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
     since = latest[job]
     for run in np.lexsort((start, job)).tolist() if lost.runs else ():
         since[run], latest[job[run]] = latest[job[run]], end[run]
-    since, held_up = _not_held(schedule, job, since, start)
+    given = start if schedule.promises is None else schedule.promises.time[job]  # who has his nodes is not waiting
+    since, held_up = _not_held(schedule, job, since, given)
     cut = np.concatenate([np.full(ended.size, np.inf), lost.end])
     every = whole
     if lost.runs:
@@ -72,7 +73,7 @@ def runs_of(schedule: Schedule, ended: NDArray[np.int64], left: NDArray[np.int64
 
 
 def _not_held(
-    schedule: Schedule, job: NDArray[np.int64], since: NDArray[np.float64], start: NDArray[np.float64]
+    schedule: Schedule, job: NDArray[np.int64], since: NDArray[np.float64], given: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], list[tuple[int, float, float]]]:
     # Whoever waits and is held has left, and waits anew when it is not (reading 73); of everybody's queue.
     held = schedule.workload.held
@@ -82,7 +83,7 @@ def _not_held(
     inside = in_reservations(schedule.workload, schedule.federation)
     for run, row in enumerate(job.tolist()):
         for hold in held.holds(row):
-            if latest[run] < hold.end <= start[run]:
+            if latest[run] < hold.end <= given[run]:
                 if not inside[row]:
                     left.append((row, float(latest[run]), hold.begin))
                 latest[run] = hold.end
