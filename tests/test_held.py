@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import strategies
+from held_cases import MACHINE, log, starts
 from interpreted import tries
 
 import fedsched as fs
@@ -17,22 +18,7 @@ from fedsched.model.held import Hold
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-MACHINE = fs.Federation.homogeneous(4, name="m")
 each_reading = pytest.mark.parametrize("same_time", ["batch", "sequential"])
-
-
-def log(held: Any, **columns: Any) -> fs.Workload:
-    """Return three jobs that arrive one after the other, each of all nodes for 10 s, some of them held."""
-    given: dict[str, Any] = {"submit": [0.0, 1.0, 2.0], "tasks": 4, "runtime": 10.0}
-    return fs.Workload(**(given | columns), held=held)
-
-
-def starts(jobs: fs.Workload, dispatch: str, **options: Any) -> list[float]:
-    """Return the starts, of a schedule that is checked whole."""
-    schedule = fs.simulate(jobs, MACHINE, fs.Rules(dispatch=dispatch), **options)
-    schedule.verify(claimed=schedule.metrics())
-    return schedule.start.tolist()
 
 
 def test_what_the_wait_is_since_a_release() -> None:

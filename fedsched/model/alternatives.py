@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fedsched.model.job_columns import JobColumns
+from fedsched.model.job_lists import NUMBER, JobLists, parts_of, seconds_text
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
 
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_SHAPE = re.compile(rf"(\d{{1,18}})x({_NUMBER})(?:/({_NUMBER}))?")
+_SHAPE = re.compile(rf"(\d{{1,18}})x({NUMBER})(?:/({NUMBER}))?")
 
 
 class Shape(NamedTuple):
@@ -32,79 +30,35 @@ class Shape(NamedTuple):
     estimate: float
 
     def __str__(self) -> str:
-        asked = "" if self.estimate == self.runtime else f"/{_text(self.estimate)}"
-        return f"{self.tasks}x{_text(self.runtime)}{asked}"
+        asked = "" if self.estimate == self.runtime else f"/{seconds_text(self.estimate)}"
+        return f"{self.tasks}x{seconds_text(self.runtime)}{asked}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Alternatives(JobColumns):
+class Alternatives(JobLists):
     """The shapes that every job may have, the recorded one first: "4x3600/7200|8x2000", tasks x seconds/request.
 
     Without a request it is the run time. A job without alternatives has no shapes here: it is as its columns say.
     """
 
-    PREFIX = ""
     NAMES = ("alternatives",)
-    CELL = str
-    NOTHING = ""
+    ENTRY = Shape
+    KINDS = (np.int64, np.float64, np.float64)
+    GIVE = "shapes by job: {12: [(4, 3600, 7200), (8, 2000)]}"
 
-    first: NDArray[np.int64]  # where the shapes of each job begin, and where the last one's end
     tasks: NDArray[np.int64]
     runtime: NDArray[np.float64]
     estimate: NDArray[np.float64]
 
     @classmethod
-    def of(cls, given: Any, ids: NDArray[np.int64]) -> Self | None:
-        """Return the shapes of these jobs: one entry a job, or entries by ids; an entry is a text or a list of shapes.
-
-        None where no job has any.
-        """
-        if isinstance(given, cls):
-            return given
-        if isinstance(given, Mapping) and set(given) == {"alternatives"}:
-            given = given["alternatives"]
-        elif isinstance(given, Mapping):
-            unknown = [job for job in given if job not in set(ids.tolist())]
-            if unknown:
-                raise ValueError(f"alternatives: there is no job {unknown[0]!r}.")
-            given = [given.get(job) for job in ids.tolist()]
-        if isinstance(given, str) or np.ndim(np.asarray(given, dtype=object)) == 0:
-            raise TypeError(f"alternatives={given!r} must give shapes by job: {{12: [(4, 3600, 7200), (8, 2000)]}}.")
-        entries = list(given)
-        if len(entries) != ids.size:
-            raise ValueError(f"alternatives: {len(entries)} entries for {counted(ids.size, 'job')}; give one for each.")
-        shapes = [shapes_of(entry, f"Job {job}") for entry, job in zip(entries, ids.tolist(), strict=True)]
-        return cls._of_shapes(shapes) if any(shapes) else None
-
-    @classmethod
-    def _of_shapes(cls, shapes: Sequence[Sequence[Shape]]) -> Self:
-        flat = [shape for one in shapes for shape in one]
-        first = np.concatenate([[0], np.cumsum([len(one) for one in shapes], dtype=np.int64)])
-        return cls._of_arrays(
-            first,
-            np.array([shape.tasks for shape in flat], dtype=np.int64),
-            np.array([shape.runtime for shape in flat], dtype=np.float64),
-            np.array([shape.estimate for shape in flat], dtype=np.float64),
-        )
-
-    @classmethod
-    def _of_arrays(cls, *arrays: NDArray[Any]) -> Self:
-        for array in arrays:
-            array.setflags(write=False)
-        return cls(*arrays)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._of_arrays, (self.first, self.tasks, self.runtime, self.estimate)  # read-only again
+    def listed(cls, given: Any, whose: str) -> list[Shape]:
+        """Return the shapes in a text, or of tuples; errors say whose."""
+        return shapes_of(given, whose)
 
     @property
     def jobs(self) -> int:
         """Return how many jobs have several shapes to choose from."""
         return int((np.diff(self.first) > 1).sum())
-
-    @property
-    def owner(self) -> NDArray[np.int64]:
-        """Return the row of the job that may have each shape."""
-        return np.repeat(np.arange(self.first.size - 1), np.diff(self.first))
 
     def are_recorded(self, workload: Workload) -> bool:
         """Return whether these jobs all have the first of their shapes."""
@@ -112,41 +66,7 @@ class Alternatives(JobColumns):
 
     def shapes(self, row: int) -> list[Shape]:
         """Return the shapes of one job."""
-        own = slice(int(self.first[row]), int(self.first[row + 1]))
-        columns = (self.tasks[own].tolist(), self.runtime[own].tolist(), self.estimate[own].tolist())
-        return [Shape(*shape) for shape in zip(*columns, strict=True)]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the texts."""
-        texts = np.full(self.first.size - 1, "", dtype=object)
-        for row in np.flatnonzero(np.diff(self.first)).tolist():
-            texts[row] = self._text(row)
-        return {"alternatives": texts}
-
-    def _text(self, row: int) -> str:
-        return "|".join(map(str, self.shapes(row)))
-
-    def of_job(self, row: int) -> str | None:
-        """Return the shapes of one job as a text."""
-        return self._text(row) or None
-
-    @classmethod
-    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column of what is said of one job after the other."""
-        if not any(said):
-            return {}
-        column = np.empty(len(said), dtype=object)
-        column[:] = [one or "" for one in said]
-        return {"alternatives": column}
-
-    def take(self, rows: NDArray[np.int64]) -> Self | None:
-        """Return the shapes of the jobs with these row numbers."""
-        begin, many = self.first[rows], np.diff(self.first)[rows]
-        first = np.concatenate([[0], np.cumsum(many, dtype=np.int64)])
-        if not first[-1]:
-            return None
-        index = np.arange(first[-1]) + np.repeat(begin - first[:-1], many)
-        return self._of_arrays(first, self.tasks[index], self.runtime[index], self.estimate[index])
+        return self.entries(row)
 
     def __str__(self) -> str:
         most = int(np.diff(self.first).max())
@@ -170,7 +90,7 @@ def shapes_of(entry: Any, whose: str) -> list[Shape]:
 
 def _read(text: str, whose: str) -> list[Shape]:
     shapes = []
-    for part in text.split("|") if text.strip() else ():
+    for part in parts_of(text):
         match = _SHAPE.fullmatch(part.strip())
         if match is None:
             raise ValueError(
@@ -195,10 +115,6 @@ def _shape(given: Any, whose: str) -> Shape:
             "number."
         ) from None
     return shape
-
-
-def _text(seconds: float) -> str:
-    return str(int(seconds)) if seconds.is_integer() and seconds < 1e15 else repr(seconds)
 
 
 # ---- a workload's shapes
@@ -236,7 +152,7 @@ def check_shapes(workload: Workload) -> None:
         now = Shape(int(workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]))
         raise ValueError(
             f"Job {workload.id[row]}: it is {now} (tasks x seconds/request), which is none of its alternatives "
-            f"{among._text(row)}; list its own shape first."
+            f"{among.text(row)}; list its own shape first."
         )
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from fedsched.model.job_columns import JobColumns
+from fedsched.model.job_lists import NUMBER, JobLists, parts_of, seconds_text
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_HOLD = re.compile(rf"({_NUMBER})-({_NUMBER})")
+_HOLD = re.compile(rf"({NUMBER})-({NUMBER})")
 
 
 class Hold(NamedTuple):
@@ -34,104 +32,34 @@ class Hold(NamedTuple):
     end: float
 
     def __str__(self) -> str:
-        return f"{_text(self.begin)}-{_text(self.end)}"
+        return f"{seconds_text(self.begin)}-{seconds_text(self.end)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Holds(JobColumns):
+class Holds(JobLists):
     """The stretches in which every job is held, in order, none touching another: "3600-7200|9000-9600", seconds."""
 
-    PREFIX = ""
     NAMES = ("held",)
-    CELL = str
-    NOTHING = ""
+    ENTRY = Hold
+    KINDS = (np.float64, np.float64)
+    GIVE = "stretches of time by job: {12: [(3600, 7200)]}"
 
-    first: Ints  # where the stretches of each job begin, and where the last one's end
     begin: Floats
     end: Floats
 
     @classmethod
-    def of(cls, given: Any, ids: Ints) -> Self | None:
-        """Return the holds of these jobs: one entry a job, or entries by ids; an entry is a text or a list of pairs.
-
-        None where no job has any.
-        """
-        if isinstance(given, cls):
-            return given
-        if isinstance(given, Mapping) and set(given) == {"held"}:
-            given = given["held"]
-        elif isinstance(given, Mapping):
-            unknown = [job for job in given if job not in set(ids.tolist())]
-            if unknown:
-                raise ValueError(f"held: there is no job {unknown[0]!r}.")
-            given = [given.get(job) for job in ids.tolist()]
-        if isinstance(given, str) or np.ndim(np.asarray(given, dtype=object)) == 0:
-            raise TypeError(f"held={given!r} must give stretches of time by job: {{12: [(3600, 7200)]}}.")
-        entries = list(given)
-        if len(entries) != ids.size:
-            raise ValueError(f"held: {len(entries)} entries for {counted(ids.size, 'job')}; give one for each.")
-        holds = [holds_of(entry, f"Job {job}") for entry, job in zip(entries, ids.tolist(), strict=True)]
-        return cls._of_holds(holds) if any(holds) else None
-
-    @classmethod
-    def _of_holds(cls, holds: Sequence[Sequence[Hold]]) -> Self:
-        flat = [hold for one in holds for hold in one]
-        first = np.concatenate([[0], np.cumsum([len(one) for one in holds], dtype=np.int64)])
-        begin, end = (np.array([hold[k] for hold in flat], dtype=np.float64) for k in range(2))
-        return cls._of_arrays(first, begin, end)
-
-    @classmethod
-    def _of_arrays(cls, *arrays: NDArray[Any]) -> Self:
-        for array in arrays:
-            array.setflags(write=False)
-        return cls(*arrays)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._of_arrays, (self.first, self.begin, self.end)  # read-only again
+    def listed(cls, given: Any, whose: str) -> list[Hold]:
+        """Return the holds in a text, or of pairs; errors say whose."""
+        return holds_of(given, whose)
 
     @property
     def jobs(self) -> int:
         """Return how many jobs are held at some time."""
         return int((np.diff(self.first) > 0).sum())
 
-    @property
-    def owner(self) -> Ints:
-        """Return the row of the job of each stretch."""
-        return np.repeat(np.arange(self.first.size - 1), np.diff(self.first))
-
     def holds(self, row: int) -> list[Hold]:
         """Return when one job is held."""
-        own = slice(int(self.first[row]), int(self.first[row + 1]))
-        return [Hold(*pair) for pair in zip(self.begin[own].tolist(), self.end[own].tolist(), strict=True)]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the texts."""
-        texts = np.full(self.first.size - 1, "", dtype=object)
-        for row in np.flatnonzero(np.diff(self.first)).tolist():
-            texts[row] = "|".join(map(str, self.holds(row)))
-        return {"held": texts}
-
-    def of_job(self, row: int) -> str | None:
-        """Return the holds of one job as a text."""
-        return "|".join(map(str, self.holds(row))) or None
-
-    @classmethod
-    def of_jobs(cls, said: Sequence[Any]) -> dict[str, NDArray[Any]]:
-        """Return the column of what is said of one job after the other."""
-        if not any(said):
-            return {}
-        column = np.empty(len(said), dtype=object)
-        column[:] = [one or "" for one in said]
-        return {"held": column}
-
-    def take(self, rows: Ints) -> Self | None:
-        """Return the holds of the jobs with these row numbers."""
-        begin, many = self.first[rows], np.diff(self.first)[rows]
-        first = np.concatenate([[0], np.cumsum(many, dtype=np.int64)])
-        if not first[-1]:
-            return None
-        index = np.arange(first[-1]) + np.repeat(begin - first[:-1], many)
-        return self._of_arrays(first, self.begin[index], self.end[index])
+        return self.entries(row)
 
     def moved(self, onto: Callable[[Floats], Floats]) -> Self:
         """Return the same holds on another clock, on which what is over before its 0 is forgotten."""
@@ -189,7 +117,7 @@ def holds_of(entry: Any, whose: str) -> list[Hold]:
 
 def _read(text: str, whose: str) -> list[Hold]:
     found = []
-    for part in text.split("|") if text.strip() else ():
+    for part in parts_of(text):
         match = _HOLD.fullmatch(part.strip())
         if match is None:
             raise ValueError(f"{whose}: held {one_line(part)!r} must be like '3600-7200', from when until when.")
@@ -203,10 +131,6 @@ def _hold(given: Any, whose: str) -> Hold:
         return Hold(float(begin), float(end))
     except (TypeError, ValueError):
         raise ValueError(f"{whose}: held {given!r} must be (begin, end), in seconds.") from None
-
-
-def _text(seconds: float) -> str:
-    return str(int(seconds)) if seconds.is_integer() and seconds < 1e15 else repr(seconds)
 
 
 # ---- a schedule's jobs
