@@ -31,6 +31,16 @@ def test_what_the_wait_is_since_a_release() -> None:
     assert row.mean_wait_eligible == pytest.approx((0 + 8 + 8) / 3)
 
 
+def test_a_critical_path_has_the_holds_of_a_job_that_follows_another() -> None:
+    """The second is thought about until 10 and held until 20, the third waits for its end: 30 s from 10 on."""
+    follows = {"preceding": [-1, 1, -1], "think_time": [-1.0, 0.0, -1.0]}
+    columns = {"submit": [0.0, 0.0, 15.0], "feedback": follows, "after": {3: "afterok:2"}}
+    schedule = fs.simulate(log({2: [(5, 20)]}, **columns), MACHINE)
+    schedule.verify(claimed=schedule.metrics())
+    (workflow,) = schedule.workflows()
+    assert (workflow.submit, workflow.critical_path, workflow.stretch) == (10.0, 30.0, 1.0)
+
+
 def test_no_capacity_is_lost_to_whoever_is_held() -> None:
     """Two nodes idle from 0 to 10 while one waits for four of them: in vain until 3, and from 8 on."""
     jobs = fs.Workload(submit=[0.0, 0.0], tasks=[2, 2], runtime=10.0, held={2: [(3, 8)]}, pools={"p": [1, 1]})

@@ -66,6 +66,15 @@ def test_a_scan_hands_out_who_may_start_in_queue_order() -> None:
     assert scanned(problem, plan, state, 0.0) == [3]
 
 
+def test_a_scan_may_begin_in_the_midst_of_the_queue() -> None:
+    """Nobody before the position is handed out, whatever may start there."""
+    problem, plan, state = grouped([2, 9, 6, 1, 12, 3], [5.0, 1.0, 90.0, 90.0, 1.0, 9.0])
+    state.free[:], state.scratch.extra[:] = [6, 3, 0], [0, 1, 3]
+    state.counter[Counter.FREE] = 9
+    found = [classes.first_of_classes(problem, plan, state, state.queue, position, 10.0) for position in range(7)]
+    assert found == [0, 1, 3, 3, 5, 5, -1]
+
+
 def test_classes_are_sets_of_usable_groups() -> None:
     """A job that its caps bind to a full cluster is not handed out, though as many nodes are free elsewhere."""
     caps = np.array([[6, 0, 0], [0, 3, 3], [6, 3, 3], [0, 0, 2], [6, 0, 0]])
