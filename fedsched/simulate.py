@@ -146,6 +146,7 @@ def _on_slurm(
     workload: Workload,
     cluster: Federation,
     policy: Slurm,
+    sharing: NodeSharing | str | None,
     reading: Reading,
     given: Mapping[str, object],
     progress: Callable[[int, int], None] | None,
@@ -162,7 +163,12 @@ def _on_slurm(
     if len(workload) == 0:
         raise TraceError(f"Workload {workload.name!r} is empty: there is nothing to simulate.")
     reading = reading.settled("simulate")
-    return scheduled(shaped(in_nodes(workload, cluster), reading), cluster, policy, reading, progress)
+    if sharing is None:
+        return scheduled(shaped(in_nodes(workload, cluster), reading), cluster, policy, reading, progress)
+    from fedsched.sharing import NodeSharing
+
+    workload = shaped(as_asked(workload, cluster), reading)
+    return scheduled(workload, cluster, policy, reading, progress, NodeSharing.of(sharing))
 
 
 def _on_shared_nodes(
@@ -266,8 +272,8 @@ def simulate(
         )
         given: dict[str, object] = {"caps": caps, "running": running}
         if is_slurm(policy):
-            given |= {"placement": placement, "t0": t0, "sharing": sharing}
-            return _on_slurm(workload, cluster, policy, reading, given, progress)
+            given |= {"placement": placement, "t0": t0}
+            return _on_slurm(workload, cluster, policy, sharing, reading, given, progress)
         assert sharing is not None
         chosen = policy_named(policy, placement=placement)
         return _on_shared_nodes(workload, cluster, chosen, sharing, reading, given, t0=t0, progress=progress)

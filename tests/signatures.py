@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from fedsched.engine.arrays import Extras, ExtraState
 from fedsched.engine.shapes import Shapes
 from fedsched.references import Reference
+from fedsched.slurm.shared_arrays import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 # What a signature may have or not: kernels are compiled without it for those that do not use it.
-OPTIONAL = {Extras: "extras", ExtraState: "extras", Shapes: "shapes"}
+OPTIONAL = {Extras: "extras", ExtraState: "extras", Shapes: "shapes", Shared: "shared"}
 
 
 def check(*names: str, least: int) -> None:

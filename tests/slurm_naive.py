@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from slurm_naive_passes import BackfillPass, main_pass
+from slurm_naive_passes import BackfillPass, chosen_of, main_pass
 from slurm_naive_site import FOREVER
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from slurm_naive_site import Job, Site
 
 
@@ -186,6 +188,25 @@ class Play:
         size = (job.tasks / self.site.nodes + job.tasks / self.site.nodes) / 2
         age = min(1.0, (now - job.moment) / self.site.max_age)
         job.priority = max(1, int(age * self.site.age + size * self.site.size - job.nice))
+
+    def idle(self, nodes: set[int]) -> set[int]:
+        """Return those of the nodes on which the main scheduler may start somebody."""
+        return nodes - self.busy
+
+    def left(self, nodes: set[int], over: list[Job]) -> set[int]:
+        """Return those that are free once these jobs are over, and those that complete."""
+        return nodes - (self.busy - self.completing - {n for job in over for n in job.nodes})
+
+    def fits(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> bool:
+        """Return whether a job fits on the nodes, these others being over."""
+        return len(nodes) >= job.tasks
+
+    def may_fit(self, nodes: set[int], job: Job) -> bool:
+        return len(nodes) >= job.tasks
+
+    def chosen(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> set[int]:
+        """Return the nodes that it is given of these."""
+        return chosen_of(self.site, nodes, job.tasks)
 
     def running(self) -> list[Job]:
         """Return the jobs that have started and not ended."""

@@ -61,15 +61,15 @@ def main_pass(play: Play, now: int, depth: int) -> None:
         job: Job | None = head
         while job is not None and not is_full(site, job, play.running()):
             up = set(job.may) - play.closed(job, now)[0]
-            free = up - withdrawn - play.busy
-            if len(free) >= job.tasks:
-                play.begin(job, now, chosen_of(site, _first_lines(site, free, job.tasks), job.tasks), "main")
+            free = play.idle(up) - withdrawn
+            if play.fits(free, job):
+                play.begin(job, now, play.chosen(_first_lines(site, free, job.tasks), job), "main")
                 started += 1
                 if started == site.sched_max_job_start:
                     return
                 job = play.next_task(job)
                 continue
-            if len(up) >= job.tasks or up & play.busy:
+            if play.fits(up, job) or up & play.busy:
                 if job.reservation is not None:
                     failed_in.add(job.reservation)
                 elif play.holds_up(job, now):
@@ -177,7 +177,7 @@ class BackfillPass:
             over = self._next_end(since) if reserved else None
             if over is not None and over < now + site.bf_window and (later is None or over < later):
                 later = over
-            time, nodes = self._will_run(avail, job.tasks) if len(avail) >= job.tasks else (None, set())
+            time, nodes = self._will_run(avail, job) if play.may_fit(avail, job) else (None, set())
             if time is None:
                 if not may_reserve:
                     return "nothing"
@@ -228,25 +228,25 @@ class BackfillPass:
                 pieces.append((a, b, left))
         self.records = pieces
 
-    def _will_run(self, avail: set[int], tasks: int) -> tuple[int | None, set[int]]:
+    def _will_run(self, avail: set[int], mine: Job) -> tuple[int | None, set[int]]:
         site, play, now = self.play.site, self.play, self.now
-        free = avail - (play.busy - play.completing)
-        if len(free) >= tasks:
-            return now, chosen_of(site, free, tasks)
+        over: list[Job] = []
+        if play.fits(play.left(avail, over), mine, over):
+            return now, play.chosen(play.left(avail, over), mine, over)
         running = [(job.start + job.limit, k, job) for k, job in enumerate(play.jobs)
                    if job.start is not None and job.nodes <= play.busy and play.end(job) > now]  # fmt: skip
         running.sort(key=lambda one: one[:2])
-        ends = [(end, job.nodes) for end, _, job in running]
+        ends = [(end, job.nodes, job) for end, _, job in running]
         if not site.cons_tres:
-            for end, nodes in ends:
-                free |= nodes & avail
-                if len(free) >= tasks:
-                    return max(end, now + 1), chosen_of(site, free, tasks)
+            for end, _, job in ends:
+                over.append(job)
+                if play.fits(play.left(avail, over), mine, over):
+                    return max(end, now + 1), play.chosen(play.left(avail, over), mine, over)
             return None, set()
-        mine = [k for k, (_, nodes) in enumerate(ends) if nodes & avail]
-        if not mine:
+        there = [k for k, (_, nodes, _) in enumerate(ends) if nodes & avail]
+        if not there:
             return None, set()
-        first = (ends[mine[0]][0] + site.epoch) // 30 * 30 + 30 - site.epoch
+        first = (ends[there[0]][0] + site.epoch) // 30 * 30 + 30 - site.epoch
         width, k = 30, 0
         while k < len(ends):
             group: list[int] = []
@@ -258,14 +258,13 @@ class BackfillPass:
                     break
             if not group:
                 break
-            for one in group:
-                free |= ends[one][1] & avail
+            over += [ends[one][2] for one in group]
             width = self._wider(width)
             while k < len(ends) and ends[k][0] > first + width:
                 width = self._wider(width)
-            if len(free) >= tasks:
-                last = ends[group[-1]][0]
-                return (last if last > now else max(now + 1, last + site.overdue)), chosen_of(site, free, tasks)
+            if play.fits(play.left(avail, over), mine, over):
+                last, chosen = ends[group[-1]][0], play.chosen(play.left(avail, over), mine, over)
+                return (last if last > now else max(now + 1, last + site.overdue)), chosen
         return None, set()
 
     def _wider(self, width: int) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fedsched.slurm import Slurm
 
 ROLLING, SLURM = "rolling", "slurm"
+BLOCK = "block"  # the sharing of Slurm's own scheduler
 OF_SLURM_ALONE = f"goes with {{policy}} {SLURM}"  # as FieldError's words
 OF_ROLLING = f"goes with {{policy}} {ROLLING}"
 OF_RULES = ("order", "dispatch", "backfill_order")
@@ -90,12 +91,12 @@ class PolicyChoice:
 
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
         """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""
-        if self.shared is not None and self.name.lower() == SLURM:
-            why = f"does not go with {{policy}} {self.name.lower()} yet; leave it out."
-            raise NotOfPolicyError(f"{{sharing}} {{}} {why}", self.sharing)
         if self.name.lower() == SLURM:
             from fedsched.slurm import Slurm
 
+            if self.shared is not None and self.sharing != BLOCK:
+                raise NotOfPolicyError(f"{{sharing}} {{}} is not how {SLURM} chooses nodes; give {BLOCK}.", self.sharing)
+            self._refuse(("reservation",), "says what EASY sees of shared nodes")
             self._refuse((*OF_RULES, "placement", *OF_SEARCH), "is what policy slurm has in its conf")
             if checkpoint is not None:
                 raise NotOfPolicyError(f"{{checkpoint}} {{}} {OF_ROLLING}; leave it out.", checkpoint)

@@ -183,10 +183,17 @@ def _tightest_that_holds(fit: Ints, number: Ints, first: int, last: int, tasks: 
 @part
 def _in_blocks(sharing: Sharing, work: Work, stock: Stock, kind: int, g: int, tasks: int) -> None:
     fit, first, last = work.fit, sharing.nodes.first[g], sharing.nodes.first[g + 1]
-    number, chunk = sharing.nodes.number, sharing.kinds.chunk[kind]
+    chunk = sharing.kinds.chunk[kind]
     for node in range(first, last):
         here = fit_on(sharing, stock, kind, node)
         fit[node] = here if here >= chunk else 0
+    choose_blocks(work, sharing.nodes.number, first, last, chunk, tasks)
+
+
+@part
+def choose_blocks(work: Work, number: Ints, first: int, last: int, chunk: int, tasks: int) -> None:
+    """Find nodes for tasks, all of which fit, block by block; `work.fit` says how many fit on each of the nodes."""
+    fit = work.fit
     most = chunk if chunk > 0 else tasks
     while tasks > 0:
         node = _best_block(fit, number, first, last, tasks, (tasks + most - 1) // most)

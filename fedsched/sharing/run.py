@@ -235,11 +235,19 @@ def schedule_of(
         integrals=NOTHING_SATURATES,
         notes=tuple(notes),
         until=now if interrupted else np.inf,
-        played=Played(sharing, _use(workload, federation, start, finish, work)),
+        played=Played(sharing, use_of(workload, federation, start, finish, work, federation.node_order)),
     )
 
 
-def _use(workload: Workload, federation: Federation, start: Floats, finish: Floats, work: Work) -> NodeUse:
+def use_of(
+    workload: Workload,
+    federation: Federation,
+    start: Floats,
+    finish: Floats,
+    work: Work,
+    numbers: Ints | None,
+) -> NodeUse:
+    """Return which tasks of each job were on which node; `numbers` of nodes that were played in another order."""
     held, number = work.held, work.number
     pieces, devices = int(number[Number.PIECES]), int(number[Number.DEVICES])
     begun = np.flatnonzero(~np.isnan(start))
@@ -247,7 +255,6 @@ def _use(workload: Workload, federation: Federation, start: Floats, finish: Floa
     job = np.repeat(by_start, held.pieces[by_start])
     by_device = begun[np.argsort(held.first_device[begun], kind="stable")]
     of_device = np.repeat(by_device, held.devices[by_device])
-    numbers = federation.node_order  # nodes are played group by group
     node, device_node = held.node[:pieces], held.device_node[:devices]
     if numbers is not None:
         node, device_node = numbers[node], numbers[device_node]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
 
     from fedsched.slurm.priorities import Priorities
+    from fedsched.slurm.shared_arrays import Shared
 
 
 class By(IntEnum):
@@ -266,9 +267,10 @@ class State(NamedTuple):
     running: Running
     table: Table
     scratch: Scratch
+    shared: Shared | None  # None: nodes are given whole
 
 
-def new_state(problem: Problem, priorities: Priorities) -> State:
+def new_state(problem: Problem, priorities: Priorities, shared: Shared | None = None) -> State:
     """Return the state of a run that has not begun."""
     jobs, machine = problem.jobs, problem.machine
     many, words, nodes = jobs.tasks.size, machine.sets.shape[1], machine.weight.size
@@ -285,7 +287,7 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
     def sets(*shape: int) -> Words:
         return np.zeros(shape, dtype=np.uint64)
 
-    partitions = machine.tier.size
+    partitions, running = machine.tier.size, (nodes if shared is None else many) + 1
     return State(
         counter=ints(len(Counter)),
         queue=ints(many),
@@ -309,7 +311,7 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
         held=sets(many, words),
         busy=sets(words),
         completing=sets(words),
-        running=Running(ints(nodes + 1), ints(nodes + 1), ints(nodes + 1), ints(nodes + 1)),
+        running=Running(ints(running), ints(running), ints(running), ints(running)),
         table=Table(ints(records), ints(records), sets(records, words)),
         scratch=Scratch(
             usable=sets(words),
@@ -328,4 +330,5 @@ def new_state(problem: Problem, priorities: Priorities) -> State:
             reserved_in=ints(partitions),
             queue=ints(many),
         ),
+        shared=shared,
     )

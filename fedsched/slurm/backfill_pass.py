@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from fedsched.compiled import constant, inlined, part
 from fedsched.slurm.arrays import By, Counter, Setting
 from fedsched.slurm.limits import is_full, left_of_array
-from fedsched.slurm.node_sets import count, meet
+from fedsched.slurm.node_sets import meet
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up
 from fedsched.slurm.records import NONE_LATER, begin_table, has_room, is_reserved, limit_to_records, reserve, rounded
 from fedsched.slurm.running import start
+from fedsched.slurm.shared_nodes import may_fit
 from fedsched.slurm.will_run import UNKNOWN, will_run
 from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reservations
 
@@ -139,7 +140,7 @@ def _may_reserve(problem: Problem, state: State, job: int, now: int) -> bool:
 def _test(problem: Problem, state: State, job: int, now: int) -> int:
     """Start the job now, or reserve nodes for it, or neither."""
     jobs, settings, scratch = problem.jobs, problem.settings, state.scratch
-    tasks, limit, chosen = jobs.tasks[job], jobs.limit[job], scratch.chosen
+    limit, chosen = jobs.limit[job], scratch.chosen
     reserves = _may_reserve(problem, state, job, now)
     later = now
     while True:
@@ -154,7 +155,8 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
         later = limit_to_records(state, since, max(since, now) + limit)
         if over < now + settings[Setting.BF_WINDOW] and (later == NONE_LATER or over < later):
             later = over
-        moment = will_run(problem, state, now, tasks) if count(scratch.usable) >= tasks else UNKNOWN
+        possible = may_fit(state.shared, problem, scratch.usable, job)
+        moment = will_run(problem, state, now, job) if possible else UNKNOWN
         if moment == UNKNOWN:
             if later == NONE_LATER or not reserves:
                 return NOTHING

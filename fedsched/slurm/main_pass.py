@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import By, Counter, Setting
-from fedsched.slurm.choice import choose
 from fedsched.slurm.limits import is_full
 from fedsched.slurm.node_sets import count, meet
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up, order
 from fedsched.slurm.running import start
+from fedsched.slurm.shared_nodes import closed, fits_now, place_now
 from fedsched.slurm.windows import close, ends_in_time
 
 if TYPE_CHECKING:
@@ -78,19 +78,19 @@ def _is_passed_over(problem: Problem, state: State, job: int, now: int) -> bool:
 @part
 def _test(problem: Problem, state: State, job: int, now: int) -> int:
     """Start a job on idle nodes; who finds too few nodes, and none of these busy, keeps nobody off them."""
-    jobs, machine, scratch, tasks = problem.jobs, problem.machine, state.scratch, problem.jobs.tasks[job]
+    jobs, machine, scratch = problem.jobs, problem.machine, state.scratch
     reservation, mine = jobs.reservation[job], machine.sets[jobs.nodes[job]]
     for k in range(mine.size):
         scratch.usable[k] = mine[k]
     close(problem, state, job, now, scratch.usable)
     for k in range(mine.size):
-        scratch.free[k] = scratch.usable[k] & ~state.busy[k] & ~scratch.withdrawn[k]
-    if count(scratch.free) >= tasks:
-        _keep_first_lines(problem, state, tasks)
-        choose(problem, scratch.free, tasks, scratch.blocks, scratch.chosen)
+        scratch.free[k] = scratch.usable[k] & ~closed(state.shared, state, k) & ~scratch.withdrawn[k]
+    if fits_now(state.shared, problem, scratch.free, job):
+        _keep_first_lines(problem, state, problem.jobs.tasks[job])
+        place_now(state.shared, problem, state, job)
         start(problem, state, job, now, scratch.chosen, MAIN)
         return STARTED
-    if count(scratch.usable) < tasks and not meet(scratch.usable, state.busy):
+    if not fits_now(state.shared, problem, scratch.usable, job) and not meet(scratch.usable, state.busy):
         return PASSED
     if reservation >= 0:
         scratch.failed_in[reservation] = 1

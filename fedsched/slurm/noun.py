@@ -111,8 +111,12 @@ class Slurm:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what the files say and this model does not have, a line each."""
-        facts = (*self.parameters.not_modelled, *self.priority.left_out)
+        """Return what the files say and this model does not have, a line each, where nodes are given whole."""
+        return self.notes_on(shared=False)
+
+    def notes_on(self, *, shared: bool) -> tuple[str, ...]:
+        """Return what the files say and this model does not have, on nodes that jobs share or that are given whole."""
+        facts = (*self.parameters.not_modelled_on(shared=shared), *self.priority.left_out)
         said = [f"not modelled of {self.conf.path}: {', '.join(facts)}"] if facts else []
         if limits := [*left_out(self)]:
             said.append(f"not modelled of the accounts' limits: {', '.join(limits)}")

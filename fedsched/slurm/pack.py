@@ -17,7 +17,9 @@ from fedsched.model.reservations import earliest_starts, reservation_of_jobs, us
 from fedsched.slurm.arrays import Jobs, Machine, Problem, Setting
 from fedsched.slurm.asked import Asked
 from fedsched.slurm.limits_of_accounts import with_accounts
+from fedsched.slurm.memory import amounts_of
 from fedsched.slurm.node_sets import words_of
+from fedsched.slurm.pack_shared import opened_on, refuse_on_shared_nodes
 from fedsched.slurm.pack_waits import (
     NEVER,
     cancelled_by,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
+    from fedsched.sharing import NodeSharing
     from fedsched.slurm.arrays import Ints, Words
     from fedsched.slurm.noun import Slurm
     from fedsched.slurm.priorities import Priorities
@@ -86,15 +89,19 @@ def refuse_what_is_not_here(workload: Workload, federation: Federation, slurm: S
         )
 
 
-def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Reading) -> Packed:
-    """Return these jobs on these nodes as arrays."""
+def pack(
+    workload: Workload, federation: Federation, slurm: Slurm, reading: Reading, sharing: NodeSharing | None = None
+) -> Packed:
+    """Return these jobs on these nodes as arrays; nodes are given whole where nothing says how they are shared."""
     refuse_what_is_not_here(workload, federation, slurm, reading)
+    if sharing is not None:
+        refuse_on_shared_nodes(workload, federation, slurm, sharing)
     rows = np.lexsort((workload.id, workload.submit))
     base = int(np.floor(workload.submit.min()))
-    sets, of_job = _sets(workload, federation)
+    sets, of_job = _sets(workload, federation, shared=sharing is not None)
     partitions, of_partition, tier = _partitions(workload, federation, slurm)
     room = np.bitwise_count(sets).sum(axis=1)[of_job] if hasattr(np, "bitwise_count") else _sizes(sets)[of_job]
-    for row in np.flatnonzero(workload.tasks > room)[:1].tolist():
+    for row in np.flatnonzero((workload.tasks > room) & (sharing is None))[:1].tolist():
         raise InfeasibleError(
             f"Job {workload.id[row]}: tasks={workload.tasks[row]} exceeds the {room[row]} nodes that it may have; "
             "drop it or use a larger machine."
@@ -106,7 +113,7 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
     length = seconds_of_runs(workload, federation, reading)
     _refuse_endless(workload, earliest, limit, length)
     cancel = cancelled_by(workload, base)[rows]
-    asked = asked_of(workload, slurm, rows, limit)
+    asked = asked_of(workload, slurm, rows, limit, shared=sharing is not None)
     priorities = _priorities(workload, federation, slurm, asked, base)
     users = _ints(np.unique(workload.user, return_inverse=True)[1][rows])
     record, successor = tasks_of_arrays(workload, federation, rows)
@@ -151,11 +158,14 @@ def pack(workload: Workload, federation: Federation, slurm: Slurm, reading: Read
     return Packed(problem, priorities, _ints(rows), base)
 
 
-def asked_of(workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.float64]) -> list[Asked]:
+def asked_of(
+    workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.float64], *, shared: bool = False
+) -> list[Asked]:
     """Return what the jobs ask for, in the order of their numbers."""
     parameters = slurm.priority
     names = {name: workload.label(name).tolist() for name in ("account", "qos", "partition")}
     users, each = users_of(workload), parameters.cpus // parameters.nodes
+    nodes, cpus, memory = amounts_of(workload) if shared else (workload.tasks, workload.tasks * each, None)
     usual = next((name for name, one in parameters.partitions.items() if one.default), "")
     nice = np.zeros(len(workload), dtype=np.int64) if workload.nice is None else workload.nice.given
     return [
@@ -164,10 +174,11 @@ def asked_of(workload: Workload, slurm: Slurm, rows: Ints, limit: NDArray[np.flo
             account=names["account"][row],
             partition=names["partition"][row] or usual,
             qos=names["qos"][row],
-            nodes=int(workload.tasks[row]),
-            cpus=int(workload.tasks[row]) * each,
+            nodes=int(nodes[row]),
+            cpus=int(cpus[row]),
             limit=float(limit[row]),
-            amounts={"cpu": float(workload.tasks[row] * each), "node": float(workload.tasks[row])},
+            amounts={"cpu": float(cpus[row]), "node": float(nodes[row])}
+            | ({} if memory is None else {"mem": float(memory[row])}),
             nice=int(nice[row]),
         )
         for row in rows.tolist()
@@ -223,8 +234,8 @@ def _refuse_endless(workload: Workload, *times: NDArray[np.float64]) -> None:
             )
 
 
-def _sets(workload: Workload, federation: Federation) -> tuple[Words, Ints]:
-    caps, of_job = caps_table(workload, federation)
+def _sets(workload: Workload, federation: Federation, *, shared: bool) -> tuple[Words, Ints]:
+    caps, of_job = opened_on(workload, federation) if shared else caps_table(workload, federation)
     return words_of((caps > 0)[:, federation.group_of_node]), of_job
 
 

@@ -42,6 +42,7 @@ NUMBERS: Mapping[str, tuple[int, int, int]] = {
     "sched_max_job_start": (0, 0, 1),
     "bf_max_time": (0, 0, 1),
 }
+SELECTION, OF_MEMORY = "SelectTypeParameters", ("CR_CORE_MEMORY", "CR_CPU_MEMORY")
 STOPS = "assoc_limit_stop"
 SWITCHES = (STOPS, "bf_continue")  # a pass here is never cut into pieces, after which others' changes could end it
 # What else of a slurm.conf decides on starts, and the words that say nothing.
@@ -52,7 +53,7 @@ DECISIVE: Mapping[str, tuple[str, ...]] = {
     "TopologyPlugin": ("topology/none",),
     "EnforcePartLimits": ("no",),
     "ResvOverRun": ("0",),
-    "SelectTypeParameters": ("none",),
+    SELECTION: ("none",),
     "FederationParameters": (),
     "BurstBufferType": ("burst_buffer/none",),
     "JobSubmitPlugins": (),
@@ -75,7 +76,21 @@ class Parameters:
     kill_wait: int
     over_time_limit: int
     limits_stop: bool  # whoever is over a limit of accounts holds up his partition
+    selection: tuple[str, ...]  # the words of SelectTypeParameters
     not_modelled: tuple[str, ...]
+
+    @property
+    def shares_memory(self) -> bool:
+        """Return whether nodes share cores and memory."""
+        return self.cons_tres and any(word.upper() in OF_MEMORY for word in self.selection)
+
+    def not_modelled_on(self, *, shared: bool) -> tuple[str, ...]:
+        """Return what is not modelled where nodes are shared, or given whole."""
+        if not shared:
+            return self.not_modelled
+        others = [word for word in self.selection if word.upper() not in OF_MEMORY]
+        kept = (one for one in self.not_modelled if not one.startswith(f"{SELECTION}="))
+        return (*kept, *([f"{SELECTION}={','.join(others)}"] if others else []))
 
 
 def parameters_of(conf: SlurmConf) -> Parameters:
@@ -95,6 +110,7 @@ def parameters_of(conf: SlurmConf) -> Parameters:
         # No limit at all is some four months, as long as Slurm itself takes it to be.
         over_time_limit=65_533 * 60 if over.upper() == "UNLIMITED" else int(seconds_of(over, _where(conf))),
         limits_stop=STOPS in words,
+        selection=tuple(filter(None, conf.parameters.get(SELECTION.lower(), "").split(","))),
         not_modelled=tuple(_not_modelled(conf, words)),
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fedsched.compiled import part
 from fedsched.slurm.arrays import Counter, Setting
-from fedsched.slurm.node_sets import count
+from fedsched.slurm.shared_nodes import closed, fits_now
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State, Words
@@ -62,20 +62,20 @@ def limit_to_records(state: State, after: int, until: int) -> int:
 
 @part
 def has_room(problem: Problem, state: State, job: int, now: int) -> bool:
-    """Return whether as many nodes as a job wants are free now, and left in all records within its limit."""
+    """Return whether a job fits on the nodes that are free now, and left in all records within its limit."""
     jobs, table, free = problem.jobs, state.table, state.scratch.free
     mine, until = problem.machine.sets[jobs.nodes[job]], now + jobs.limit[job]
     for k in range(free.size):
-        free[k] = mine[k] & ~state.busy[k]
+        free[k] = mine[k] & ~closed(state.shared, state, k)
     for record in range(state.counter[Counter.RECORDS]):
-        if count(free) < jobs.tasks[job]:
+        if not fits_now(state.shared, problem, free, job):
             return False
         if table.begin[record] > until:
             break
         if table.end[record] > now:
             for k in range(free.size):
                 free[k] &= table.left[record, k]
-    return count(free) >= jobs.tasks[job]
+    return fits_now(state.shared, problem, free, job)
 
 
 @part

@@ -10,6 +10,7 @@ import numpy as np
 from fedsched.errors import ScheduleError, unknown_name
 from fedsched.model.nice import SLURM_ALONE
 from fedsched.model.schedule import Schedule
+from fedsched.sharing.result import SharedSchedule
 from fedsched.slurm.arrays import By
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedsched.slurm.arrays import Words
+
+    Runs = tuple["SlurmSchedule | SharedSlurmSchedule", ...]
 
 NAMES = {By.NOBODY: "", By.MAIN: "main", By.BACKFILL: "backfill"}
 
@@ -40,23 +43,12 @@ class Spread(NamedTuple):
     most: float
 
 
-class SlurmSchedule(Schedule):
-    """A schedule of Slurm's own scheduler; `played` is lost where a schedule is made anew from its columns.
+class OfRuns(Schedule):
+    """What the runs of an ensemble make of jobs and metrics; `runs` are all of them, the schedule itself first."""
 
-    Of an ensemble it is the run with the clocks as they are given, and `runs` are all of them, this one first.
-    """
+    __slots__ = ()
 
-    __slots__ = ("played", "runs")
-
-    played: Played | None
-    runs: tuple[SlurmSchedule, ...]
-
-    def __init__(
-        self, *, played: Played | None = None, runs: tuple[SlurmSchedule, ...] = (), **columns: Any
-    ) -> None:
-        super().__init__(**columns)
-        object.__setattr__(self, "played", played)
-        object.__setattr__(self, "runs", runs)
+    runs: Runs
 
     @property
     def unmodelled(self) -> tuple[str, ...]:
@@ -65,16 +57,36 @@ class SlurmSchedule(Schedule):
 
     def interval_of(self, row: int) -> tuple[float, float]:
         """Return the earliest and the latest start of a job in the runs of an ensemble."""
-        starts = [float(run.start[row]) for run in self.runs or (self,)]
+        starts = [float(run.start[row]) for run in self._all()]
         return min(starts), max(starts)
 
     def spread_of(self, metric: str) -> Spread:
         """Return the mean of a metric over the runs of an ensemble, and how far they are from each other."""
-        rows = [run.metrics(users=False) for run in self.runs or (self,)]
+        rows = [run.metrics(users=False) for run in self._all()]
         if metric not in (names := [field.name for field in fields(rows[0])]):
             raise unknown_name("metric", metric, names)
         values = np.array([getattr(row, metric) for row in rows], dtype=float)
         return Spread(float(values.mean()), float(values.std()), float(values.min()), float(values.max()))
+
+    def _all(self) -> Runs:
+        return self.runs or (self,)  # type: ignore[return-value]
+
+
+class SlurmSchedule(OfRuns):
+    """A schedule of Slurm's own scheduler; `played` is lost where a schedule is made anew from its columns.
+
+    Of an ensemble it is the run with the clocks as they are given, and `runs` are all of them, this one first.
+    """
+
+    __slots__ = ("played", "runs")
+
+    played: Played | None
+    runs: Runs
+
+    def __init__(self, *, played: Played | None = None, runs: Runs = (), **columns: Any) -> None:
+        super().__init__(**columns)
+        object.__setattr__(self, "played", played)
+        object.__setattr__(self, "runs", runs)
 
     @property
     def started_by(self) -> tuple[str, ...]:
@@ -92,7 +104,28 @@ class SlurmSchedule(Schedule):
         return self.played
 
 
-def together(runs: Sequence[SlurmSchedule]) -> SlurmSchedule:
+class SharedSlurmSchedule(OfRuns, SharedSchedule):
+    """A schedule of Slurm's own scheduler on nodes that jobs share; of an ensemble `runs` are all of them."""
+
+    __slots__ = ("by", "runs")
+
+    by: NDArray[np.int64] | None
+    runs: Runs
+
+    def __init__(self, *, by: NDArray[np.int64] | None = None, runs: Runs = (), **columns: Any) -> None:
+        super().__init__(**columns)
+        object.__setattr__(self, "by", by)
+        object.__setattr__(self, "runs", runs)
+
+    @property
+    def started_by(self) -> tuple[str, ...]:
+        """Return which scheduler started each job: "main" or "backfill"."""
+        if self.by is None:
+            raise ScheduleError("Schedule: it was made of another's columns, which do not tell; ask that one.")
+        return tuple(NAMES[By(one)] for one in self.by.tolist())
+
+
+def together(runs: Sequence[SlurmSchedule | SharedSlurmSchedule]) -> SlurmSchedule | SharedSlurmSchedule:
     """Return the first run of an ensemble, which knows all of them."""
     first = runs[0]
     object.__setattr__(first, "runs", tuple(runs))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedsched.engine.simulation import no_room
 from fedsched.errors import ScheduleError
+from fedsched.model.integrals import NOT_KNOWN
+from fedsched.sharing.result import Played as OnNodes
+from fedsched.sharing.run import use_of
 from fedsched.slurm import loop
 from fedsched.slurm.arrays import Counter, Setting, new_state
 from fedsched.slurm.drawn import drawn
+from fedsched.slurm.memory import refuse_other_sharing, with_memory
 from fedsched.slurm.pack import pack, seconds_of_runs
-from fedsched.slurm.result import Played, SlurmSchedule, together
+from fedsched.slurm.pack_shared import shared_of
+from fedsched.slurm.result import Played, SharedSlurmSchedule, SlurmSchedule, together
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.reading import Reading
     from fedsched.model.workload import Workload
+    from fedsched.sharing import NodeSharing
     from fedsched.slurm.arrays import Problem, State
     from fedsched.slurm.noun import Slurm
     from fedsched.slurm.pack import Packed
@@ -34,16 +40,22 @@ def scheduled(
     slurm: Slurm,
     reading: Reading,
     progress: Callable[[int, int], None] | None = None,
-) -> SlurmSchedule:
-    """Return what Slurm makes of these jobs, or of what there was until Ctrl-C."""
-    packed, runs = pack(workload, federation, slurm, reading), []
+    sharing: NodeSharing | None = None,
+) -> SlurmSchedule | SharedSlurmSchedule:
+    """Return what Slurm makes of these jobs, or of what there was until Ctrl-C; None: nodes are given whole."""
+    if sharing is not None:
+        refuse_other_sharing(slurm)
+        workload = with_memory(workload, slurm)
+    packed: Packed = pack(workload, federation, slurm, reading, sharing)
+    runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = drawn(packed, member)
-        state = new_state(one.problem, one.priorities)
+        shared = None if sharing is None else shared_of(workload.take(one.rows), federation)
+        state = new_state(one.problem, one.priorities, shared)
         loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner
         status = _to_the_end(one.problem, state, progress)
-        runs.append(_schedule(workload, federation, slurm, reading, state, one, status))
+        runs.append(_schedule(workload, federation, slurm, reading, state, one, status, sharing))
         if status == loop.PAUSED:
             break
     return runs[0] if len(runs) == 1 else together(runs)
@@ -76,14 +88,15 @@ def _schedule(
     state: State,
     packed: Packed,
     status: int,
-) -> SlurmSchedule:
+    sharing: NodeSharing | None,
+) -> SlurmSchedule | SharedSlurmSchedule:
     jobs, rows, base = len(workload), packed.rows, packed.base
     start, by, held = np.full(jobs, np.nan), np.zeros(jobs, dtype=np.int64), np.zeros_like(state.held)
     start[rows] = state.start + base
     by[rows], held[rows] = state.by, state.held
     finish = np.maximum(start + seconds_of_runs(workload, federation, reading), np.nextafter(start, np.inf))
     now = float(state.counter[Counter.NOW] + base)
-    notes = list(slurm.notes)
+    notes = list(slurm.notes_on(shared=sharing is not None))
     interrupted = status == loop.PAUSED
     if status == loop.STUCK:
         notes.append(no_room(int(state.counter[Counter.FINISHED]), jobs))
@@ -91,19 +104,19 @@ def _schedule(
         finish = np.where(finish <= now, finish, np.nan)
         done = int((~np.isnan(finish)).sum())
         notes.append(f"interrupted at {now:g} s: {done} of {counted(jobs, 'job')} finished")
-    return SlurmSchedule(
-        workload=workload,
-        federation=federation,
-        start=start,
-        finish=finish,
-        counts=_counts(held, federation),
-        t0=float(workload.submit.min()),
-        reading=reading,
-        policy=str(slurm),
-        notes=tuple(notes),
-        until=now if interrupted else np.inf,
-        played=Played(by, held, int(state.counter[Counter.PASSES]), int(state.counter[Counter.TESTS])),
-    )
+    columns: dict[str, Any] = {
+        "workload": workload, "federation": federation, "start": start, "finish": finish, "reading": reading,
+        "t0": float(workload.submit.min()), "notes": tuple(notes), "until": now if interrupted else np.inf,
+    }  # fmt: skip
+    if sharing is None or state.shared is None:
+        played = Played(by, held, int(state.counter[Counter.PASSES]), int(state.counter[Counter.TESTS]))
+        return SlurmSchedule(**columns, policy=str(slurm), counts=_counts(held, federation), played=played)
+    ordered = use_of(workload.take(rows), federation, start[rows], finish[rows], state.shared.work, None)
+    use = ordered.take(np.argsort(rows), workload)
+    return SharedSlurmSchedule(
+        **columns, policy=f"{slurm}, {sharing}", counts=use.counts, played=OnNodes(sharing, use), by=by,
+        integrals=NOT_KNOWN._replace(saturated_seconds=0.0),
+    )  # fmt: skip
 
 
 def _counts(held: np.ndarray, federation: Federation) -> np.ndarray:

@@ -8,6 +8,7 @@ from fedsched.compiled import constant, inlined, part, step
 from fedsched.slurm.arrays import Counter
 from fedsched.slurm.conditions import START, settle
 from fedsched.slurm.limits import give_back, take
+from fedsched.slurm.shared_nodes import clear, hold, let_go
 from fedsched.slurm.ticks import ended
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def start(problem: Problem, state: State, job: int, now: int, nodes: Words, by: 
     jobs, running, counter = problem.jobs, state.running, state.counter
     state.start[job], state.by[job] = now, by
     take(problem, state, job)
+    hold(state.shared, job)
     if problem.conditions.first[job] < problem.conditions.first[job + 1]:
         settle(problem, state, job, now, START)
     for k in range(nodes.size):
@@ -57,6 +59,7 @@ def take_ends(problem: Problem, state: State, now: int) -> bool:
             _leave(state, job)
             ended(state.priorities, job, float(time), state.start)
             give_back(problem, state, job)
+            let_go(state.shared, job)
             settle(problem, state, job, time, problem.conditions.end[job])
             if problem.jobs.completing[job] > 0:
                 for k in range(state.completing.size):
@@ -64,9 +67,7 @@ def take_ends(problem: Problem, state: State, now: int) -> bool:
                 _push(state, time + problem.jobs.completing[job], what + 1)
                 continue
         freed = True
-        for k in range(state.busy.size):
-            state.completing[k] &= ~state.held[job, k]
-            state.busy[k] &= ~state.held[job, k]
+        clear(state.shared, state, job)
     return freed
 
 

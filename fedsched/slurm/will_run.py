@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from fedsched.compiled import constant, part
 from fedsched.slurm.arrays import Counter, Setting
-from fedsched.slurm.choice import choose
-from fedsched.slurm.node_sets import count, meet
+from fedsched.slurm.node_sets import meet
+from fedsched.slurm.shared_nodes import begin_release, fits_then, place_then, release
 
 if TYPE_CHECKING:
     from fedsched.slurm.arrays import Problem, State
@@ -18,55 +18,50 @@ UNKNOWN = -1  # no second of a run is below 0
 
 
 @part
-def will_run(problem: Problem, state: State, now: int, tasks: int) -> int:
-    """Return when so many of the usable nodes are free, and choose among them; UNKNOWN where they never are.
+def will_run(problem: Problem, state: State, now: int, job: int) -> int:
+    """Return when a job fits on the usable nodes, and choose among them; UNKNOWN where it never does.
 
     Nodes of jobs that complete count as free: the caller looks at them.
     """
-    usable, free = state.scratch.usable, state.scratch.free
-    for k in range(usable.size):
-        free[k] = usable[k] & ~(state.busy[k] & ~state.completing[k])
-    if count(free) >= tasks:
+    begin_release(state.shared, state)
+    if fits_then(state.shared, problem, state.scratch.free, job):
         moment = now
     elif problem.settings[Setting.CONS_TRES] == 1:
-        moment = _in_groups(problem, state, now, tasks)
+        moment = _in_groups(problem, state, now, job)
     else:
-        moment = _one_by_one(state, now, tasks)
+        moment = _one_by_one(problem, state, now, job)
     if moment != UNKNOWN:
-        choose(problem, free, tasks, state.scratch.blocks, state.scratch.chosen)
+        place_then(state.shared, problem, state, job)
     return moment
 
 
 @part
-def _one_by_one(state: State, now: int, tasks: int) -> int:
-    usable, free, running = state.scratch.usable, state.scratch.free, state.running
+def _one_by_one(problem: Problem, state: State, now: int, job: int) -> int:
+    running = state.running
     for place in range(state.counter[Counter.RUNNING]):
-        held = state.held[running.job[place]]
-        for k in range(free.size):
-            free[k] |= held[k] & usable[k]
-        if count(free) >= tasks:
+        release(state.shared, state, running.job[place])
+        if fits_then(state.shared, problem, state.scratch.free, job):
             return max(running.end[place], now + 1)
     return UNKNOWN
 
 
 @part
-def _in_groups(problem: Problem, state: State, now: int, tasks: int) -> int:
-    usable, free, running, settings = state.scratch.usable, state.scratch.free, state.running, problem.settings
+def _in_groups(problem: Problem, state: State, now: int, job: int) -> int:
+    running, settings = state.running, problem.settings
     many, linear = state.counter[Counter.RUNNING], settings[Setting.BF_WINDOW_LINEAR]
     window, place, known, first = WINDOW, 0, False, 0
     while place < many:
         last, crowd = UNKNOWN, 0
         while place < many:
-            end, held = running.end[place], state.held[running.job[place]]
+            end, who = running.end[place], running.job[place]
             place += 1
-            if not meet(held, usable):
+            if not meet(state.held[who], state.scratch.usable):
                 continue
             if not known:
                 known, first = True, end + WINDOW - (end + settings[Setting.EPOCH]) % WINDOW
             last = end
             crowd += 1
-            for k in range(free.size):
-                free[k] |= held[k] & usable[k]
+            release(state.shared, state, who)
             if crowd > CROWD or (place < many and running.end[place] > first + window):
                 break
         if last == UNKNOWN:
@@ -74,7 +69,7 @@ def _in_groups(problem: Problem, state: State, now: int, tasks: int) -> int:
         window = _next(window, linear)
         while place < many and running.end[place] > first + window:
             window = _next(window, linear)
-        if count(free) >= tasks:
+        if fits_then(state.shared, problem, state.scratch.free, job):
             return last if last > now else max(last + settings[Setting.OVERDUE], now + 1)
     return UNKNOWN
 

@@ -40,7 +40,7 @@ def test_the_command_line_shares_nodes(files: Path, call: Callable[..., Any]) ->
         (("--sharing", "first", "--gantt", files / "a.svg"), "--gantt"),
         (("--reservation", "nodes"), "--reservation nodes goes with --sharing"),
         (("--policy", "rolling", "--sharing", "first"), "'memetic' plans whole nodes"),
-        (("--policy", "slurm", "--sharing", "first"), "--sharing first does not go with --policy slurm yet"),
+        (("--policy", "slurm", "--sharing", "first"), "--sharing first is not how slurm chooses nodes; give block"),
     ):
         status, _, errors = call(*(line if "--policy" not in words else line[:-2]), *words)
         assert status == 2

@@ -1,0 +1,104 @@
+"""The memory of jobs on nodes that a slurm.conf shares: what is usual, and what may be asked [75]."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedsched.errors import FederationError, InfeasibleError
+from fedsched.io.slurm_values import whole_of
+from fedsched.model.layout import layout_of
+from fedsched.model.resources import NodeDemands
+from fedsched.model.shares import CORES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedsched.model.workload import Workload
+    from fedsched.slurm.noun import Slurm
+
+    Ints = NDArray[np.int64]
+
+MEMORY = "memory"
+NAMES = ("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode")
+
+
+def with_memory(workload: Workload, slurm: Slurm) -> Workload:
+    """Return the jobs with the memory that their partition gives to those that ask for none, a task.
+
+    Memory of a node is that of the tasks that stand together there, so many as the job says.
+    """
+    columns = {} if workload.demand is None else dict(workload.demand.columns())
+    none = np.zeros(len(workload), dtype=np.int64)
+    cores = np.maximum(columns.get(CORES, none), 1)
+    memory = np.array(columns.get(MEMORY, none))
+    together = layout_of(workload)[0]
+    usual = next((name for name, one in slurm.priority.partitions.items() if one.default), "")
+    places = workload.label("partition")
+    for name in np.unique(places).tolist():
+        said = {one: _of_partition(slurm, name or usual, one) for one in NAMES}
+        rows = np.flatnonzero((places == name) & (memory == 0))
+        if said["DefMemPerCPU"]:
+            memory[rows] = cores[rows] * said["DefMemPerCPU"]
+        else:
+            memory[rows] = _of_nodes(workload, slurm, rows, together, said["DefMemPerNode"])
+        _refuse_more(workload, np.flatnonzero(places == name), said, cores, memory, np.maximum(together, 1))
+    if (memory == columns.get(MEMORY, none)).all():
+        return workload
+    return replace(workload, demand=NodeDemands.of(columns | {MEMORY: memory}, workload.id))
+
+
+def _of_nodes(workload: Workload, slurm: Slurm, rows: Ints, together: Ints, each: int) -> Ints:
+    """Return the memory of tasks whose nodes are given so much, whoever stands there."""
+    alone = np.where(workload.tasks[rows] == 1, 1, np.minimum(together[rows], workload.tasks[rows]))
+    for row in rows[(alone == 0) | (each == 0)][:1].tolist():
+        why = f"DefMemPerNode={each} is for each of its nodes" if each else "there is no DefMemPerCPU"
+        raise InfeasibleError(
+            f"Job {workload.id[row]}: it asks for no memory, and {why} ({slurm.conf.path}); give its demand of memory "
+            f"{'or its tasks_per_node' if each else 'a task'}."
+        )
+    return -(-each // np.maximum(alone, 1))
+
+
+def _refuse_more(
+    workload: Workload, rows: Ints, said: dict[str, int], cores: Ints, memory: Ints, together: Ints
+) -> None:
+    asks = {"MaxMemPerCPU": -(-memory // cores), "MaxMemPerNode": memory * np.minimum(together, workload.tasks)}
+    cures = {"MaxMemPerCPU": "Slurm gives it more cores a task: let it demand them", "MaxMemPerNode": "drop it"}
+    for name, asked in asks.items():
+        for row in rows[(asked[rows] > said[name]) & (said[name] > 0)][:1].tolist():
+            raise InfeasibleError(
+                f"Job {workload.id[row]}: its {asked[row]} MB are over {name}={said[name]}; {cures[name]}, or allow "
+                "more."
+            )
+
+
+def _of_partition(slurm: Slurm, partition: str, name: str) -> int:
+    line = slurm.conf.partitions.get(partition)
+    said = {} if line is None else line.words
+    text = said.get(name.lower()) or slurm.conf.parameters.get(name.lower()) or "0"
+    if text.upper() == "UNLIMITED":
+        return 0
+    return whole_of(text, slurm.conf.path if line is None else line.where, name)
+
+
+def amounts_of(workload: Workload) -> tuple[Ints, Ints, Ints]:
+    """Return on how many nodes each job must be at least, as far as it says, and its cores and memory."""
+    columns = {} if workload.demand is None else workload.demand.columns()
+    none = np.zeros(len(workload), dtype=np.int64)
+    together = layout_of(workload)[0]
+    nodes = np.where(together > 0, -(-workload.tasks // np.maximum(together, 1)), 1)
+    cores = np.maximum(columns.get(CORES, none), 1)
+    return nodes, workload.tasks * cores, workload.tasks * columns.get(MEMORY, none)
+
+
+def refuse_other_sharing(slurm: Slurm) -> None:
+    """Refuse a conf whose nodes do not share cores and memory."""
+    if not slurm.parameters.shares_memory:
+        asked = ",".join(slurm.parameters.selection)
+        raise FederationError(
+            f"{slurm.conf.path}: nodes are shared by SelectType=select/cons_tres with CR_Core_Memory or CR_CPU_Memory, "
+            f"not with SelectTypeParameters={asked or '(none)'}; leave sharing= out, and nodes are given whole."
+        )

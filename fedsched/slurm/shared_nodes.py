@@ -1,0 +1,204 @@
+"""Nodes that jobs share: a job fits where its tasks do, and takes cores, memory and GPUs of them [75].
+
+Every function takes what is shared first. Where nodes are given whole it is compiled to what sets of nodes say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedsched.compiled import constant, inlined, part
+from fedsched.sharing.arrays import Number
+from fedsched.sharing.choosing import choose_blocks
+from fedsched.sharing.devices import choose_devices
+from fedsched.sharing.stock import copy_stock, fit_on, give_back, room_on, take
+from fedsched.slurm.choice import choose
+from fedsched.slurm.node_sets import BITS, add, count, drop, next_in
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from fedsched.sharing.arrays import Sharing, Stock
+    from fedsched.slurm.arrays import Problem, State, Words
+    from fedsched.slurm.shared_arrays import Shared
+
+FIRST, NOTHING, NO_WEIGHT = constant(0), constant(0), constant(-1)
+
+
+@inlined
+def closed(shared: Shared | None, state: State, k: int) -> np.uint64:
+    """Return of a word of nodes those on which nobody can start now: shared ones only while a job there completes."""
+    if shared is None:
+        return state.busy[k]
+    return state.completing[k]
+
+
+@inlined
+def fits_now(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
+    """Return whether a job fits on these nodes with what is free there now."""
+    if shared is None:
+        return count(nodes) >= problem.jobs.tasks[job]
+    return _has_room(shared.sharing, shared.work.now, nodes, job)
+
+
+@inlined
+def fits_then(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
+    """Return whether it fits there with what has been released."""
+    if shared is None:
+        return count(nodes) >= problem.jobs.tasks[job]
+    return _has_room(shared.sharing, shared.work.later, nodes, job)
+
+
+@inlined
+def may_fit(shared: Shared | None, problem: Problem, nodes: Words, job: int) -> bool:
+    """Return whether it could fit there if nobody else ran."""
+    if shared is None:
+        return count(nodes) >= problem.jobs.tasks[job]
+    return count(nodes) > 0
+
+
+@inlined
+def place_now(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
+    """Choose the nodes of a job among the free ones, where it fits now."""
+    scratch = state.scratch
+    if shared is None:
+        choose(problem, scratch.free, problem.jobs.tasks[job], scratch.blocks, scratch.chosen)
+        return
+    _choose(problem, shared, shared.work.now, job, scratch.free, scratch.chosen)
+
+
+@inlined
+def place_then(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
+    """Choose them where it fits with what has been released."""
+    scratch = state.scratch
+    if shared is None:
+        choose(problem, scratch.free, problem.jobs.tasks[job], scratch.blocks, scratch.chosen)
+        return
+    _choose(problem, shared, shared.work.later, job, scratch.free, scratch.chosen)
+
+
+@inlined
+def begin_release(shared: Shared | None, state: State) -> None:
+    """Let be free of the usable nodes what is free now, and what jobs hold that complete."""
+    usable, free = state.scratch.usable, state.scratch.free
+    if shared is None:
+        for k in range(usable.size):
+            free[k] = usable[k] & ~(state.busy[k] & ~state.completing[k])
+        return
+    for k in range(usable.size):
+        free[k] = usable[k]
+    copy_stock(shared.work.now, shared.work.later)
+
+
+@inlined
+def release(shared: Shared | None, state: State, job: int) -> None:
+    """Let be free of the usable nodes what a running job holds, too."""
+    usable, free = state.scratch.usable, state.scratch.free
+    if shared is None:
+        for k in range(free.size):
+            free[k] |= state.held[job, k] & usable[k]
+        return
+    give_back(shared.sharing, shared.work, shared.work.later, job)
+
+
+@inlined
+def hold(shared: Shared | None, job: int) -> None:
+    """Let a job that starts take what has been chosen for it just before."""
+    if shared is None:
+        return
+    work, kind = shared.work, shared.sharing.kinds.of_job[job]
+    held, number = work.held, work.number
+    take(shared.sharing, work, work.now, kind, number[Number.PIECES], number[Number.DEVICES])
+    held.first[job], held.pieces[job] = number[Number.PIECES], number[Number.FOUND]
+    held.first_device[job], held.devices[job] = number[Number.DEVICES], number[Number.FOUND_DEVICES]
+    number[Number.PIECES] += number[Number.FOUND]
+    number[Number.DEVICES] += number[Number.FOUND_DEVICES]
+
+
+@inlined
+def let_go(shared: Shared | None, job: int) -> None:
+    """Give back what a job held as it ends; its nodes complete from then on."""
+    if shared is None:
+        return
+    work = shared.work
+    give_back(shared.sharing, work, work.now, job)
+    for i in range(work.held.first[job], work.held.first[job] + work.held.pieces[job]):
+        shared.completing[work.held.node[i]] += 1
+
+
+@inlined
+def clear(shared: Shared | None, state: State, job: int) -> None:
+    """Let the nodes of a job be clear of it."""
+    if shared is None:
+        for k in range(state.busy.size):
+            state.completing[k] &= ~state.held[job, k]
+            state.busy[k] &= ~state.held[job, k]
+        return
+    _clear_shared(shared, state, job)
+
+
+@part
+def _clear_shared(shared: Shared, state: State, job: int) -> None:
+    held = shared.work.held
+    for i in range(held.first[job], held.first[job] + held.pieces[job]):
+        node = held.node[i]
+        shared.completing[node] -= 1
+        if shared.completing[node] == 0:
+            drop(state.completing, node, node + 1)
+            if shared.work.now.jobs[node] == 0:
+                drop(state.busy, node, node + 1)
+
+
+@part
+def _has_room(sharing: Sharing, stock: Stock, nodes: Words, job: int) -> bool:
+    kind, room = sharing.kinds.of_job[job], NOTHING
+    node = next_in(nodes, FIRST)
+    while node < nodes.size * BITS:
+        room += room_on(sharing, stock, kind, node)
+        if room >= sharing.kinds.tasks[kind]:
+            return True
+        node = next_in(nodes, node + 1)
+    return False
+
+
+@part
+def _choose(problem: Problem, shared: Shared, stock: Stock, job: int, nodes: Words, chosen: Words) -> None:
+    # Nodes of the least weight first; a block has one weight.
+    sharing, work, weight = shared.sharing, shared.work, problem.machine.weight
+    kind = sharing.kinds.of_job[job]
+    chunk, left, last = sharing.kinds.chunk[kind], sharing.kinds.tasks[kind], NO_WEIGHT
+    work.number[Number.FOUND] = 0
+    work.number[Number.FOUND_DEVICES] = 0
+    while left > 0:
+        heavy = _next_weight(problem, nodes, last)
+        work.fit[:] = 0
+        room = NOTHING
+        node = next_in(nodes, FIRST)
+        while node < weight.size:
+            if weight[node] == heavy:
+                here = fit_on(sharing, stock, kind, node)
+                if here >= chunk:
+                    work.fit[node] = here
+                    room += chunk if chunk > 0 else here
+            node = next_in(nodes, node + 1)
+        if room > 0:
+            choose_blocks(work, sharing.nodes.number, FIRST, weight.size, chunk, min(left, room))
+            left -= min(left, room)
+        last = heavy
+    for k in range(chosen.size):
+        chosen[k] = 0
+    for i in range(work.number[Number.PIECES], work.number[Number.PIECES] + work.number[Number.FOUND]):
+        add(chosen, work.held.node[i], work.held.node[i] + 1)
+    if stock.left.shape[1] > 0 and sharing.kinds.alone[kind] == 0:
+        choose_devices(sharing, work, stock, kind)
+
+
+@inlined
+def _next_weight(problem: Problem, nodes: Words, last: int) -> int:
+    weight, found = problem.machine.weight, NO_WEIGHT
+    node = next_in(nodes, FIRST)
+    while node < weight.size:
+        if weight[node] > last and (found == NO_WEIGHT or weight[node] < found):
+            found = weight[node]
+        node = next_in(nodes, node + 1)
+    return found

@@ -1,0 +1,81 @@
+"""Logs of small jobs on nodes that a real Slurm shares, cores and memory, and in which memory decides."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+MINUTE = 60.0
+NODES, CORES, MEMORY = 8, 8, 16_000  # MB
+NODE = f"CPUs={CORES} Sockets=1 CoresPerSocket={CORES} ThreadsPerCore=1 RealMemory={MEMORY}"
+USUAL = 500  # MB of a core, where a job asks for none
+PARTITION = "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP"
+COMMON = f"""\
+PriorityType=priority/basic
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU={USUAL}
+KillWait=30
+OverTimeLimit=0
+EpilogMsgTime=0"""
+PER_CORE = (0, 0, 500, 1000, 2000, 4000, 4000, 8000)
+PER_NODE = (2000, 4000, 8000, 12_000, 15_000)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as it is submitted; memory is in MB, of a core or, where it has `per_node`, of a node."""
+
+    at: float
+    tasks: int
+    cores: int
+    memory: int
+    per_node: int
+    exclusive: bool
+    minutes: int
+    runs: int
+
+    def command(self) -> list[str]:
+        """Return how it is submitted."""
+        words = ["sbatch", "--parsable", "--output=/dev/null", "--error=/dev/null", "--chdir=/"]
+        words += [f"-n{self.tasks}", f"-c{self.cores}", f"--time={self.minutes}"]
+        if self.per_node:
+            words += [f"--ntasks-per-node={self.per_node}", f"--mem={self.memory}"]
+        elif self.memory:
+            words.append(f"--mem-per-cpu={self.memory}")
+        return [*words, *(["--exclusive"] if self.exclusive else []), f"--wrap=sleep {self.runs}"]
+
+
+@dataclass(frozen=True)
+class Log:
+    """What a slurm.conf says, and how many jobs come."""
+
+    settings: str
+    seed: int
+    many: int
+
+    def jobs(self) -> list[Job]:
+        """Return the jobs, one submitted after the other."""
+        rng = random.Random(self.seed)
+        return [self._job(rng, 16.0 * k) for k in range(self.many)]
+
+    @staticmethod
+    def _job(rng: random.Random, at: float) -> Job:
+        minutes = rng.choice((2, 3, 5, 8, 12))
+        runs = round(rng.uniform(0.3, 0.95) * minutes * MINUTE)
+        if rng.random() < 0.2:
+            per_node = rng.choice((1, 2, 4))
+            return Job(at, per_node * rng.choice((1, 1, 2, 3)), 1, rng.choice(PER_NODE), per_node, False, minutes, runs)
+        if rng.random() < 0.05:
+            return Job(at, rng.choice((1, 4, 12)), 1, 500, 0, True, minutes, runs)
+        cores = rng.choice((1, 1, 1, 2, 3))
+        memory = rng.choice([size for size in PER_CORE if size * cores <= MEMORY])
+        each = min(CORES // cores, MEMORY // (cores * (memory or USUAL)))
+        most = NODES * each
+        return Job(at, min(most, rng.choice((1, 1, 2, 2, 3, 4, 6, 10))), cores, memory, 0, False, minutes, runs)
+
+
+LOGS = {
+    "memory_backfill": Log(f"SchedulerType=sched/backfill\n{COMMON}", 1, 500),
+    "memory_builtin": Log(f"SchedulerType=sched/builtin\n{COMMON}", 2, 200),
+}

@@ -1,0 +1,95 @@
+"""Slurm's two schedulers on nodes that jobs share, by what each of them holds where: slow, plain, independent [73]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from slurm_naive import Play
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from slurm_naive_site import Job
+
+
+@dataclass
+class Ask:
+    """What a task takes, how many of them stand together, and whether nobody else may be there."""
+
+    cores: int
+    memory: int
+    together: int = 0
+    alone: bool = False
+
+
+@dataclass
+class SharedPlay(Play):
+    has: list[tuple[int, int]] = field(default_factory=list)  # the cores and the memory of each node
+    asks: dict[int, Ask] = field(default_factory=dict)
+    holds: dict[int, dict[int, int]] = field(default_factory=dict)  # of each job that has started, node: tasks
+    found: dict[int, int] = field(default_factory=dict)  # of the last choice
+
+    def idle(self, nodes: set[int]) -> set[int]:
+        return nodes - self.completing
+
+    def left(self, nodes: set[int], over: list[Job]) -> set[int]:
+        return nodes
+
+    def fits(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> bool:
+        ask = self.asks[id(job)]
+        room = [self.room(node, job, over) for node in nodes]
+        return sum(ask.together * (fit >= ask.together) if ask.together else fit for fit in room) >= job.tasks
+
+    def may_fit(self, nodes: set[int], job: Job) -> bool:
+        return bool(nodes)
+
+    def room(self, node: int, job: Job, over: Iterable[Job]) -> int:
+        """Return how many tasks of a job fit on a node, these others being over."""
+        gone = {id(one) for one in over}
+        there = [one for one in self.running() if id(one) not in gone and node in self.holds[id(one)]]
+        ask, (cores, memory) = self.asks[id(job)], self.has[node]
+        if any(self.asks[id(one)].alone for one in there) or (ask.alone and there):
+            return 0
+        for one in there:
+            cores -= self.holds[id(one)][node] * self.asks[id(one)].cores
+            memory -= self.holds[id(one)][node] * self.asks[id(one)].memory
+        return min(cores // ask.cores, memory // ask.memory if ask.memory else cores)
+
+    def chosen(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> set[int]:
+        ask, left = self.asks[id(job)], job.tasks
+        self.found = {}
+        for weight in sorted({self.site.weights[node] for node in nodes}):
+            fit = {n: self.room(n, job, over) for n in nodes if self.site.weights[n] == weight}
+            fit = {n: most for n, most in fit.items() if most >= max(ask.together, 1)}
+            room = sum(min(most, ask.together or most) for most in fit.values())
+            self.found |= self._in_blocks(fit, min(left, room), ask.together)
+            left -= min(left, room)
+        return set(self.found)
+
+    def _in_blocks(self, fit: dict[int, int], tasks: int, together: int) -> dict[int, int]:
+        found: dict[int, int] = {}
+        while tasks:
+            blocks: list[list[int]] = []
+            for n in sorted(set(fit) - set(found)):
+                if blocks and blocks[-1][-1] == n - 1:
+                    blocks[-1].append(n)
+                else:
+                    blocks.append([n])
+            each, best = together or tasks, (False, 0)
+            block: list[int] = []
+            for other in blocks:
+                size = sum(fit[n] for n in other)
+                holds = size >= tasks and len(other) * each >= tasks
+                if (holds and not best[0]) or (size < best[1] if holds else size > best[1]):
+                    block, best = other, (holds, size)
+            one = [n for n in block if min(fit[n], each) >= tasks]
+            for n in [min(one, key=lambda n: (fit[n], n))] if one else block:
+                if tasks:
+                    found[n] = min(fit[n], each, tasks)
+                    tasks -= found[n]
+        return found
+
+    def begin(self, job: Job, now: int, nodes: set[int], by: str) -> None:
+        super().begin(job, now, nodes, by)
+        self.holds[id(job)] = dict(self.found)
