@@ -208,6 +208,10 @@ class Play:
         """Return the nodes that it is given of these."""
         return chosen_of(self.site, nodes, job.tasks)
 
+    def chosen_at_last(self, avail: set[int], job: Job, chosen: set[int]) -> set[int]:
+        """Return the nodes on which backfill starts a job that had others chosen of these."""
+        return chosen
+
     def running(self) -> list[Job]:
         """Return the jobs that have started and not ended."""
         return [job for job in self.jobs if job.start is not None and self.end(job) > self.now]

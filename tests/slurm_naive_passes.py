@@ -186,7 +186,7 @@ class BackfillPass:
             if time <= now and nodes & play.completing:
                 time, later = now + 1, None
             if time <= now:
-                play.begin(job, now, nodes, "backfill")
+                play.begin(job, now, play.chosen_at_last(avail, job, nodes), "backfill")
                 return "started"
             if not may_reserve:
                 return "nothing"

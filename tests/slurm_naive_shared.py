@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ask:
-    """What a task takes, how many of them stand together, and whether nobody else may be there."""
+    """What a task takes, how many of them stand together, and whether nobody else may be there.
+
+    Memory that is asked of a node says of no other cores there that they are of no use.
+    """
 
     cores: int
     memory: int
     together: int = 0
     alone: bool = False
+    by_node: bool = False
 
 
 @dataclass
@@ -46,15 +50,24 @@ class SharedPlay(Play):
 
     def room(self, node: int, job: Job, over: Iterable[Job]) -> int:
         """Return how many tasks of a job fit on a node, these others being over."""
+        ask, (cores, memory) = self.asks[id(job)], self._left_on(node, job, over)
+        return min(cores // ask.cores, memory // ask.memory if ask.memory else cores)
+
+    def cores(self, node: int, job: Job, over: Iterable[Job]) -> int:
+        """Return how many cores count there for the job, once its tasks fit."""
+        ask = self.asks[id(job)]
+        return self._left_on(node, job, over)[0] if ask.by_node else self.room(node, job, over) * ask.cores
+
+    def _left_on(self, node: int, job: Job, over: Iterable[Job]) -> tuple[int, int]:
         gone = {id(one) for one in over}
         there = [one for one in self.running() if id(one) not in gone and node in self.holds[id(one)]]
-        ask, (cores, memory) = self.asks[id(job)], self.has[node]
-        if any(self.asks[id(one)].alone for one in there) or (ask.alone and there):
-            return 0
+        cores, memory = self.has[node]
+        if any(self.asks[id(one)].alone for one in there) or (self.asks[id(job)].alone and there):
+            return 0, 0
         for one in there:
             cores -= self.holds[id(one)][node] * self.asks[id(one)].cores
             memory -= self.holds[id(one)][node] * self.asks[id(one)].memory
-        return min(cores // ask.cores, memory // ask.memory if ask.memory else cores)
+        return cores, memory
 
     def chosen(self, nodes: set[int], job: Job, over: Sequence[Job] = ()) -> set[int]:
         ask, left = self.asks[id(job)], job.tasks
@@ -62,12 +75,16 @@ class SharedPlay(Play):
         for weight in sorted({self.site.weights[node] for node in nodes}):
             fit = {n: self.room(n, job, over) for n in nodes if self.site.weights[n] == weight}
             fit = {n: most for n, most in fit.items() if most >= max(ask.together, 1)}
+            cores = {n: self.cores(n, job, over) for n in fit}
             room = sum(min(most, ask.together or most) for most in fit.values())
-            self.found |= self._in_blocks(fit, min(left, room), ask.together)
+            self.found |= self._in_blocks(fit, cores, min(left, room), ask)
             left -= min(left, room)
         return set(self.found)
 
-    def _in_blocks(self, fit: dict[int, int], tasks: int, together: int) -> dict[int, int]:
+    def chosen_at_last(self, avail: set[int], job: Job, chosen: set[int]) -> set[int]:
+        return self.chosen(self.idle(avail), job)
+
+    def _in_blocks(self, fit: dict[int, int], cores: dict[int, int], tasks: int, ask: Ask) -> dict[int, int]:
         found: dict[int, int] = {}
         while tasks:
             blocks: list[list[int]] = []
@@ -76,15 +93,15 @@ class SharedPlay(Play):
                     blocks[-1].append(n)
                 else:
                     blocks.append([n])
-            each, best = together or tasks, (False, 0)
+            each, best = ask.together or tasks, (False, 0)
             block: list[int] = []
             for other in blocks:
-                size = sum(fit[n] for n in other)
-                holds = size >= tasks and len(other) * each >= tasks
+                size = sum(cores[n] for n in other)
+                holds = size >= tasks * ask.cores and len(other) * each >= tasks
                 if (holds and not best[0]) or (size < best[1] if holds else size > best[1]):
                     block, best = other, (holds, size)
             one = [n for n in block if min(fit[n], each) >= tasks]
-            for n in [min(one, key=lambda n: (fit[n], n))] if one else block:
+            for n in [min(one, key=lambda n: (cores[n], n))] if one else block:
                 if tasks:
                     found[n] = min(fit[n], each, tasks)
                     tasks -= found[n]

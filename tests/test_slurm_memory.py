@@ -61,6 +61,7 @@ def case(seed: int, folder: Path) -> Case:
         memory = draw.choice((0, 0, 1, 2, 5))
         ask = Ask(draw.choice((1, 1, 2, 3)), memory, draw.choice((0, 0, 0, 1, 2)), draw.random() < 0.1)
         tasks = draw.choice((1, 1, 2, 4, 7))
+        ask.by_node = ask.together > 0 and memory > 0
         ask.together = min(ask.together, tasks)
         ask.memory = memory or usual * ask.cores
         submit, limit = draw.randrange(0, 400, 7), 60 * draw.randrange(1, 8)

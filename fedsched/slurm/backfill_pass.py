@@ -11,7 +11,7 @@ from fedsched.slurm.node_sets import meet
 from fedsched.slurm.queue import drop_started, give_place, holds_others_up
 from fedsched.slurm.records import NONE_LATER, begin_table, has_room, is_reserved, limit_to_records, reserve, rounded
 from fedsched.slurm.running import start
-from fedsched.slurm.shared_nodes import may_fit
+from fedsched.slurm.shared_nodes import may_fit, place_at_last
 from fedsched.slurm.will_run import UNKNOWN, will_run
 from fedsched.slurm.windows import NEVER, close, ends_in_time, next_end_of_reservations
 
@@ -165,6 +165,7 @@ def _test(problem: Problem, state: State, job: int, now: int) -> int:
         if moment <= now and meet(chosen, state.completing):
             moment, later = now + 1, NONE_LATER  # it waits for those nodes
         if moment <= now:
+            place_at_last(state.shared, problem, state, job)
             start(problem, state, job, now, chosen, BACKFILL)
             return STARTED
         if not reserves:

@@ -25,16 +25,18 @@ MEMORY = "memory"
 NAMES = ("DefMemPerCPU", "DefMemPerNode", "MaxMemPerCPU", "MaxMemPerNode")
 
 
-def with_memory(workload: Workload, slurm: Slurm) -> Workload:
+def with_memory(workload: Workload, slurm: Slurm) -> tuple[Workload, Ints]:
     """Return the jobs with the memory that their partition gives to those that ask for none, a task.
 
-    Memory of a node is that of the tasks that stand together there, so many as the job says.
+    Beside them, 1 for each whose memory is asked of a node, as `--mem` does and not `--mem-per-cpu`: that of the tasks
+    that stand together there, so many as the job says.
     """
     columns = {} if workload.demand is None else dict(workload.demand.columns())
     none = np.zeros(len(workload), dtype=np.int64)
     cores = np.maximum(columns.get(CORES, none), 1)
     memory = np.array(columns.get(MEMORY, none))
     together = layout_of(workload)[0]
+    by_node = ((together > 0) & (memory > 0)).astype(np.int64)
     usual = next((name for name, one in slurm.priority.partitions.items() if one.default), "")
     places = workload.label("partition")
     for name in np.unique(places).tolist():
@@ -44,10 +46,11 @@ def with_memory(workload: Workload, slurm: Slurm) -> Workload:
             memory[rows] = cores[rows] * said["DefMemPerCPU"]
         else:
             memory[rows] = _of_nodes(workload, slurm, rows, together, said["DefMemPerNode"])
+            by_node[rows] = 1
         _refuse_more(workload, np.flatnonzero(places == name), said, cores, memory, np.maximum(together, 1))
     if (memory == columns.get(MEMORY, none)).all():
-        return workload
-    return replace(workload, demand=NodeDemands.of(columns | {MEMORY: memory}, workload.id))
+        return workload, by_node
+    return replace(workload, demand=NodeDemands.of(columns | {MEMORY: memory}, workload.id)), by_node
 
 
 def _of_nodes(workload: Workload, slurm: Slurm, rows: Ints, together: Ints, each: int) -> Ints:

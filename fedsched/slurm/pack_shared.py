@@ -59,8 +59,8 @@ def opened_on(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:
     return rows, of_job.reshape(-1)
 
 
-def shared_of(workload: Workload, federation: Federation) -> Shared:
-    """Return what these jobs, in their order, share, nobody being there."""
+def shared_of(workload: Workload, federation: Federation, by_node: Ints) -> Shared:
+    """Return what these jobs, in their order, share, nobody being there; `by_node`: whose memory is asked of a node."""
     asked = asked_of(workload, federation)
     kinds = kinds_of(workload, asked, None)
     _refuse_who_has_no_room(workload, federation, asked, kinds)
@@ -71,7 +71,7 @@ def shared_of(workload: Workload, federation: Federation) -> Shared:
     work.now.free[:] = sharing.nodes.has[:, of_node]
     devices = np.arange(work.now.left.shape[1])
     work.now.left[:] = np.where(devices < sharing.nodes.gpus[of_node][:, None], WHOLE, 0)
-    return Shared(sharing, work, np.zeros(federation.nodes, dtype=np.int64))
+    return Shared(sharing, work, np.zeros(federation.nodes, dtype=np.int64), frozen(by_node))
 
 
 def _refuse_who_has_no_room(workload: Workload, federation: Federation, asked: Asked, kinds: Kinds) -> None:

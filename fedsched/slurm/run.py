@@ -45,12 +45,12 @@ def scheduled(
     """Return what Slurm makes of these jobs, or of what there was until Ctrl-C; None: nodes are given whole."""
     if sharing is not None:
         refuse_other_sharing(slurm)
-        workload = with_memory(workload, slurm)
+        workload, by_node = with_memory(workload, slurm)
     packed: Packed = pack(workload, federation, slurm, reading, sharing)
     runs: list[SlurmSchedule | SharedSlurmSchedule] = []
     for member in range(max(1, slurm.ensemble)):
         one, sooner = drawn(packed, member)
-        shared = None if sharing is None else shared_of(workload.take(one.rows), federation)
+        shared = None if sharing is None else shared_of(workload.take(one.rows), federation, by_node[one.rows])
         state = new_state(one.problem, one.priorities, shared)
         loop.begin(one.problem, state)
         state.counter[Counter.NEXT_MAIN] -= sooner

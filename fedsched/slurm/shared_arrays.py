@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 @by_reference
 class Shared(NamedTuple):
-    """The nodes and what jobs ask of them, what is free there, and how many jobs complete on each node."""
+    """The nodes and what jobs ask of them, what is free there, how many jobs complete on each node.
+
+    `by_node` says whose memory is asked of a node: of its cores all that are free then count where nodes are chosen.
+    """
 
     sharing: Sharing
     work: Work
     completing: Ints
+    by_node: Ints

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fedsched.slurm.shared_arrays import Shared
 
 FIRST, NOTHING, NO_WEIGHT = constant(0), constant(0), constant(-1)
+CORES = constant(0)  # the first of what nodes have
 
 
 @inlined
@@ -75,6 +76,17 @@ def place_then(shared: Shared | None, problem: Problem, state: State, job: int) 
         choose(problem, scratch.free, problem.jobs.tasks[job], scratch.blocks, scratch.chosen)
         return
     _choose(problem, shared, shared.work.later, job, scratch.free, scratch.chosen)
+
+
+@inlined
+def place_at_last(shared: Shared | None, problem: Problem, state: State, job: int) -> None:
+    """Choose again, of the usable nodes on which nobody completes, for a job that starts: Slurm's start does."""
+    if shared is None:
+        return
+    scratch = state.scratch
+    for k in range(scratch.usable.size):
+        scratch.free[k] = scratch.usable[k] & ~state.completing[k]
+    _choose(problem, shared, shared.work.now, job, scratch.free, scratch.chosen)
 
 
 @inlined
@@ -163,10 +175,11 @@ def _has_room(sharing: Sharing, stock: Stock, nodes: Words, job: int) -> bool:
 
 @part
 def _choose(problem: Problem, shared: Shared, stock: Stock, job: int, nodes: Words, chosen: Words) -> None:
-    # Nodes of the least weight first; a block has one weight.
+    # Nodes of the least weight first; a block has one weight, and as many cores as its nodes have for the job.
     sharing, work, weight = shared.sharing, shared.work, problem.machine.weight
     kind = sharing.kinds.of_job[job]
     chunk, left, last = sharing.kinds.chunk[kind], sharing.kinds.tasks[kind], NO_WEIGHT
+    cores = sharing.kinds.need[kind, CORES]
     work.number[Number.FOUND] = 0
     work.number[Number.FOUND_DEVICES] = 0
     while left > 0:
@@ -177,17 +190,19 @@ def _choose(problem: Problem, shared: Shared, stock: Stock, job: int, nodes: Wor
         while node < weight.size:
             if weight[node] == heavy:
                 here = fit_on(sharing, stock, kind, node)
-                if here >= chunk:
-                    work.fit[node] = here
+                if here >= max(chunk, 1):
+                    work.fit[node] = stock.free[CORES, node] if shared.by_node[job] == 1 else here * cores
                     room += chunk if chunk > 0 else here
             node = next_in(nodes, node + 1)
         if room > 0:
-            choose_blocks(work, sharing.nodes.number, FIRST, weight.size, chunk, min(left, room))
+            wanted = min(left, room) * cores
+            choose_blocks(work, sharing.nodes.number, FIRST, weight.size, chunk * cores, wanted)
             left -= min(left, room)
         last = heavy
     for k in range(chosen.size):
         chosen[k] = 0
     for i in range(work.number[Number.PIECES], work.number[Number.PIECES] + work.number[Number.FOUND]):
+        work.held.tasks[i] //= cores
         add(chosen, work.held.node[i], work.held.node[i] + 1)
     if stock.left.shape[1] > 0 and sharing.kinds.alone[kind] == 0:
         choose_devices(sharing, work, stock, kind)

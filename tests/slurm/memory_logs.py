@@ -65,7 +65,8 @@ class Log:
         runs = round(rng.uniform(0.3, 0.95) * minutes * MINUTE)
         if rng.random() < 0.2:
             per_node = rng.choice((1, 2, 4))
-            return Job(at, per_node * rng.choice((1, 1, 2, 3)), 1, rng.choice(PER_NODE), per_node, False, minutes, runs)
+            tasks, cores = per_node * rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 2))
+            return Job(at, tasks, cores, rng.choice(PER_NODE), per_node, False, minutes, runs)
         if rng.random() < 0.05:
             return Job(at, rng.choice((1, 4, 12)), 1, 500, 0, True, minutes, runs)
         cores = rng.choice((1, 1, 1, 2, 3))
@@ -77,5 +78,7 @@ class Log:
 
 LOGS = {
     "memory_backfill": Log(f"SchedulerType=sched/backfill\n{COMMON}", 1, 500),
-    "memory_builtin": Log(f"SchedulerType=sched/builtin\n{COMMON}", 2, 200),
+    "memory_builtin": Log(f"SchedulerType=sched/builtin\n{COMMON}", 2, 500),
 }
+AGAIN = "_again"  # a log that was recorded a second time, for how far two recordings are from one another
+LOGS |= {f"{name}{AGAIN}": log for name, log in LOGS.items()}

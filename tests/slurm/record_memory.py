@@ -6,6 +6,7 @@ import calendar
 import csv
 import json
 import re
+import shutil
 import tempfile
 import time
 from functools import partial
@@ -48,24 +49,29 @@ def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]]]:
     return begin, sorted(rows, key=lambda row: int(str(row["job"])))
 
 
-def record(name: str, factor: float) -> None:
-    """Record a log."""
+def record(name: str, factor: float, told: Path | None) -> None:
+    """Record a log; what slurmctld tells of backfill's plans is kept in a folder, where one is given."""
     log = LOGS[name]
+    settings = f"{log.settings}\nDebugFlags=Backfill" if told else log.settings
     with (
         tempfile.TemporaryDirectory(prefix="slurm-") as folder,
         SlurmCluster(
-            Path(folder), nodes=NODES, settings=log.settings, factor=factor, node=NODE, partitions=PARTITION
+            Path(folder), nodes=NODES, settings=settings, factor=factor, node=NODE, partitions=PARTITION
         ) as slurm,
     ):
         begin, rows = play(log, slurm)
+        how = f"--factor {factor:g}{' --log .' if told else ''}"
         said = {
-            "command": f"PYTHONPATH=tests python -m slurm.record_memory {name} --factor {factor:g}",
+            "command": f"PYTHONPATH=tests python -m slurm.record_memory {name} {how}",
             "version": slurm.ask("slurmctld", "-V"),
             "factor": factor,
             "slowest_command": round(slurm.slowest, 1),
             "epoch": begin,
         }
         slurm.check()
+        if told:
+            told.mkdir(parents=True, exist_ok=True)
+            shutil.copy(Path(folder) / "slurmctld.log", told / f"{name}.log")
         if slurm.slowest > LATE:
             raise InvalidRun(f"a command took {slurm.slowest:.0f} s of Slurm's clock")
     RECORDED.mkdir(parents=True, exist_ok=True)
@@ -83,9 +89,11 @@ def _second(text: str) -> int:
 
 def main() -> None:
     """Record what is asked for."""
-    asked = asked_of(parser_of(__doc__, LOGS, FACTOR), LOGS)
+    parser = parser_of(__doc__, LOGS, FACTOR)
+    parser.add_argument("--log", type=Path, metavar="FOLDER", help="keep what slurmctld tells of backfill's plans")
+    asked = asked_of(parser, LOGS)
     for name in asked.names:
-        tried(name, partial(record, name, asked.factor))
+        tried(name, partial(record, name, asked.factor, asked.log))
 
 
 if __name__ == "__main__":
