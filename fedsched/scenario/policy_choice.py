@@ -95,7 +95,8 @@ class PolicyChoice:
             from fedsched.slurm import Slurm
 
             if self.shared is not None and self.sharing != BLOCK:
-                raise NotOfPolicyError(f"{{sharing}} {{}} is not how {SLURM} chooses nodes; give {BLOCK}.", self.sharing)
+                why = f"is not how {SLURM} chooses nodes; give {BLOCK}."
+                raise NotOfPolicyError(f"{{sharing}} {{}} {why}", self.sharing)
             self._refuse(("reservation",), "says what EASY sees of shared nodes")
             self._refuse((*OF_RULES, "placement", *OF_SEARCH), "is what policy slurm has in its conf")
             if checkpoint is not None:

@@ -6,7 +6,6 @@ import calendar
 import csv
 import json
 import re
-import shutil
 import tempfile
 import time
 from functools import partial
@@ -16,6 +15,7 @@ from slurm.asking import asked_of, parser_of, tried
 from slurm.cluster import InvalidRun, SlurmCluster
 from slurm.memory_logs import LOGS, NODE, NODES, PARTITION, Log
 from slurm.record_packing import placed
+from slurm.seen import Told
 
 RECORDED = Path(__file__).parent / "recorded" / "logs"
 FACTOR = 20.0
@@ -23,8 +23,9 @@ LEAD = 20.0
 LATE = 60.0  # seconds of Slurm's clock by which a command may be slow
 LOOK = 1.0  # seconds of the world
 FIELD = re.compile(r"(\S+?)=(\S*)")
+TOLD = "DebugFlags=Backfill\nSlurmctldDebug=debug2"
 COLUMNS = ("job", "tasks", "cores", "memory", "per_node", "exclusive", "limit", "runs", "submit", "start", "end", "by",
-           "where")  # fmt: skip
+           "where", "came", "began", "gone", "clear")  # fmt: skip
 
 
 def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]]]:
@@ -45,14 +46,14 @@ def play(log: Log, slurm: SlurmCluster) -> tuple[int, list[dict[str, object]]]:
         times = [_second(told[name]) - begin for name in ("SubmitTime", "StartTime", "EndTime")]
         said = (told["JobId"], job.tasks, job.cores, job.memory, job.per_node, int(job.exclusive), 60 * job.minutes,
                 job.runs, *times, told.get("Scheduler", ""), placed(line) or told["NodeList"])  # fmt: skip
-        rows.append(dict(zip(COLUMNS, said, strict=True)))
+        rows.append(dict(zip(COLUMNS, said, strict=False)))
     return begin, sorted(rows, key=lambda row: int(str(row["job"])))
 
 
-def record(name: str, factor: float, told: Path | None) -> None:
+def record(name: str, factor: float, kept: Path | None) -> None:
     """Record a log; what slurmctld tells of backfill's plans is kept in a folder, where one is given."""
     log = LOGS[name]
-    settings = f"{log.settings}\nDebugFlags=Backfill" if told else log.settings
+    settings = f"{log.settings}\n{TOLD}"
     with (
         tempfile.TemporaryDirectory(prefix="slurm-") as folder,
         SlurmCluster(
@@ -60,22 +61,28 @@ def record(name: str, factor: float, told: Path | None) -> None:
         ) as slurm,
     ):
         begin, rows = play(log, slurm)
-        how = f"--factor {factor:g}{' --log .' if told else ''}"
+        text = (Path(folder) / "slurmctld.log").read_text(encoding="utf-8", errors="replace")
+        if kept:
+            kept.mkdir(parents=True, exist_ok=True)
+            (kept / f"{name}.log").write_text(text, encoding="utf-8")
+        told = Told.read(text, {int(str(row["job"])): int(str(row["start"])) + begin for row in rows})
         said = {
-            "command": f"PYTHONPATH=tests python -m slurm.record_memory {name} {how}",
+            "command": f"PYTHONPATH=tests python -m slurm.record_memory {name} --factor {factor:g}",
             "version": slurm.ask("slurmctld", "-V"),
             "factor": factor,
             "slowest_command": round(slurm.slowest, 1),
             "epoch": begin,
+            "passes": [second - begin for second in told.of_backfill()],
         }
+        for row in rows:
+            nodes = [int(part.partition(":")[0].removeprefix("n")) for part in str(row["where"]).split()]
+            seen = told.seen(int(str(row["job"])), nodes)
+            row.update((name, second - begin) for name, second in seen.items())
         slurm.check()
-        if told:
-            told.mkdir(parents=True, exist_ok=True)
-            shutil.copy(Path(folder) / "slurmctld.log", told / f"{name}.log")
         if slurm.slowest > LATE:
             raise InvalidRun(f"a command took {slurm.slowest:.0f} s of Slurm's clock")
     RECORDED.mkdir(parents=True, exist_ok=True)
-    (RECORDED / f"{name}.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+    (RECORDED / f"{name}.json").write_text(json.dumps(said) + "\n", encoding="utf-8")
     with (RECORDED / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         table.writeheader()

@@ -1,0 +1,114 @@
+"""In which second ours has to have an event so that the same passes see it as in a log of slurmctld.
+
+A pass sees what came before it began, be it in the same second; ours has all events of a second before its passes. A
+pass has the second in which the jobs that it started have their StartTime, so that they end when Slurm expects them to;
+an end that it missed comes a second later at the earliest, and a submission counts from the pass after it.
+The log is one with SlurmctldDebug=debug2 and DebugFlags=Backfill, which tells of every pass.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+LINE = re.compile(r"\[(\S+)\.(\d+)\] (.*)")
+MAIN = re.compile(r"debug:  sched: Running job scheduler")
+BACKFILL = re.compile(r"sched/backfill: _attempt_backfill: beginning")
+SUBMITTED = re.compile(r"_slurm_rpc_submit_batch_job: JobId=(\d+)")
+STARTED = re.compile(r"sched(?:/backfill)?: (?:_start_job: Started|Allocate) JobId=(\d+)")
+RESPONDED = re.compile(r"debug2: node_did_resp n(\d+)")
+DONE = re.compile(r"_job_complete: JobId=(\d+) done")
+SECOND = 1000  # moments are in milliseconds
+SOON = 4 * SECOND  # after a submission, or when nodes are clear, there is a pass
+TAKES = 150  # milliseconds at least, until nodes are clear and the main scheduler looks
+
+
+@dataclass
+class Pass:
+    """A pass: when it began, in milliseconds, whose it is, and its second."""
+
+    begin: int
+    backfill: bool
+    second: int
+    starts: bool = False
+
+
+@dataclass
+class Told:
+    """What a log tells, in milliseconds since 1970, in turn."""
+
+    passes: list[Pass] = field(default_factory=list)
+    came: dict[int, int] = field(default_factory=dict)
+    by: dict[int, Pass] = field(default_factory=dict)  # the pass that started a job
+    done: dict[int, int] = field(default_factory=dict)
+    responded: dict[int, list[int]] = field(default_factory=dict)  # of each node
+
+    @classmethod
+    def read(cls, log: str, starts: dict[int, int]) -> Told:
+        """Return what a log tells; `starts` has the StartTime of each job."""
+        told = cls()
+        last: dict[bool, Pass] = {}
+        for line in log.splitlines():
+            if not (parts := LINE.match(line)):
+                continue
+            moment = SECOND * calendar.timegm(time.strptime(parts[1], "%Y-%m-%dT%H:%M:%S")) + int(parts[2])
+            what = parts[3]
+            if MAIN.match(what) or BACKFILL.match(what):
+                one = Pass(moment, "backfill" in what, moment // SECOND)
+                told.passes.append(one)
+                last[one.backfill] = one
+            elif job := SUBMITTED.match(what):
+                told.came[int(job[1])] = moment
+            elif job := STARTED.match(what):
+                one = told.by[int(job[1])] = last["backfill" in what]
+                one.second = max(one.second, starts[int(job[1])]) if not one.starts else one.second
+                one.starts = True
+            elif node := RESPONDED.match(what):
+                told.responded.setdefault(int(node[1]), []).append(moment)
+            elif job := DONE.match(what):
+                told.done[int(job[1])] = moment
+        for one, other in zip(told.passes, told.passes[1:], strict=False):
+            if one.backfill and not one.starts and not other.backfill and other.second == one.second:
+                one.second -= 1  # ours has the main scheduler's pass first
+        return told
+
+    def of_backfill(self) -> list[int]:
+        """Return the seconds of backfill's passes."""
+        return sorted({one.second for one in self.passes if one.backfill})
+
+    def seen(self, job: int, nodes: list[int]) -> dict[str, int]:
+        """Return when a job that had these nodes came, began and was gone, and when they were clear."""
+        came, done, began = self.came[job], self.done[job], self.by[job].second
+        gone = max(done // SECOND, began + 1)
+        for one in self._before(done):
+            gone = max(gone, one.second + 1)
+        return {"came": self._seen_at(came), "began": began, "gone": gone, "clear": max(self._clear(done, nodes), gone)}
+
+    def _clear(self, done: int, nodes: list[int]) -> int:
+        """Return the second of the first pass for which nodes were clear: backfill's once they all have responded."""
+        responded = max(_next(self.responded.get(node, []), done) for node in nodes)
+        for one in self.passes[bisect_right(self.passes, done, key=lambda one: one.begin) :]:
+            if one.begin > (responded if one.backfill else done + TAKES):
+                return one.second if one.begin - done < SOON else done // SECOND
+        return done // SECOND
+
+    def _before(self, moment: int) -> list[Pass]:
+        """Return the last passes that began before a moment."""
+        place = bisect_right(self.passes, moment, key=lambda one: one.begin)
+        return self.passes[max(0, place - 3) : place]
+
+    def _seen_at(self, moment: int) -> int:
+        """Return the second of the first pass that began after a moment, where that was soon."""
+        place = bisect_right(self.passes, moment, key=lambda one: one.begin)
+        if place < len(self.passes) and self.passes[place].begin - moment < SOON:
+            return self.passes[place].second
+        return moment // SECOND
+
+
+def _next(moments: list[int], moment: int) -> int:
+    """Return the first that comes after a moment, or that moment."""
+    place = bisect_right(moments, moment)
+    return moments[place] if place < len(moments) else moment
