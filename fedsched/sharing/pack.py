@@ -19,6 +19,8 @@ from fedsched.sharing.asked import asked_of, refuse_what_is_not_here
 from fedsched.sharing.room import new_work
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fedsched.engine.arrays import Floats, Ints, Plan, Problem, State
@@ -100,12 +102,17 @@ def _plan(problem: Problem, rules: Rules) -> Plan:
 
 def kinds_of(workload: Workload, asked: Asked, problem: Problem, *, home: bool) -> Kinds:
     """Return which jobs are alike; by their origins too, where they are at home there."""
-    columns = [workload.tasks, *asked.need.T, asked.share, asked.chunk, asked.alone, *asked.opened.T]
-    columns += [problem.origin] if home else []
+    more = [problem.origin] if home else []
     if problem.extras is not None:
         extras = problem.extras
-        columns += [*extras.pools.need.T, *([extras.limits.kind] if extras.limits.amount.size else [])]
-        columns += [problem.estimate, problem.sigma] if extras.calendar.begin.size else []  # how long it must be open
+        more += [*extras.pools.need.T, *([extras.limits.kind] if extras.limits.amount.size else [])]
+        more += [problem.estimate, problem.sigma] if extras.calendar.begin.size else []  # how long it must be open
+    return kinds_alike(workload, asked, more)
+
+
+def kinds_alike(workload: Workload, asked: Asked, more: Sequence[NDArray[Any]] = ()) -> Kinds:
+    """Return which jobs ask nodes for the same, and have the same in these other columns."""
+    columns = [workload.tasks, *asked.need.T, asked.share, asked.chunk, asked.alone, *asked.opened.T, *more]
     of_job = np.zeros(len(workload), dtype=np.int64)
     for column in columns:
         if (column != column[0]).any():

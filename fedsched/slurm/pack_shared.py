@@ -10,7 +10,7 @@ from fedsched.errors import InfeasibleError
 from fedsched.model.shares import WHOLE
 from fedsched.sharing.asked import asked_of, asks_in_words
 from fedsched.sharing.noun import NodeSharing
-from fedsched.sharing.pack import frozen, kinds_of, shared
+from fedsched.sharing.pack import frozen, kinds_alike, shared
 from fedsched.sharing.room import new_work
 from fedsched.slurm.limits_of_accounts import are_enforced
 from fedsched.slurm.shared_arrays import Shared
@@ -62,7 +62,7 @@ def opened_on(workload: Workload, federation: Federation) -> tuple[Ints, Ints]:
 def shared_of(workload: Workload, federation: Federation, by_node: Ints) -> Shared:
     """Return what these jobs, in their order, share, nobody being there; `by_node`: whose memory is asked of a node."""
     asked = asked_of(workload, federation)
-    kinds = kinds_of(workload, asked, None)
+    kinds = kinds_alike(workload, asked)
     _refuse_who_has_no_room(workload, federation, asked, kinds)
     sharing, of_node = shared(federation, asked, kinds, CHOICE, np.arange(len(workload))), federation.group_of_node
     by_their_own = sharing.nodes._replace(group=frozen(of_node), number=frozen(np.arange(of_node.size)))
