@@ -24,7 +24,7 @@ def test_first_come_first_served_is_slurms_day(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "exact"), [("memory_backfill", 180), (f"memory_backfill{AGAIN}", 280)])
-def test_backfill_is_slurms_until_a_pass_is_cut_short(name: str, exact: int) -> None:
+def test_the_first_starts_of_backfill_are_slurms(name: str, exact: int) -> None:
     """Tests that the first so many starts are Slurm's, and that all are nearer to it than the second day is to it."""
     played, other = Played.read(name), Played.read(name.removesuffix(AGAIN) if AGAIN in name else name + AGAIN)
     schedule = played.on_ours()
