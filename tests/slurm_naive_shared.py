@@ -1,4 +1,4 @@
-"""Slurm's two schedulers on nodes that jobs share, by what each of them holds where: slow, plain, independent [73]."""
+"""Slurm's two schedulers on nodes that jobs share, by what each of them holds where: slow, plain, independent [75]."""
 
 from __future__ import annotations
 

@@ -188,6 +188,7 @@ def test_what_is_not_modelled_there_is_refused_or_named(tmp_path: Path) -> None:
         ({"begin": [0.0, 90.0]}, "earliest"),
         ({"cancel_at": [-1, 9]}, "cancel"),
         ({"labels": {"array": ["a%1", "a%1"]}}, "arrays"),
+        ({"held": [((3.0, 9.0),), ()]}, "held"),
     ):
         with pytest.raises(InfeasibleError, match=f"Policy slurm has no .*{words}.* on nodes that jobs share yet"):
             fs.simulate(replace(jobs, **changed), machine, policy, sharing="block")

@@ -91,10 +91,11 @@ class PolicyChoice:
 
     def policy(self, *, seed: int = 0, checkpoint: str | PathLike[str] | None = None) -> Policy | Slurm:
         """Return the policy; a rolling one draws by the seed, and saves itself in the checkpoint."""
+        shared = self.shared  # refuses a reservation without it, whatever the policy
         if self.name.lower() == SLURM:
             from fedsched.slurm import Slurm
 
-            if self.shared is not None and self.sharing != BLOCK:
+            if shared is not None and shared.choice != BLOCK:
                 why = f"is not how {SLURM} chooses nodes; give {BLOCK}."
                 raise NotOfPolicyError(f"{{sharing}} {{}} {why}", self.sharing)
             self._refuse(("reservation",), "says what EASY sees of shared nodes")

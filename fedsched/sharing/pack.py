@@ -102,7 +102,7 @@ def _plan(problem: Problem, rules: Rules) -> Plan:
 
 def kinds_of(workload: Workload, asked: Asked, problem: Problem, *, home: bool) -> Kinds:
     """Return which jobs are alike; by their origins too, where they are at home there."""
-    more = [problem.origin] if home else []
+    more: list[NDArray[Any]] = [problem.origin] if home else []
     if problem.extras is not None:
         extras = problem.extras
         more += [*extras.pools.need.T, *([extras.limits.kind] if extras.limits.amount.size else [])]
