@@ -1,9 +1,11 @@
 """The searches beside other people's optimisers at equal time, objective by objective, on packages and planted optima.
 
 Instances are blocks: a package of the sample and of HPC2N on each shipped federation, and planted optima on three
-machines; no job is wider than a cluster, as the solvers' models of modes want it. Each run has the
-same seconds of the wall; the library's searches have one core and spend part of their seconds on baselines and bounds,
-the frameworks have one core, the solvers have all. Runs go to out/rivals.jsonl (a rerun does only what is missing).
+machines; no job is wider than a cluster, as the solvers' models of modes want it. --large takes real packages of 100
+to 1,000 jobs in their place, one on each federation; with ten seconds a run that is four and a half hours, of which
+--federations, --objectives, --only and --seeds take a part. Each run has the same seconds of the wall; the library's
+searches have one core and spend part of their seconds on baselines and bounds, the frameworks have one core, the
+solvers have all. Runs go to out/rivals.jsonl (a rerun does only what is missing).
 What needs to be installed: pip install pyjobshop (OR-tools is the extra `exact`).
 """
 
@@ -11,22 +13,36 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 from heuristics import instances as real_instances
-from instances import planted_instances
+from instances import all_logs, package_for, planted_instances
 from measuring import ROOT, Report, record
 from rivals import FRAMEWORKS, SOLVERS
 
+import fedsched as fs
 from fedsched.compare import Budget, Comparison, Instance, compare
 from fedsched.errors import TooFewRunsError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fedsched.compare import Entrant
 
 OBJECTIVES = ("makespan", "energy", "flow", "mean_wait", "bounded_slowdown")
 OURS = ("memetic", "moga", "hc")
+LARGE = {
+    "das-2": ("HPC2N", 100),
+    "example": ("KTH", 200),
+    "figure-1-5": ("HPC2N", 500),
+    "figure-1-6": ("KTH", 1000),
+    "figure-1-7": ("HPC2N", 100),
+    "grid5000-2011": ("KTH", 200),
+    "grid5000-2026": ("HPC2N", 500),
+    "metacentrum-2009": ("KTH", 1000),
+}  # federation: log, and jobs of the package
 RUNS = ROOT / "out" / "rivals.jsonl"
 BEHIND = 0.002  # what a median may be above another method's, relatively
 
@@ -39,6 +55,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=5, help="(default: %(default)s)")
     parser.add_argument("--objectives", nargs="+", choices=OBJECTIVES, default=OBJECTIVES)
     parser.add_argument("--only", nargs="+", help="these methods alone; without memetic no table is shown")
+    parser.add_argument("--large", action="store_true", help="packages of 100 to 1,000 jobs, one on each federation")
+    parser.add_argument("--federations", nargs="+", choices=LARGE, default=LARGE, help="of --large")
     return parser.parse_args()
 
 
@@ -55,6 +73,19 @@ def blocks(objective: str, *, smoke: bool) -> list[Instance]:
     ]
     logs = ["sample"] if smoke else ["sample", "HPC2N"]
     return cut + ([] if smoke else real_instances(objective, rounds=4.0, logs=logs, smoke=False))
+
+
+def large(objective: str, federations: Iterable[str]) -> list[Instance]:
+    """Return the large packages of one objective."""
+    logs = all_logs([log for log, _ in LARGE.values()])
+    found = []
+    for federation in federations:
+        log, jobs = LARGE[federation]
+        machine = fs.read_federation(ROOT / "traces" / "federations" / f"{federation}.toml")
+        if log in logs:
+            part = package_for(logs[log], machine, rounds=math.inf, most=jobs)
+            found.append(Instance(f"{jobs} of {log} on {federation}", part, machine, (objective,)))
+    return found
 
 
 def at_hand() -> list[Entrant]:
@@ -106,8 +137,9 @@ def main() -> None:
         methods = [*OURS, *rivals]
         if options.only:
             methods = [one for one in methods if getattr(one, "name", one) in options.only]
+        chosen = large(objective, options.federations) if options.large else blocks(objective, smoke=options.smoke)
         found = compare(
-            blocks(objective, smoke=options.smoke),
+            chosen,
             methods,
             range(1 if options.smoke else options.seeds),
             budget,
@@ -116,7 +148,7 @@ def main() -> None:
         if options.only and "memetic" not in options.only:
             continue
         means.append(show(objective, found, report))
-    if not (options.smoke or options.only):
+    if not (options.smoke or options.only or options.large):
         above = dict(zip(found.methods, zip(*means, strict=True), strict=True))  # by method, a figure an objective
         kinds = {"frameworks": FRAMEWORKS, "solvers": SOLVERS}
         others = {kind: [value for one in of for value in above.get(one.name, ())] for kind, of in kinds.items()}
