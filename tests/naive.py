@@ -117,6 +117,7 @@ class Machine:
     caps: tuple[Cap, ...] = ()
     cap_at_start: bool = False  # whether they bind at starts alone
     timeout: tuple[float, int] | None = None  # idle nodes go off after so long, but for so many of each group (66)
+    ahead: bool = False  # so many of each group are kept ready, by boots ahead
 
     def foreseen(self, time: float) -> Machine:
         """Return the machine as plans know it that are made then (reading 48); every closure keeps its place."""
@@ -1001,7 +1002,7 @@ class Simulation:
         """Let the nodes of a group go off, the longest idle first, whose time came before now."""
         if self.machine.timeout is not None:
             seconds, keep = self.machine.timeout
-            while len(self.idle[g]) > keep:
+            while len(self.idle[g]) > keep:  # those that boot ahead stand there too, by when they will be on
                 due = max(min(self.idle[g]) + seconds, self.settled[g])
                 if due >= now:
                     break
@@ -1013,19 +1014,29 @@ class Simulation:
         """Take nodes from the idle ones, and return when the last of them is on."""
         ready = self.now
         for g, x in enumerate(counts):
-            group = self.machine.groups[g]
-            if x > 0:
-                self.doze(g, self.now)
+            if x == 0:
+                continue
+            self.doze(g, self.now)
+            idle = self.idle[g]
             for _ in range(x):
-                if self.idle[g]:
-                    self.idle[g].remove(max(self.idle[g]))
-                    continue
-                begin = min(self.off[g])
-                self.off[g].remove(begin)
-                boot = max(self.now, begin + group.shutdown[0])
-                self.nights.append(Night(g, begin, boot))
-                ready = max(ready, boot + group.boot[0])
+                if there := [since for since in idle if since <= self.now]:
+                    idle.remove(max(there))
+                elif idle:
+                    ready = max(ready, min(idle))
+                    idle.remove(min(idle))
+                else:
+                    ready = max(ready, self.boot(g))
+            while self.machine.ahead and self.off[g] and len(idle) < self.machine.timeout[1]:
+                idle.append(self.boot(g))
         return ready
+
+    def boot(self, g: int) -> float:
+        """Let the node of a group boot that was the first to go off; return when it is on."""
+        group, begin = self.machine.groups[g], min(self.off[g])
+        self.off[g].remove(begin)
+        boot = max(self.now, begin + group.shutdown[0])
+        self.nights.append(Night(g, begin, boot))
+        return boot + group.boot[0]
 
     def nights_until(self, last: float) -> list[Night]:
         """Return all stretches off until the last end."""

@@ -743,7 +743,8 @@ def saving_power(seed: int) -> Scenario:
         for group in scenario.machine.groups
     ]
     timeout = rng.choice((0, 0.5, 2)) * grain, rng.choice((0, 0, 1, 2))
-    machine = replace(scenario.machine, groups=groups, closures=(), timeout=timeout)
+    ahead = rng.random() < 0.4
+    machine = replace(scenario.machine, groups=groups, closures=(), timeout=timeout, ahead=ahead)
     jobs = [replace(job, reservation=None, bandwidth=0.0) for job in scenario.jobs]
     return replace(scenario, machine=machine, jobs=jobs)
 
@@ -841,7 +842,7 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
     from fedsched.model.federation import Cluster, Federation, NodeGroup, Pool
     from fedsched.model.limits import Limit
     from fedsched.model.partition import Partition
-    from fedsched.model.switching import Timeout
+    from fedsched.model.switching import Reserve, Timeout
     from fedsched.model.workload import Workload
 
     names = tuple(f"C{k + 1}" for k in range(len(machine.uplinks)))
@@ -924,7 +925,10 @@ def to_package(jobs: list[naive.Job], machine: naive.Machine) -> tuple[Workload,
         if of != "array":
             bound.append(Limit(of, **{what: one.amount}, names=(name,)))
     shared = {"pools": pools, "partitions": partitions, "calendar": tuple(calendar), "limits": tuple(bound)}
-    saving = None if machine.timeout is None else Timeout(*machine.timeout)
+    saving = None
+    if machine.timeout is not None:
+        seconds, keep = machine.timeout
+        saving = Reserve(keep, seconds) if machine.ahead else Timeout(seconds, keep)
     shared |= {"signals": tuple(signal_of(cap, machine) for cap in machine.caps)}
     shared |= {"cap": "now"} if machine.cap_at_start else {}
     federation = Federation(tuple(clusters), name="naive", **shared, power=saving)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import fedsched as fs
 from fedsched.errors import FederationError, InfeasibleError, ScheduleError
 from fedsched.model.promises import Promises
 from fedsched.model.switching import power_saving_named
-from fedsched.policies import Planned, Timeout
+from fedsched.policies import Planned, Reserve, Timeout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +71,33 @@ def test_a_promise_holds_all_its_nodes_and_a_backfilled_job_does_not_get_them() 
     power = machine(3, Timeout(1.0, keep=1), **STATES)
     schedule = checked(jobs((0, 3, 1), (100, 3, 10), (105, 1, 1)), power)
     assert schedule.start.tolist() == [0.0, 130.0, 140.0]
+
+
+def test_nodes_boot_ahead_of_jobs_that_find_them_on() -> None:
+    """One node is kept ready, and when somebody takes it another boots: who comes next waits for the rest of that boot.
+
+    From 100 on the first job has one of three nodes, one is kept and one goes off. At 140 the second job finds a node
+    on, and the third boots until 170, which the last job has then. Of two that come free, that of 180 goes off at 200.
+    """
+    log = jobs((100, 1, 100), (140, 1, 100), (150, 1, 10))
+    schedule = checked(log, machine(3, Reserve(1), **STATES))
+    assert schedule.start.tolist() == [100.0, 140.0, 170.0]
+    assert checked(log, machine(3, Timeout(0.0, keep=1), **STATES)).start.tolist() == [100.0, 140.0, 180.0]
+    row = schedule.metrics()
+    assert (row.switches, row.boot_wait) == (2.0, 20 / 3)
+    assert row.energy == 210 * 100 + (40 + 20 + 40) * 50 + 2 * 10 * 60 + (30 + 30) * 5 + 30 * 80
+
+
+def test_a_reserve_that_nothing_goes_beyond_is_always_on() -> None:
+    """Where all nodes of a group are kept ready none goes off; with none kept it is a timeout."""
+    log = fs.Workload.example().head(100)
+    kept, plain = (fs.simulate(log, machine(128, power, **STATES)) for power in (Reserve(128), None))
+    assert kept.start.tolist() == plain.start.tolist()
+    assert kept.metrics().energy == plain.metrics().energy
+    none, timed = (fs.simulate(log, machine(128, power, **STATES)) for power in (Reserve(0, 60.0), Timeout(60.0)))
+    assert none.start.tolist() == timed.start.tolist()
+    assert none.metrics() == timed.metrics()
+    assert none.metrics().boot_wait > 0.0
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1e9])
@@ -182,6 +210,8 @@ def test_files_keep_power_saving_and_promises(tmp_path: Path) -> None:
         ("timeout:90", Timeout(90.0)),
         ("timeout:10m", Timeout(600.0)),
         ("timeout:1.5h:4", Timeout(5400.0, 4)),
+        ("reserve:4", Reserve(4)),
+        ("reserve:2:10m", Reserve(2, 600.0)),
     ],
 )
 def test_power_saving_has_names(text: str, power: object) -> None:
@@ -195,8 +225,11 @@ def test_power_saving_has_names(text: str, power: object) -> None:
     [
         (lambda: Timeout(-1.0), r"seconds=-1\.0 must be finite and at least 0"),
         (lambda: Timeout(5.0, keep=1.5), r"keep=1\.5 must be a whole number"),
+        (lambda: Reserve(-1), "Reserve: nodes=-1 must be a whole number of at least 0"),
+        (lambda: Reserve(1, math.inf), "Reserve: seconds=inf must be finite"),
+        (lambda: power_saving_named("reserve:"), "power='reserve:' must be always"),
         (lambda: power_saving_named("off"), "power='off' must be always, planned, timeout"),
-        (lambda: machine(1, "timeout:5"), "must be a Timeout, Planned or None"),
+        (lambda: machine(1, "timeout:5"), "must be a Timeout, Reserve, Planned or None"),
         (lambda: replace(fs.Federation.homogeneous(4), power=Planned()), "give off_watts= of each NodeGroup"),
         (lambda: fs.NodeGroup(1, off_watts=-1.0), r"off_watts=-1\.0 must be finite"),
         (lambda: fs.NodeGroup(1, boot_seconds=-1.0), r"boot_seconds=-1\.0 must be finite"),

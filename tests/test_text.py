@@ -205,6 +205,7 @@ PRINTED: dict[str, Callable[[str], object] | None] = {
     "Verdict": None,
     "NodeSharing": None,
     "Timeout": None,
+    "Reserve": None,
     "Planned": None,
 }
 

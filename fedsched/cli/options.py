@@ -118,7 +118,8 @@ Power = Annotated[
     str | None,
     Parameter(
         help="Whether idle nodes go off: always (when not given), timeout:10m (after so long; timeout:10m:4 keeps 4 "
-        "of each group on), planned (where a gap in the schedule saves energy). Groups say off_watts, boot_seconds, …"
+        "of each group on), reserve:4 (4 of each group are kept ready, others boot for jobs to come), planned (where a "
+        "gap in the schedule saves energy). Groups say off_watts, boot_seconds, …"
     ),
 ]
 Communication = Annotated[

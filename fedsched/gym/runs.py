@@ -324,6 +324,8 @@ def _extra_state_of(extras: ExtraState | None, one: ExtraState | None, b: int) -
                 stacks.on_count[b],
                 stacks.off_since[b],
                 stacks.off_count[b],
+                stacks.on_at[b],
+                stacks.booting_count[b],
                 stacks.changed[b],
                 stacks.span[b],
             ),

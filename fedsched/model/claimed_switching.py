@@ -6,12 +6,13 @@ It shares no code with what claims it.
 from __future__ import annotations
 
 import math
+from bisect import insort
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fedsched.model.lost_nodes import whose
-from fedsched.model.switching import Timeout
+from fedsched.model.switching import Reserve, Timeout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,15 +77,16 @@ def nights_of(runs: Runs, schedule: Schedule) -> Nights:
 
 
 class _Followed:
-    # The idle nodes of a group: when each became so; and those that are off, when each began to be.
+    # The idle nodes of a group: when each became so; those that are off: when each began to be; and those that boot for
+    # nobody yet: when each is on.
 
     def __init__(self, group: NodeGroup, power: object, t0: float, last: float) -> None:
         self.group, self.power, self.last, self.changed = group, power, last, t0
-        self.idle, self.off = [t0] * group.count, list[float]()
+        self.idle, self.off, self.coming = [t0] * group.count, list[float](), list[float]()
         self.nights: list[tuple[float, float]] = []  # of a node: it goes off, it begins to boot
 
     def can_take(self, nodes: int) -> bool:
-        return nodes <= len(self.idle) + len(self.off)
+        return nodes <= len(self.idle) + len(self.off) + len(self.coming)
 
     def free(self, nodes: int, now: float) -> None:
         self._doze(now)
@@ -92,9 +94,15 @@ class _Followed:
 
     def _doze(self, now: float) -> None:
         power = self.power
-        if isinstance(power, Timeout):
-            while len(self.idle) > power.keep and max(self.idle[0] + power.seconds, self.changed) < now:
-                self.off.append(max(self.idle.pop(0) + power.seconds, self.changed))
+        while self.coming and self.coming[0] <= now:
+            insort(self.idle, self.coming.pop(0))
+        if isinstance(power, Timeout | Reserve):
+            while len(self.idle) + len(self.coming) > power.keep:
+                due = max(self.idle[0] + power.seconds, self.changed)
+                if due >= now:
+                    break
+                self.idle.pop(0)
+                self.off.append(due)
         self.changed = now
 
     def take(self, nodes: int, now: float) -> float:
@@ -104,15 +112,20 @@ class _Followed:
             if self.idle:
                 self._used(self.idle.pop(), now)
                 continue
-            went = self.off.pop(0)
-            boot = max(now, went + self.group.shutdown_seconds)
-            self.nights.append((went, boot))
-            ready = max(ready, boot + self.group.boot_seconds)
+            ready = max(ready, self.coming.pop(0) if self.coming else self._boot(now))
+        while isinstance(self.power, Reserve) and self.off and len(self.idle) + len(self.coming) < self.power.nodes:
+            self.coming.append(self._boot(now))
         return ready
+
+    def _boot(self, now: float) -> float:
+        went = self.off.pop(0)
+        boot = max(now, went + self.group.shutdown_seconds)
+        self.nights.append((went, boot))
+        return boot + self.group.boot_seconds
 
     def _used(self, since: float, now: float) -> None:
         group = self.group
-        if isinstance(self.power, Timeout):
+        if isinstance(self.power, Timeout | Reserve):
             return
         asleep = now - since - group.shutdown_seconds - group.boot_seconds
         closing, boot = _closing(group) * group.shutdown_seconds, _booting(group) * group.boot_seconds
@@ -122,7 +135,7 @@ class _Followed:
     def end(self) -> None:
         self._doze(self.last)
         self.nights += [(went, math.inf) for went in self.off]
-        if isinstance(self.power, Timeout):
+        if isinstance(self.power, Timeout | Reserve):
             return
         for since in self.idle:
             gap, closing = self.last - since, min(self.last - since, self.group.shutdown_seconds)

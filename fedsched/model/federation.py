@@ -160,8 +160,8 @@ class Pool:
 class Federation:
     """Clusters joined by one non-blocking central switch, and what their jobs share beside the nodes.
 
-    `power` says whether idle nodes are switched off: None (default, all are always on), `fedsched.policies.Timeout` or
-    `fedsched.policies.Planned`. Where a signal caps its power, `cap` says what of a job must leave room under it: its
+    `power` says whether idle nodes are switched off: None (default, all are always on), `fedsched.policies.Timeout`,
+    `Reserve` or `Planned` there. Where a signal caps its power, `cap` says what of a job must leave room under it: its
     planned "run" (default), or its start alone ("now").
     """
 

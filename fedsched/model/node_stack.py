@@ -1,6 +1,7 @@
-"""The idle nodes of a group, on and off, as stacks: nodes are equal, so who went when says all [66].
+"""The idle nodes of a group, on, off and booting, as stacks: nodes are equal, so who went when says all [66].
 
-Those that are on stand by when they became idle, the last on top; those that are off, or go off, by when that began.
+Those that are on stand by when they became idle, the last on top; those that are off, or go off, by when that began;
+those that boot ahead, so that somebody finds them on, by when they are on.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Saving(NamedTuple):
 
     timeout: Floats
     keep: Ints
+    ahead: Ints  # so many are to be on or to boot ahead, when a job has taken its own
     boot: Floats
     shutdown: Floats
 
@@ -37,19 +39,23 @@ class Place(IntEnum):
     ON_END = auto()
     OFF_FIRST = auto()
     OFF_END = auto()
-    ON = auto()  # how many nodes idle and are on
-    SPANS = auto()  # of the first group: how many stretches off are recorded, of all groups
+    BOOTING_FIRST = auto()
+    BOOTING_END = auto()
+    ON = auto()  # how many nodes idle and are on, or boot ahead
+    SPANS = auto()  # of the first group: how many stretches off there were, of all groups
 
 
 @by_reference
 class NodeStacks(NamedTuple):
-    """The two stacks of each group (a row each), as queues of which both ends move."""
+    """The three stacks of each group (a row each), as queues of which both ends move."""
 
     place: Ints
     on_since: Floats
     on_count: Ints
     off_since: Floats  # when the nodes began to go off
     off_count: Ints
+    on_at: Floats  # when nodes that boot ahead are on
+    booting_count: Ints
     changed: Floats  # when the group's idle nodes last became other ones
     span: Floats  # rows of SpanRow x stretches off; of no size where nobody asks for them
 
@@ -72,6 +78,8 @@ def new_stacks(groups: int, most: int, spans: int) -> NodeStacks:
         on_count=np.zeros(rows, dtype=np.int64),
         off_since=np.zeros(rows),
         off_count=np.zeros(rows, dtype=np.int64),
+        on_at=np.zeros(rows),
+        booting_count=np.zeros(rows, dtype=np.int64),
         changed=np.zeros(groups),
         span=np.zeros((len(SpanRow), spans)),
     )
@@ -106,8 +114,14 @@ def fill(stacks: NodeStacks, g: int, nodes: int, now: float) -> None:
 
 @inlined
 def settle(saving: Saving, stacks: NodeStacks, g: int, now: float) -> None:
-    """Let those nodes of a group go off whose time came before now: who starts at that instant has them still."""
+    """Let nodes of a group be on whose boot is over, and go off whose time came before now: now they are had still."""
     place, since, count = stacks.place[g], stacks.on_since[g], stacks.on_count[g]
+    while place[Place.BOOTING_FIRST] < place[Place.BOOTING_END]:
+        first = place[Place.BOOTING_FIRST]
+        if stacks.on_at[g, first] > now:
+            break
+        _push(since, count, place, Place.ON_FIRST, Place.ON_END, stacks.on_at[g, first], stacks.booting_count[g, first])
+        place[Place.BOOTING_FIRST] += 1
     while place[Place.ON] > saving.keep[g]:
         first = place[Place.ON_FIRST]
         due = max(since[first] + saving.timeout[g], stacks.changed[g])
@@ -133,22 +147,24 @@ def put_back(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float)
 
 @inlined
 def record(stacks: NodeStacks, g: int, off_at: float, boot_at: float, nodes: int) -> None:
-    """Note a stretch off, where somebody asks for these."""
-    if stacks.span.shape[1] == 0:
-        return
+    """Count a stretch off, and note it where there is room for these."""
     row = stacks.place[0, Place.SPANS]
-    stacks.span[SpanRow.GROUP, row], stacks.span[SpanRow.NODES, row] = g, nodes
-    stacks.span[SpanRow.OFF_AT, row], stacks.span[SpanRow.BOOT_AT, row] = off_at, boot_at
     stacks.place[0, Place.SPANS] += 1
+    if stacks.span.shape[1] > 0:
+        stacks.span[SpanRow.GROUP, row], stacks.span[SpanRow.NODES, row] = g, nodes
+        stacks.span[SpanRow.OFF_AT, row], stacks.span[SpanRow.BOOT_AT, row] = off_at, boot_at
 
 
 @inlined
 def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> float:
-    """Take nodes of a group, the last idle first, then those that are off longest; return when the last is ready."""
+    """Take nodes of a group, the last idle first, then those that boot ahead, then those that are off longest.
+
+    Return when the last is ready. So many of those that are off boot then as are missing ahead of the next job.
+    """
     settle(saving, stacks, g, now)
     place, count = stacks.place[g], stacks.on_count[g]
     left = nodes
-    while left > 0 and place[Place.ON] > 0:
+    while left > 0 and place[Place.ON_END] > place[Place.ON_FIRST]:
         top = place[Place.ON_END] - 1
         some = min(left, count[top])
         count[top] -= some
@@ -157,15 +173,36 @@ def take(saving: Saving, stacks: NodeStacks, g: int, nodes: int, now: float) -> 
         place[Place.ON] -= some
         left -= some
     ready = now
-    while left > 0:
-        first = place[Place.OFF_FIRST]
-        some = min(left, stacks.off_count[g, first])
-        off_at = stacks.off_since[g, first]
-        boot_at = max(now, off_at + saving.shutdown[g])
-        record(stacks, g, off_at, boot_at, some)
-        ready = max(ready, boot_at + saving.boot[g])
-        stacks.off_count[g, first] -= some
-        if stacks.off_count[g, first] == 0:
-            place[Place.OFF_FIRST] += 1
+    while left > 0 and place[Place.ON] > 0:
+        first = place[Place.BOOTING_FIRST]
+        some = min(left, stacks.booting_count[g, first])
+        ready = max(ready, stacks.on_at[g, first])
+        stacks.booting_count[g, first] -= some
+        if stacks.booting_count[g, first] == 0:
+            place[Place.BOOTING_FIRST] += 1
+        place[Place.ON] -= some
         left -= some
+    while left > 0:
+        some, on_at = _boot(saving, stacks, g, left, now)
+        ready = max(ready, on_at)
+        left -= some
+    while place[Place.ON] < saving.ahead[g] and place[Place.OFF_FIRST] < place[Place.OFF_END]:
+        some, on_at = _boot(saving, stacks, g, saving.ahead[g] - place[Place.ON], now)
+        _push(stacks.on_at[g], stacks.booting_count[g], place, Place.BOOTING_FIRST, Place.BOOTING_END, on_at, some)
+        place[Place.ON] += some
     return ready
+
+
+@inlined
+def _boot(saving: Saving, stacks: NodeStacks, g: int, most: int, now: float) -> tuple[int, float]:
+    # Let those nodes boot that went off first, at most so many; return how many, and when they are on.
+    place = stacks.place[g]
+    first = place[Place.OFF_FIRST]
+    nodes = min(most, stacks.off_count[g, first])
+    off_at = stacks.off_since[g, first]
+    boot_at = max(now, off_at + saving.shutdown[g])
+    record(stacks, g, off_at, boot_at, nodes)
+    stacks.off_count[g, first] -= nodes
+    if stacks.off_count[g, first] == 0:
+        place[Place.OFF_FIRST] += 1
+    return nodes, boot_at + saving.boot[g]

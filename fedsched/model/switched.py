@@ -21,7 +21,7 @@ from fedsched.model.node_stack import (
     settle,
     take,
 )  # fmt: skip
-from fedsched.model.switching import Timeout
+from fedsched.model.switching import Reserve, is_switching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,10 +65,11 @@ def replay(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, e
 def saving_of(federation: Federation) -> Saving:
     """Return the power saving of a federation by group, as kernels know it; without one of no size."""
     power = federation.power
-    groups = federation.groups if isinstance(power, Timeout) else ()
+    seconds, keep, groups = (power.seconds, power.keep, federation.groups) if is_switching(power) else (0.0, 0, ())
     saving = Saving(
-        np.full(len(groups), power.seconds if isinstance(power, Timeout) else 0.0),
-        np.full(len(groups), power.keep if isinstance(power, Timeout) else 0, dtype=np.int64),
+        np.full(len(groups), seconds),
+        np.full(len(groups), keep, dtype=np.int64),
+        np.full(len(groups), keep if isinstance(power, Reserve) else 0, dtype=np.int64),
         np.array([group.boot_seconds for group in groups], dtype=np.float64),
         np.array([group.shutdown_seconds for group in groups], dtype=np.float64),
     )
@@ -82,7 +83,7 @@ def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: 
     power, end = federation.power, float(runs.end.max(initial=t0))
     if power is None:
         return _spans([])
-    taken = promises if isinstance(power, Timeout) else None
+    taken = promises if is_switching(power) else None
     since, turn = (runs.start, np.arange(runs.job.size)) if taken is None else taken.of_rows(runs.job)
     when, change = _changes(runs, np.maximum(since, t0), np.where(since < t0, -1, turn))
     nodes = np.array([group.count for group in federation.groups], dtype=np.int64)
@@ -92,8 +93,8 @@ def spans_of(federation: Federation, runs: Held, promises: Promises | None, t0: 
             "Schedule: jobs hold more nodes of a group than it has, or end before they have theirs, so nobody can say "
             "which are off; verify() says whose."
         )
-    if isinstance(power, Timeout):
-        return _by_timeout(saving_of(federation), nodes, when, change, t0, end)
+    if is_switching(power):
+        return _switched_off(saving_of(federation), nodes, when, change, t0, end)
     return _spans(
         [(g, *gap) for g, group in enumerate(federation.groups) for gap in _gaps(group, when, change[:, g], t0, end)]
     )
@@ -115,12 +116,13 @@ def _spans(found: list[tuple[int, float, float, int]]) -> Spans:
     )  # fmt: skip
 
 
-def _by_timeout(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float) -> Spans:
-    # A stretch ends where a job takes its nodes, which parts one stretch of many nodes into several.
-    rows = int((change != 0).sum())
-    stacks = new_stacks(nodes.size, int(nodes.max()), 4 * rows + 4 * nodes.size + 4)
+def _switched_off(saving: Saving, nodes: Ints, when: Floats, change: Ints, t0: float, end: float) -> Spans:
+    # Replayed twice: how many stretches there are is not known before.
+    counted = new_stacks(nodes.size, int(nodes.max()), 0)
+    replay(saving, nodes, when, change, float(t0), end, counted)
+    stacks = new_stacks(nodes.size, int(nodes.max()), int(counted.place[0, Place.SPANS]))
     replay(saving, nodes, when, change, float(t0), end, stacks)
-    span = stacks.span[:, : int(stacks.place[0, Place.SPANS])]
+    span = stacks.span
     return Spans(
         span[SpanRow.GROUP].astype(np.int64), span[SpanRow.OFF_AT], span[SpanRow.BOOT_AT],
         span[SpanRow.NODES].astype(np.int64),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from fedsched.errors import FederationError, shortened
 from fedsched.values import is_number
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STATES = ("off_watts", "boot_seconds", "boot_watts", "shutdown_seconds", "shutdown_watts")  # what a group says of them
 _TIMEOUT = re.compile(r"timeout:(\d+(?:\.\d*)?)([smh]?)(?::(\d{1,9}))?", re.ASCII)
+_RESERVE = re.compile(r"reserve:(\d{1,9})(?::(\d+(?:\.\d*)?)([smh]?))?", re.ASCII)
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -35,12 +36,8 @@ class Timeout:
     keep: int = 0
 
     def __post_init__(self) -> None:
-        if not is_number(self.seconds) or self.seconds < 0:
-            raise FederationError(f"Timeout: seconds={shortened(repr(self.seconds))} must be finite and at least 0.")
-        if not is_number(self.keep) or int(self.keep) != self.keep or not 0 <= self.keep < 2**31:
-            raise FederationError(f"Timeout: keep={shortened(repr(self.keep))} must be a whole number of at least 0.")
-        object.__setattr__(self, "seconds", float(self.seconds))
-        object.__setattr__(self, "keep", int(self.keep))
+        object.__setattr__(self, "seconds", _seconds("Timeout", self.seconds))
+        object.__setattr__(self, "keep", _nodes("Timeout: keep", self.keep))
 
     @property
     def said(self) -> tuple[str, ...]:
@@ -49,6 +46,39 @@ class Timeout:
 
     def __str__(self) -> str:
         return f"timeout:{self.seconds:.10g}" + (f":{self.keep}" if self.keep else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """So many idle nodes of each group are kept ready for whoever comes next; others boot when jobs have taken these.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes of each group idle or boot ahead, as long as there are so many without jobs.
+    seconds
+        A node beyond these goes off when it has been idle for so long; when not given, at once.
+    """
+
+    nodes: int
+    seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", _nodes("Reserve: nodes", self.nodes))
+        object.__setattr__(self, "seconds", _seconds("Reserve", self.seconds))
+
+    @property
+    def keep(self) -> int:
+        """Return how many idle nodes of each group stay on, as of a `Timeout`."""
+        return self.nodes
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """Return what must be said of it where results are shown: nothing."""
+        return ()
+
+    def __str__(self) -> str:
+        return f"reserve:{self.nodes}" + (f":{self.seconds:.10g}" if self.seconds else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +97,35 @@ class Planned:
         return "planned"
 
 
-PowerSaving: TypeAlias = Timeout | Planned
+Switching: TypeAlias = Timeout | Reserve
+PowerSaving: TypeAlias = Switching | Planned
+
+
+def _seconds(whose: str, value: Any) -> float:
+    if not is_number(value) or value < 0:
+        raise FederationError(f"{whose}: seconds={shortened(repr(value))} must be finite and at least 0.")
+    return float(value)
+
+
+def _nodes(what: str, value: Any) -> int:
+    if not is_number(value) or int(value) != value or not 0 <= value < 2**31:
+        raise FederationError(f"{what}={shortened(repr(value))} must be a whole number of at least 0.")
+    return int(value)
 
 
 def power_saving_named(text: str) -> PowerSaving | None:
-    """Return what a text says: "always" (nothing is switched off), "timeout:10m", "timeout:600:4" or "planned"."""
+    """Return what a text says: "always" (nothing is switched off), "timeout:10m:4", "reserve:4:10m" or "planned"."""
     if text == "always":
         return None
     if text == "planned":
         return Planned()
     if found := _TIMEOUT.fullmatch(text):
         return Timeout(float(found[1]) * _SECONDS[found[2]], int(found[3] or 0))
+    if found := _RESERVE.fullmatch(text):
+        return Reserve(int(found[1]), float(found[2] or 0) * _SECONDS[found[3] or ""])
     raise FederationError(
-        f"power={shortened(repr(text))} must be always, planned, timeout:SECONDS or timeout:SECONDS:KEEP (timeout:10m)."
+        f"power={shortened(repr(text))} must be always, planned, timeout:SECONDS[:NODES] (timeout:10m keeps none, "
+        "timeout:10m:4 keeps 4) or reserve:NODES[:SECONDS]."
     )
 
 
@@ -87,9 +133,9 @@ def check_switching(name: str, saving: object, groups: Sequence[NodeGroup]) -> N
     """Raise where nodes are to be switched off of which nobody says what they draw then."""
     if saving is None:
         return
-    if not isinstance(saving, Timeout | Planned):
+    if not isinstance(saving, Timeout | Reserve | Planned):
         said = shortened(repr(saving))
-        raise FederationError(f"Federation {name!r}: power={said} must be a Timeout, Planned or None.")
+        raise FederationError(f"Federation {name!r}: power={said} must be a Timeout, Reserve, Planned or None.")
     if any(group.off_watts is None for group in groups):
         raise FederationError(
             f"Federation {name!r}: power={saving} switches nodes off, and a group does not say what these draw then; "
@@ -115,6 +161,6 @@ def check_states(group: NodeGroup) -> None:
         )
 
 
-def is_switching(saving: PowerSaving | None) -> bool:
+def is_switching(saving: object) -> TypeGuard[Switching]:
     """Return whether jobs may have to wait for boots."""
-    return isinstance(saving, Timeout)
+    return isinstance(saving, Timeout | Reserve)

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from fedsched.model.switching import Planned as Planned
+from fedsched.model.switching import Reserve as Reserve
 from fedsched.model.switching import Timeout as Timeout
 from fedsched.policies.named import DISPATCH as DISPATCH
 from fedsched.policies.named import ORDERS as ORDERS

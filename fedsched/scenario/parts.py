@@ -223,7 +223,8 @@ class Machine:
     beyond, signal_origin, signal_zone
         Of these, as `beyond`, `origin` and `zone` there.
     power
-        In place of its own: whether idle nodes go off, "always" (on), "timeout:10m", "timeout:10m:4" or "planned".
+        In place of its own: whether idle nodes go off, "always" (on), "timeout:10m", "timeout:10m:4",
+        "reserve:4" or "planned".
     """
 
     federation: Federation | str | None = None
