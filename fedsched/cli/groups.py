@@ -84,7 +84,8 @@ class Sampled(Log):
 
 
 FILES = ("partitions", "calendar", "hosts")  # what a machine takes of other files than its own
-SIGNALS = ("tariff", "carbon")  # and of those, be they of one cluster: NAME=FILE
+# And of those, be they of one cluster: NAME=FILE.
+SIGNALS = ("tariff", "carbon", "tariff_forecast", "carbon_forecast")
 
 
 class OneMachine(Group):
@@ -132,6 +133,8 @@ class Machine(OneMachine):
     calendar_victims: options.CalendarVictims = None
     tariff: options.Tariff = ()
     carbon: options.Carbon = ()
+    tariff_forecast: options.TariffForecast = ()
+    carbon_forecast: options.CarbonForecast = ()
     cap: options.Cap = ()
     cap_at: options.CapAt = None
     beyond: options.Beyond = None
@@ -161,6 +164,8 @@ class Machines(OneMachine):
     calendar_victims: options.CalendarVictims = None
     tariff: options.Tariff = ()
     carbon: options.Carbon = ()
+    tariff_forecast: options.TariffForecast = ()
+    carbon_forecast: options.CarbonForecast = ()
     cap: options.Cap = ()
     cap_at: options.CapAt = None
     beyond: options.Beyond = None

@@ -92,6 +92,9 @@ CalendarVictims = Annotated[
 _SIGNAL = "a CSV file of times and values, for all clusters, or NAME=FILE for one. May be given again."
 Tariff = Annotated[tuple[str, ...], Parameter(help=f"What a MWh costs as time goes by: {_SIGNAL}")]
 Carbon = Annotated[tuple[str, ...], Parameter(help=f"Grams of CO2 a kWh as time goes by: {_SIGNAL}")]
+_FORECAST = "in such a file, when it is not known beforehand; figures are of what came."
+TariffForecast = Annotated[tuple[str, ...], Parameter(help=f"What plans take the price for, {_FORECAST}")]
+CarbonForecast = Annotated[tuple[str, ...], Parameter(help=f"What plans take the carbon for, {_FORECAST}")]
 Cap = Annotated[
     tuple[str, ...],
     Parameter(

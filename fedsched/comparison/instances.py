@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fedsched.errors import unknown_name
 from fedsched.model import assumed, unmodelled
-from fedsched.model.foresight import foresight
+from fedsched.model.foresight import foresight, known_beforehand
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.text import counted
 
@@ -110,7 +110,10 @@ class Instance(Read):
     def facts(self) -> tuple[str, ...]:
         """Return what is not modelled of the log, assumed of the machine, and not known to plans, a line each."""
         dropped, bare = unmodelled.unmodelled(self.workload, self.federation), assumed.assumptions(self.federation)
-        hidden = foresight(self.workload, self.federation, float(self.workload.submit.min(initial=0.0)))
+        bare = (*bare, *known_beforehand(self.federation, self.objectives))
+        hidden = foresight(
+            self.workload, self.federation, float(self.workload.submit.min(initial=0.0)), self.objectives
+        )
         lines = [unmodelled.sentence(dropped)] if dropped else []
         lines += [assumed.sentence(bare)] if bare else []
         lines += [f"searches {hidden}"] if hidden else []

@@ -59,7 +59,8 @@ def read_federation(path: str | PathLike[str]) -> Federation:
     south = "0-15,20" }`), `max_time` and `default_time` (seconds), `min_nodes`, `max_nodes`, `tier`,
     `factor`, `accounts`, `qos`, `default`; of a downtime: `cluster`, `begin`, `end` (seconds), `nodes`, `kind`,
     `known_from`, `end_known`, `name`, `on_running`, `victims`, `seed`; of a limit: `of`, `jobs`, `nodes`, `cpus`,
-    `names`; of a signal: `times` (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`.
+    `names`; of a signal: `times` (seconds), `values`, `unit`, `cluster`, `until`, `beyond`, `held`, `notes`,
+    `forecast` (a table of the same).
     What is left out is assumed, and so is what the key `assumed` of a cluster or a group names:
     `assumed = ["busy_watts", "idle_watts"]`.
     """
@@ -166,8 +167,12 @@ def _limits(tables: Sequence[Any], source: str) -> tuple[Limit, ...]:
 def _signals(tables: Sequence[Any], source: str) -> tuple[Signal, ...]:
     found = []
     for k, table in enumerate(tables, 1):
-        _check_table(table, Signal, f"{source}, signal {k}")
-        found.append(_made(Signal, table, f"{source}, signal {k}"))
+        where = f"{source}, signal {k}"
+        if isinstance(table, Mapping) and "forecast" in table:
+            [forecast] = _signals([table["forecast"]], f"{where}, forecast")
+            table = {**table, "forecast": forecast}
+        _check_table(table, Signal, where)
+        found.append(_made(Signal, table, where))
     return tuple(found)
 
 
@@ -319,7 +324,10 @@ def _lines_of_signal(signal: Signal) -> list[str]:
     lines += [f"cluster = {quoted(signal.cluster)}"] if signal.cluster else []
     lines += [f"until = {signal.until!r}", f"beyond = {quoted(signal.beyond)}"]
     lines += [f"notes = [{', '.join(map(quoted, signal.notes))}]"] if signal.notes else []
-    return lines + ([f"held = {signal.held}"] if signal.held else [])
+    lines += [f"held = {signal.held}"] if signal.held else []
+    if signal.forecast is not None:
+        lines += [f"forecast = {{{', '.join(_lines_of_signal(signal.forecast))}}}"]
+    return lines
 
 
 def _assumed_line(noun: NodeGroup | Cluster) -> list[str]:

@@ -3,16 +3,46 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fedsched.model.signal import CARBON, PRICE
 from fedsched.text import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fedsched.model.federation import Federation
+    from fedsched.model.signal import Signal
     from fedsched.model.workload import Workload
 
+KIND_OF = {"cost": PRICE, "carbon": CARBON}  # what is sought, and which signals make it
 
-def foresight(workload: Workload, federation: Federation, t0: float, *, packages: bool = False) -> str:
+
+def as_forecast(federation: Federation) -> Federation:
+    """Return the federation with its signals as plans take them to be."""
+    if all(signal.forecast is None for signal in federation.signals):
+        return federation
+    return replace(federation, signals=tuple(signal.known for signal in federation.signals))
+
+
+def signals_sought(federation: Federation, objectives: Sequence[str]) -> list[Signal]:
+    """Return the signals that make what is sought."""
+    kinds = {KIND_OF[name] for name in objectives if name in KIND_OF}
+    return [signal for signal in federation.signals if signal.kind in kinds]
+
+
+def known_beforehand(federation: Federation, objectives: Sequence[str]) -> tuple[str, ...]:
+    """Return which signals plans know that nobody can know, a few words each."""
+    ahead = [
+        one for one in signals_sought(federation, objectives) if one.forecast is None and one.constant is None
+    ]
+    return tuple(f"a perfect forecast of {one.called}" for one in ahead)
+
+
+def foresight(
+    workload: Workload, federation: Federation, t0: float, objectives: Sequence[str] = (), *, packages: bool = False
+) -> str:
     """Return what plans made at t0, or from then on in packages, do not know; nothing where all is known.
 
     A few words, as what is said of a plan's figures.
@@ -27,9 +57,15 @@ def foresight(workload: Workload, federation: Federation, t0: float, *, packages
     without += [f"the end of {counted(len(endless), 'downtime')}"] * bool(endless)
     without += [f"{counted(leaving, 'cancellation')} to come"] * bool(leaving)
     without += [f"{counted(holds, 'hold')} to come"] * bool(holds)
-    if not without:
+    guessed = [one.called for one in signals_sought(federation, objectives) if one.forecast is not None]
+    how = [f"without {_listed(without)}"] if without else []
+    how += [f"by forecasts of {_listed(guessed)}"] if guessed else []
+    if not how:
         return ""
-    *others, last = without
-    whoever = "earlier packages planned" if packages else "planned"
-    told = f"{', '.join(others)} and {last}" if others else last
-    return f"{whoever} without {told}; figures are of what came"
+    whoever = "earlier packages planned" if packages and without else "planned"
+    return f"{whoever} {' and '.join(how)}; figures are of what came"
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

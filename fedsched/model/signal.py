@@ -52,6 +52,9 @@ class Signal:
         "last": the last value, after the end. "repeat": the signal comes again and again, before and after.
     held
         How many steps have no value of their own, and have the one before them.
+    forecast
+        What plans take it for that are made before it is known, a signal of the same unit and cluster; none (default) =
+        they know it beforehand. Figures are of the signal itself, and whoever does not plan sees neither.
     """
 
     times: tuple[float, ...]
@@ -61,6 +64,7 @@ class Signal:
     until: float | None = None
     beyond: str = "refuse"
     held: int = 0
+    forecast: Signal | None = field(default=None, repr=False)
     # What was assumed as it was read, a few words each.
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
@@ -109,6 +113,20 @@ class Signal:
         if self.beyond == "repeat" and until == math.inf and len(self.times) > 1:
             raise FederationError(f"{self.where}: beyond='repeat' needs an end to begin anew after; give until=.")
         object.__setattr__(self, "until", float(until))
+        if self.forecast is not None:
+            self._check_forecast(self.forecast)
+
+    def _check_forecast(self, forecast: object) -> None:
+        if not isinstance(forecast, Signal):
+            raise FederationError(f"{self.where}: forecast={shortened(repr(forecast))} must be a Signal, or None.")
+        if self.kind == CAP:
+            raise FederationError(f"{self.where} has a forecast, but caps are known to all beforehand; leave it out.")
+        for name in ("unit", "cluster"):
+            own, its = getattr(self, name), getattr(forecast, name)
+            if own != its:
+                raise FederationError(f"{self.where}: its forecast is of {name} {its!r}, and itself of {own!r}.")
+        if forecast.forecast is not None:
+            raise FederationError(f"{self.where}: its forecast has a forecast; give one that has none.")
 
     @property
     def kind(self) -> str:
@@ -126,15 +144,21 @@ class Signal:
     @property
     def said(self) -> tuple[str, ...]:
         """Return what was assumed of it, a few words each."""
-        held = f"the value before it for {counted(self.held, 'step')} without one, in {self._called}"
-        last = f"the last value of {self._called} after its end"
-        ahead = [f"{self._called} known to all beforehand"] * (self.kind == CAP and self.constant is None)
-        again = f"{self._called} again and again beyond its {self.until - self.times[0]:,.10g} s"  # type: ignore[operator]
+        held = f"the value before it for {counted(self.held, 'step')} without one, in {self.called}"
+        last = f"the last value of {self.called} after its end"
+        ahead = [f"{self.called} known to all beforehand"] * (self.kind == CAP and self.constant is None)
+        again = f"{self.called} again and again beyond its {self.until - self.times[0]:,.10g} s"  # type: ignore[operator]
         beyond = {"last": [last], "repeat": [again], "refuse": []}[self.beyond if self.until != math.inf else "refuse"]
         return (*self.notes, *ahead, *([held] if self.held else []), *beyond)
 
     @property
-    def _called(self) -> str:
+    def known(self) -> Signal:
+        """Return what plans take it for."""
+        return self if self.forecast is None else self.forecast
+
+    @property
+    def called(self) -> str:
+        """Return what sentences call it."""
         return self.where[0].lower() + self.where[1:]
 
     def priced(self, joules: float) -> float:

@@ -114,7 +114,7 @@ def optimize_in_packages(search: Search, whole: SearchProblem, package: int, sav
     not before the last of its own jobs is submitted that follow nobody); what still runs then, runs on beside it. Jobs
     that follow others make packages in the order of their recorded submits.
     """
-    workload, cluster, t0 = whole.workload, whole.federation, whole.problem.t0
+    workload, cluster, t0 = whole.workload, whole.truth.federation, whole.problem.t0
     if takes_nodes(cluster):
         raise InfeasibleError(
             "optimize: downtimes take nodes from jobs (on_running='requeue'), which may be jobs of a package that is "

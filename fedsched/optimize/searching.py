@@ -213,7 +213,7 @@ def result_of(found: Found, search: Search, clock: Clock) -> Result:
     measures = comparable(measures, problem, came)
     result = Result(
         workload=problem.workload,
-        federation=problem.federation,
+        federation=problem.truth.federation,
         settings=replace(search.settings, t0=problem.problem.t0),
         method=search.info.name,
         seed=search.seed,

@@ -11,7 +11,7 @@ from fedsched.bounds.trivial import is_telling
 from fedsched.engine.codes import Dispatch, Placement
 from fedsched.errors import unknown_name
 from fedsched.model.assumed import assumptions
-from fedsched.model.foresight import foresight
+from fedsched.model.foresight import foresight, known_beforehand
 from fedsched.model.node_use import unmodelled_when_shared
 from fedsched.model.reading import CLAIRVOYANT, Read, Reading, in_words
 from fedsched.model.summary import duration
@@ -288,14 +288,14 @@ class Result:
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """Return what is assumed of the machine and of what jobs send, a few words each."""
-        return assumptions(self.federation, self.workload)
+        """Return what is assumed of the machine, of what jobs send and of what plans know, a few words each."""
+        return (*assumptions(self.federation, self.workload), *known_beforehand(self.federation, self.objectives))
 
     @property
     def foresight(self) -> str:
         """Return what plans did not know and what became of it, in a few words; nothing where they knew all."""
         t0 = float(self.settings.t0 or 0.0)
-        return foresight(self.workload, self.federation, t0, packages=self.packages > 0)
+        return foresight(self.workload, self.federation, t0, self.objectives, packages=self.packages > 0)
 
     @property
     def reading(self) -> str:

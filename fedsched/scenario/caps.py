@@ -10,7 +10,7 @@ from fedsched.errors import FieldError
 if TYPE_CHECKING:
     from fedsched.model.federation import Federation
     from fedsched.model.signal import Signal
-    from fedsched.model.workload import Workload
+    from fedsched.scenario.signals import Told
 
 NONE = "none"
 _AMOUNT = re.compile(r"(\d+(?:\.\d*)?)\s?(%|W|kW|MW|)", re.ASCII)
@@ -22,17 +22,8 @@ def cap_files(caps: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(one for one in told if one != NONE and not _AMOUNT.fullmatch(one))
 
 
-def caps_told(
-    caps: tuple[str, ...],
-    federation: Federation,
-    workload: Workload | None,
-    *,
-    origin: str | None,
-    zone: str | None,
-    beyond: str | None,
-) -> list[Signal]:
+def caps_told(caps: tuple[str, ...], federation: Federation, files: Told) -> list[Signal]:
     """Return the caps that texts say; a share is one of what a cluster's, or all, nodes draw when they are busy."""
-    from fedsched.io.signals import read_signal
     from fedsched.model.power_cap import most_drawn
     from fedsched.model.signal import Signal
 
@@ -49,15 +40,5 @@ def caps_told(
                 value, unit = value / 100.0 * most_drawn(federation, cluster), "W"
             found.append(Signal((0.0,), (value,), unit, cluster, beyond="repeat"))
             continue
-        found.append(
-            read_signal(
-                told,
-                "W",
-                workload=workload,
-                origin=origin,
-                zone=zone or "UTC",
-                cluster=cluster,
-                beyond=beyond or "refuse",
-            )
-        )
+        found.append(files.signal(told, "W", cluster))
     return found

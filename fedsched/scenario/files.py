@@ -30,7 +30,8 @@ TABLES: dict[str, type] = {
     "log": Log, "generate": Made, "machine": Machine, "policy": PolicyChoice, "reading": Reading,
 }  # fmt: skip
 FILES = ("partitions", "calendar", "hosts", "conf", "assoc", "clocks")  # keys that name files
-SIGNALS = ("tariff", "carbon")  # keys that name files, be it with whose they are: north=prices.csv
+# Keys that name files, be it with whose they are: north=prices.csv.
+SIGNALS = ("tariff", "carbon", "tariff_forecast", "carbon_forecast")
 # A federation that stands in [machine] itself, with keys as in its file.
 INLINE = ("name", "description", "cluster", "pool", "partition", "downtime", "limit", "signal")
 

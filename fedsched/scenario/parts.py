@@ -14,6 +14,7 @@ from fedsched.io.examples import federation_file, names_federation_file, names_s
 from fedsched.io.files import STDIN
 from fedsched.model.layout import standing_together
 from fedsched.scenario.caps import cap_files, caps_told
+from fedsched.scenario.signals import Told, with_forecasts
 from fedsched.values import is_number, whole
 
 if TYPE_CHECKING:
@@ -217,6 +218,8 @@ class Machine:
     tariff, carbon
         Beside its own signals, or in place of those of the kind: a CSV file that `fedsched.io.signals.read_signal`
         reads, for all clusters, or "north=prices.csv" for one.
+    tariff_forecast, carbon_forecast
+        What plans take these for, told in the same way; when not given they know them beforehand.
     cap, cap_at
         In place of its own caps on power: "80%" of what all nodes draw when busy, "50kW", such a file in watts, or
         "north=50kW" for one cluster; "none". And what must leave room under them: a job's planned "run", or "now".
@@ -240,6 +243,8 @@ class Machine:
     calendar_victims: Victims | None = None
     tariff: tuple[str, ...] = ()
     carbon: tuple[str, ...] = ()
+    tariff_forecast: tuple[str, ...] = ()
+    carbon_forecast: tuple[str, ...] = ()
     cap: tuple[str, ...] = ()
     cap_at: Looks | None = None
     beyond: Beyond | None = None
@@ -264,7 +269,7 @@ class Machine:
         _check_choice("beyond", self.beyond, get_args(Beyond))
         _check_choice("cap_at", self.cap_at, get_args(Looks))
         for field in ("beyond", "signal_origin", "signal_zone"):
-            if getattr(self, field) is not None and not self.tariff + self.carbon + cap_files(self.cap):
+            if getattr(self, field) is not None and not self._signal_files + cap_files(self.cap):
                 raise FieldError(f"{{{field}}} is for a {{tariff}}, {{carbon}} or {{cap}}; give one, or leave it out.")
         for one in self.uplink:
             bytes_a_second(one.rpartition("=")[2], "uplink")
@@ -273,9 +278,13 @@ class Machine:
     def sources(self) -> tuple[str, ...]:
         """Return the files that are read."""
         own = isinstance(self.federation, str) and self.federation != STDIN and names_federation_file(self.federation)
-        signals = (*(one.rpartition("=")[2] for one in self.tariff + self.carbon), *cap_files(self.cap))
+        signals = (*(one.rpartition("=")[2] for one in self._signal_files), *cap_files(self.cap))
         named = tuple(filter(None, (self.partitions, self.calendar, self.hosts)))
         return (str(self.federation),) * own + named + signals
+
+    @property
+    def _signal_files(self) -> tuple[str, ...]:
+        return self.tariff + self.carbon + self.tariff_forecast + self.carbon_forecast
 
     def cluster(self, workload: Workload | None = None) -> Federation:
         """Return the federation; where nothing is said of it, that of the workload's log."""
@@ -288,7 +297,7 @@ class Machine:
             whole = replace(whole, partitions=read_partitions(self.partitions))
         if self.power is not None:
             whole = replace(whole, power=power_saving_named(self.power))
-        if self.tariff or self.carbon or self.cap:
+        if self._signal_files or self.cap:
             whole = replace(whole, signals=self._signals(whole, workload))
         if self.cap_at is not None:
             whole = replace(whole, cap=self.cap_at)
@@ -307,29 +316,13 @@ class Machine:
         return replace(whole, calendar=downtimes)
 
     def _signals(self, federation: Federation, workload: Workload | None) -> tuple[Signal, ...]:
-        from fedsched.io.signals import USUAL_UNITS, read_signal
-
-        files_of = {"price": self.tariff, "carbon": self.carbon}
-        given = files_of | {"cap": self.cap}
+        given = {"price": self.tariff, "carbon": self.carbon, "cap": self.cap}
+        told = Told(workload, self.signal_origin, self.signal_zone, self.beyond)
         found = [signal for signal in federation.signals if not given[signal.kind]]
-        found += caps_told(
-            self.cap, federation, workload, origin=self.signal_origin, zone=self.signal_zone, beyond=self.beyond
-        )
-        for kind, files in files_of.items():
-            for one in files:
-                cluster, _, file = one.rpartition("=")
-                found.append(
-                    read_signal(
-                        file,
-                        USUAL_UNITS[kind],
-                        workload=workload,
-                        origin=self.signal_origin,
-                        zone=self.signal_zone or "UTC",
-                        cluster=cluster,
-                        beyond=self.beyond or "refuse",
-                    )
-                )
-        return tuple(found)
+        found += caps_told(self.cap, federation, told)
+        found += told.signals(self.tariff, "price") + told.signals(self.carbon, "carbon")
+        forecasts = told.signals(self.tariff_forecast, "price") + told.signals(self.carbon_forecast, "carbon")
+        return tuple(with_forecasts(found, forecasts))
 
     def _nodes(self, workload: Workload | None) -> Federation:
         from fedsched.model.federation import Federation

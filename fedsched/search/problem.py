@@ -22,6 +22,7 @@ from fedsched.errors import InfeasibleError, TraceError, unknown_name
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.alternatives import shaped, with_shapes
 from fedsched.model.delays import put_off, slack_of
+from fedsched.model.foresight import as_forecast
 from fedsched.model.reading import CLAIRVOYANT, SUBMITS, Read, Reading
 from fedsched.model.waiting import waiting_from
 from fedsched.policies import Rules, policy_named
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
 class SearchProblem(PackedProblem, Read):
     """A package of jobs on a federation, as searches see it: rows in, objective values out.
 
-    It is what is known at t0; where more comes, downtimes or cancellations, `truth` is the same with that.
+    It is what is known at t0; where more comes, downtimes, cancellations, or signals unlike their forecasts, `truth` is
+    the same with that.
 
     Parameters
     ----------
@@ -97,7 +99,7 @@ class SearchProblem(PackedProblem, Read):
         self.reading = words.settled("optimize", whole_instants=True)
         workload, t0 = as_package(in_nodes(workload, federation), federation, submits, t0, running)
         threads = whole("optimize", "threads", threads, least=1)
-        self.federation = federation
+        self.federation = as_forecast(federation) if objectives.priced else federation
         self.submits = submits
         self.running = running
         free = self.reading.is_free(workload)
@@ -144,10 +146,10 @@ class SearchProblem(PackedProblem, Read):
             running=running,
             threads=threads,
             shapes=None if choice is None else choice.shapes,
-            pricing=pricing_for(objectives, workload, federation),
+            pricing=pricing_for(objectives, workload, self.federation),
             delays=late,
         )
-        self._truth = None if problem is true else self._of(true)
+        self._truth = None if problem is true and self.federation is federation else self._of(true, federation)
         if self.pricing is not None and (self.may_miss or self.truth.may_miss):
             priced = " and ".join(self.pricing.tariffs) or "peak_watts"
             raise InfeasibleError(
@@ -155,9 +157,11 @@ class SearchProblem(PackedProblem, Read):
                 "what keeps them."
             )
 
-    def _of(self, problem: Problem) -> SearchProblem:
+    def _of(self, problem: Problem, federation: Federation) -> SearchProblem:
         other = copy(self)
         other.problem, other._jobs, other._states, other._truth = problem, self.workload, [], None
+        other.federation = federation
+        other.pricing = pricing_for(self.objectives, self.workload, federation)
         other.rank_by_ends()
         return other
 

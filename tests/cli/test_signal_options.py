@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fedsched as fs
+from fedsched.errors import FieldError
+from fedsched.scenario.parts import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -188,3 +190,22 @@ def test_the_command_line_finds_the_cheapest_plan_by_a_time(call: Callable[..., 
     status, _, said = call(*words, "--end-by", "1970-01-01T03:00")
     assert status != 0
     assert "does not say when its second 0 was; give a time after the begin: 18h" in said
+
+
+def test_options_name_forecasts(call: Callable[..., Any], tmp_path: Path) -> None:
+    """--carbon-forecast is of the signal of its cluster; where there is none, that is said."""
+    log, true, guess = (tmp_path / name for name in ("jobs.csv", "true.csv", "guess.csv"))
+    log.write_text("submit,tasks,runtime\n0,4,20\n0,2,5\n", encoding="utf-8")
+    true.write_text("second,grams\n0,100\n10,200\n", encoding="utf-8")
+    guess.write_text("second,grams\n0,300\n10,100\n", encoding="utf-8")
+    words = ("optimize", log, "--nodes", "4", "--objective", "carbon", "--method", "ga", "--evaluations", "50")
+    words = (*words, "--carbon", true, "--beyond", "last")
+    told = json.loads(call(*words, "--carbon-forecast", guess, "--json")[1])
+    assert told["foresight"] == "planned by forecasts of the carbon signal; figures are of what came"
+    assert json.loads(call(*words, "--json")[1])["foresight"] == ""
+    status, _, said = call(*words, "--tariff-forecast", guess)
+    assert status != 0
+    assert "--tariff-forecast is what plans take a --tariff for, and there is none" in said
+    with pytest.raises(FieldError, match="of 'north' for, and there is none"):
+        Machine(nodes=4, carbon=(str(true),), carbon_forecast=(f"north={guess}",), beyond="last").cluster()
+    assert str(guess) in Machine(nodes=4, carbon=(str(true),), carbon_forecast=(str(guess),)).sources
