@@ -206,7 +206,7 @@ def _idle(schedule: Schedule, nodes: int, begin: float, end: float) -> Slots:
 
     Neighbours that all jobs take together are looked at as one: a node for itself stands only in what is free.
     """
-    of_jobs, of_lost, spans, closed = numbered(schedule)
+    of_jobs, of_lost, spans, closed, *_ = numbered(schedule)
     runs = NodeRuns(*map(np.concatenate, zip(of_jobs, of_lost, closed, strict=True)))
     runs = by_their_numbers(runs, schedule.federation.node_order)
     of_run = np.repeat(np.arange(runs.pieces.size), runs.pieces)

@@ -9,6 +9,7 @@ import numpy as np
 from fedsched.errors import ScheduleError
 from fedsched.model.calendar import RESERVATION, closures_of
 from fedsched.model.nodes import NodeRuns, by_their_numbers, node_runs
+from fedsched.model.off_spans import off_spans
 from fedsched.text import counted
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.calendar import Closures
     from fedsched.model.nodes import Intervals
+    from fedsched.model.off_spans import OffSpans
     from fedsched.model.schedule import Schedule
 
 JOB_ENDS, OPENS, CLOSES, JOB_STARTS = range(4)  # in this order at one instant
@@ -32,7 +34,7 @@ class Spans(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """Nodes, none given out twice: of the jobs, of the runs that came to nothing, and of what is closed when.
+    """Nodes, none given out twice: of the jobs, of runs that came to nothing, of what is closed and what is off when.
 
     They are counted through the federation group by group, as charts draw them: see `nodes.by_their_numbers`.
     """
@@ -41,10 +43,12 @@ class Numbered(NamedTuple):
     lost: NodeRuns
     spans: Spans
     closed: NodeRuns
+    off: OffSpans
+    dark: NodeRuns  # those that are off, or on the way
 
 
 def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = None) -> Numbered:
-    """Return which nodes every job has, and which are closed."""
+    """Return which nodes every job has, and which are closed or off."""
     if getattr(schedule, "shares_nodes", False):  # of schedules whose counts are of tasks
         raise ScheduleError(
             "Schedule: its jobs share nodes, so that none has nodes of its own in a chart; ask nodes_of(row), write "
@@ -54,8 +58,8 @@ def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = N
     spans = Spans(np.zeros(0), np.zeros(0), np.zeros((0, groups), dtype=np.int64))
     if schedule.federation.calendar:
         spans = closed_spans(schedule)
-    lost = schedule.lost
-    parts = ((schedule.start, schedule.finish, schedule.counts), (lost.start, lost.end, lost.counts), spans)
+    lost, off = schedule.lost, off_spans(schedule)
+    parts = ((schedule.start, schedule.finish, schedule.counts), (lost.start, lost.end, lost.counts), spans, off[:3])
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     pieces, first, last = node_runs(schedule.federation, *columns, progress=progress)
     of_part, begin, place, found = [len(part[0]) for part in parts], 0, 0, []
@@ -63,7 +67,7 @@ def numbered(schedule: Schedule, progress: Callable[[int, int], None] | None = N
         runs = int(pieces[begin : begin + rows].sum())
         found.append(NodeRuns(pieces[begin : begin + rows], first[place : place + runs], last[place : place + runs]))
         begin, place = begin + rows, place + runs
-    return Numbered(found[0], found[1], spans, found[2])
+    return Numbered(found[0], found[1], spans, found[2], off, found[3])
 
 
 def own_numbers(schedule: Schedule) -> list[Intervals]:

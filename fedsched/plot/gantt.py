@@ -9,10 +9,12 @@ import numpy as np
 from fedsched.model import assumed
 from fedsched.model.closed_spans import numbered
 from fedsched.model.lost import held
+from fedsched.model.nodes import NodeRuns
+from fedsched.model.off_spans import bands
+from fedsched.model.power import power_of
 from fedsched.model.power_cap import cap_over_time
 from fedsched.model.reservations import kept_nodes
 from fedsched.model.units import scaled
-from fedsched.model.watts import extra_watts, watts_of
 from fedsched.plot import saving, shading
 from fedsched.text import counted, drawn
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates light and dark.
 COLOURS = ("#56B4E9", "#E69F00", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#999999")
-CROSSING, CLOSED = "#000000", "#b8b8b8"
+CROSSING, CLOSED, OFF, CHANGES = "#000000", "#b8b8b8", "#c9c4ba", "#dedbd4"
 LABELLED_JOBS = 60
 LABEL_POINTS = 8
 MOST_BARS = 20_000  # of a picture; of more the largest are drawn, and the others are shading
@@ -62,7 +64,7 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
     unit, name = time_unit(schedule.makespan)
     offsets = _lane_offsets(schedule)
     lanes = offsets[-1][1] + schedule.federation.clusters[-1].nodes
-    bars, lost, closed = _bars(schedule, offsets, unit)
+    bars, lost, closed, *dark = _bars(schedule, offsets, unit)
     shown = shading.largest((bars.end - bars.begin) * bars.parts.nodes, MOST_BARS)
     if not shown.all():
         _shade(ax, schedule, bars.only(~shown), offsets, unit)
@@ -84,6 +86,13 @@ def draw(schedule: Schedule, ax: Any = None) -> Any:
             PolyCollection(closed.corners(), facecolors=CLOSED, edgecolors="white", linewidths=0.0, hatch="\\\\\\",
                            zorder=0.7, label="closed")
         )  # fmt: skip
+    for some, colour, label in zip(dark, (CHANGES, OFF), ("shuts down or boots", "off"), strict=True):
+        marks |= bool(some.job.size)
+        seen = some.only(shading.largest((some.end - some.begin) * some.parts.nodes, MOST_BARS))
+        if seen.job.size:
+            ax.add_collection(
+                PolyCollection(seen.corners(), facecolors=colour, edgecolors="none", zorder=0.6, label=label)
+            )
     for one in kept_nodes(schedule.federation):
         _frame(ax, schedule, one, offsets, unit)
     for marked, large in ((False, False), (False, True), (True, False), (True, True)):
@@ -128,25 +137,43 @@ class _Bars(NamedTuple):
         return np.stack([across, np.stack([self.low, high, high, self.low], axis=1)], axis=2)
 
 
-def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> tuple[_Bars, _Bars, _Bars]:
-    """Return the bars of the jobs, of runs that came to nothing, and of what is closed until the last job ends."""
-    runs, lost, spans, closed = numbered(schedule)
+def _bars(schedule: Schedule, offsets: list[tuple[int, int]], unit: float) -> list[_Bars]:
+    """Return the bars of the jobs, of runs that came to nothing, and of nodes that are closed until the last job ends.
+
+    And of those that change their state, and are off until then.
+    """
+    runs, lost, spans, closed, off, dark = numbered(schedule)
     last = schedule.t0 + schedule.makespan
-    found = []
-    for columns, start, finish in (
+    not_on = bands(off, dark, last)
+    parts = [
         (runs, schedule.start, schedule.finish),
         (lost, schedule.lost.start, schedule.lost.end),
         (closed, np.where(spans.start < last, spans.start, np.nan), np.minimum(spans.finish, last)),
-    ):
-        job = np.repeat(np.arange(start.size), columns.pieces)
-        done = ~np.isnan(start[job]) & ~np.isnan(finish[job])
-        job = job[done]
-        blocks = [cluster.nodes for cluster in schedule.federation.clusters]
-        parts = shading.split(columns.first[done], columns.last[done], blocks)
-        job = job[parts.run]
-        begin, end = ((times[job] - schedule.t0) / unit for times in (start, finish))
-        found.append(_Bars(job, begin, end, parts, np.array([lane for _, lane in offsets])[parts.block] + parts.low))
-    return found[0], found[1], found[2]
+    ]
+    for which in (not_on.changes, ~not_on.changes):
+        some = not_on.only(which)
+        each = NodeRuns(np.ones(some.first.size, dtype=np.int64), some.first, some.last)
+        parts.append((each, some.start, some.finish))
+    return [_placed(schedule, offsets, unit, *part) for part in parts]
+
+
+def _placed(
+    schedule: Schedule,
+    offsets: list[tuple[int, int]],
+    unit: float,
+    columns: NodeRuns,
+    start: NDArray[np.float64],
+    finish: NDArray[np.float64],
+) -> _Bars:
+    """Return the bars of rows that have an end, on the lanes of their nodes."""
+    job = np.repeat(np.arange(start.size), columns.pieces)
+    done = ~np.isnan(start[job]) & ~np.isnan(finish[job])
+    job = job[done]
+    blocks = [cluster.nodes for cluster in schedule.federation.clusters]
+    parts = shading.split(columns.first[done], columns.last[done], blocks)
+    job = job[parts.run]
+    begin, end = ((times[job] - schedule.t0) / unit for times in (start, finish))
+    return _Bars(job, begin, end, parts, np.array([lane for _, lane in offsets])[parts.block] + parts.low)
 
 
 def _shade(ax: Any, schedule: Schedule, bars: _Bars, offsets: list[tuple[int, int]], unit: float) -> None:
@@ -300,12 +327,12 @@ def link_load(schedule: Schedule, k: int, unit: float) -> tuple[NDArray[np.float
 
 
 def _draw_power(ax: Any, schedule: Schedule, unit: float) -> None:
-    groups, runs = schedule.federation.groups, held(schedule)
-    extra = (runs.counts * extra_watts(watts_of(schedule.workload), groups, runs.job)).sum(axis=1)
-    idle = sum(group.idle_watts * group.count for group in groups)
-    times, power = few_steps(*steps_of(runs, extra, schedule.t0, unit), schedule.makespan / unit)
-    name, watts = scaled("W", float(np.max(power, initial=0.0)) + idle)
-    ax.fill_between(times, (power + idle) / watts, step="post", color="#999999", linewidth=0)
+    idle = sum(group.idle_watts * group.count for group in schedule.federation.groups)
+    drawn_by_all = power_of(schedule)
+    steps = (drawn_by_all.times - schedule.t0) / unit
+    times, power = few_steps(steps, drawn_by_all.total, schedule.makespan / unit)
+    name, watts = scaled("W", max(float(np.max(power, initial=0.0)), idle))
+    ax.fill_between(times, power / watts, step="post", color="#999999", linewidth=0)
     ax.axhline(idle / watts, color="black", linewidth=0.8, linestyle="--", label="all nodes idle")
     draw_cap(ax, schedule, unit, watts)
     ax.set_ylabel(f"power, {name}", fontsize=8)

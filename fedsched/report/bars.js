@@ -51,6 +51,11 @@ function closedOf(plan) {
     begin: plan.closedStart[i] * data.tick, end: plan.closedFinish[i] * data.tick, row, height,
   }))).flat();
 }
+function darkOf(plan) {
+  return Array.from(plan.darkFirst ?? [], (first, i) => [...inGroups(first, plan.darkNodes[i])].map(([, row, height]) => ({
+    begin: plan.darkStart[i] * data.tick, end: plan.darkFinish[i] * data.tick, row, height, changes: plan.darkChanges[i],
+  }))).flat();
+}
 function reservedOf(plan) {
   return Array.from(plan.reservedFirst ?? [], (first, i) => [...inGroups(first, plan.reservedNodes[i])].map(([, row, height]) => ({
     begin: plan.reservedStart[i] * data.tick, end: plan.reservedFinish[i] * data.tick, row, height, name: plan.reservedNames[i],
@@ -205,7 +210,7 @@ async function shownPlan(entry, jobs) {
   const shading = thinned ? shadingOf(plan, thinned) : null;
   const lost = lostOf(plan);
   const clusters = clustersOf(plan, bars, lost, jobs, sums);
-  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan), reserved: reservedOf(plan), lost };
+  return { entry, plan, bars, until: sums.until, peak: sums.peak, thinned, shading, barOfJob, clustersPerJob, order: started, clusters, closed: closedOf(plan), dark: darkOf(plan), reserved: reservedOf(plan), lost };
 }
 
 const startOf = (shown, j) => shown.plan.start[j] * data.tick;

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedsched.model.closed_spans import numbered
+from fedsched.model.off_spans import bands
 from fedsched.model.power import drawn_off
 from fedsched.model.power_cap import cap_over_time
 from fedsched.model.reservations import kept_nodes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from fedsched.model.closed_spans import Spans
     from fedsched.model.nodes import NodeRuns
+    from fedsched.model.off_spans import OffSpans
     from fedsched.model.reservations import Kept
     from fedsched.model.schedule import Schedule
     from fedsched.model.workload import Workload
@@ -73,7 +75,7 @@ def plan_of(
     progress
         Told how many of how many jobs have their nodes.
     """
-    runs, lost, spans, closed = numbered(schedule, progress)
+    runs, lost, spans, closed, off, dark = numbered(schedule, progress)
     done = ~np.isnan(schedule.finish)
     columns: dict[str, NDArray[Any]] = {
         "start": ticks(np.where(done, schedule.start - schedule.t0, np.nan), tick),
@@ -90,7 +92,7 @@ def plan_of(
         columns |= {"shade": shade.pop("shade"), **strips}
         about |= {"thinned": shade | {"jobs": int(done.sum())}}
     columns |= _closed(schedule, spans, closed, tick) | _lost(schedule, lost, kept, tick)
-    columns |= {} if kept is not None else _off(schedule, tick)
+    columns |= {} if kept is not None else _off(schedule, tick) | _dark(schedule, off, dark, tick)
     last = schedule.t0 + schedule.makespan
     reserved = [one for one in kept_nodes(schedule.federation) if one.reservation.begin < last]
     columns |= _reserved(schedule, reserved, tick)
@@ -136,6 +138,20 @@ def _off(schedule: Schedule, tick: float) -> dict[str, NDArray[Any]]:
         "offFinish": ticks(off.end - schedule.t0, tick),
         "offWatts": off.watts,
         "offCluster": off.cluster,
+    }
+
+
+def _dark(schedule: Schedule, off: OffSpans, runs: NodeRuns, tick: float) -> dict[str, NDArray[Any]]:
+    """Return where nodes are off, or on the way, until the last job ends: a run of neighbouring nodes each."""
+    found = bands(off, runs, schedule.t0 + schedule.makespan)
+    if not found.first.size:
+        return {}
+    return {
+        "darkStart": ticks(found.start - schedule.t0, tick),
+        "darkFinish": ticks(found.finish - schedule.t0, tick),
+        "darkFirst": found.first,
+        "darkNodes": found.last - found.first + 1,
+        "darkChanges": found.changes.astype(np.int64),
     }
 
 

@@ -53,6 +53,7 @@ function drawGantt() {
   context.beginPath();
   context.rect(left, 0, width - left, bottom);
   context.clip();
+  drawDark(context, colours, shown.dark, { x, y, across, down });
   context.fillStyle = hatching(context, colours.soft);
   for (const one of shown.closed) context.fillRect(x(one.begin), y(one.row), (one.end - one.begin) * across, one.height * down);
   drawReserved(context, colours, shown.reserved, { x, y, across, down });
@@ -99,6 +100,15 @@ function drawGantt() {
   context.restore();
   drawCursor(context, colours, x, bottom, left);
   gantt.canvas.setAttribute("aria-label", `${gantt.name}, from ${duration(view.from)} to ${duration(view.to)}`);
+}
+
+function drawDark(context, colours, dark, { x, y, across, down }) {
+  context.fillStyle = colours.rule;
+  for (const one of dark) {
+    context.globalAlpha = one.changes ? 0.45 : 1;
+    context.fillRect(x(one.begin), y(one.row), (one.end - one.begin) * across, one.height * down);
+  }
+  context.globalAlpha = 1;
 }
 
 function drawReserved(context, colours, reserved, { x, y, across, down }) {
@@ -294,6 +304,7 @@ function drawLegend() {
   }
   if (gantt.by === "cluster") for (const [k, word] of ["on one cluster", "on several clusters"].entries()) entries.push([swatch(k, "c"), word]);
   if (gantt.shown.thinned) entries.push([swatch(2, "c"), "pale: jobs too small to be drawn one by one"]);
+  if (gantt.shown.dark.length) entries.push(["", "darker ground: off; between the two: shuts down or boots"]);
   if (gantt.shown.closed.length) entries.push(["", "hatched ground: closed"]);
   if (gantt.shown.reserved.length) entries.push(["", "framed ground: kept by a reservation"]);
   if (gantt.shown.lost.length) entries.push(["", "hatched and pale: lost its nodes to a downtime"]);
