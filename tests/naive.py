@@ -645,8 +645,9 @@ def shaped(job: Job, rule: str) -> Job:
 
 def tasks_to_a_node(job: Job, machine: Machine) -> int:
     """Return how many of a job's tasks stand on each of its nodes but the last (reading 76)."""
+    widest = max([job.tasks, *(shape[0] for shape in job.alternatives)])
     if job.per_node:
-        return min(job.per_node, job.tasks)
+        return min(job.per_node, widest)
     told = {name for group in machine.groups for name, _ in group.resources}
     if not job.alone or "cpu" not in told:
         return 1
@@ -655,7 +656,7 @@ def tasks_to_a_node(job: Job, machine: Machine) -> int:
         if cap:
             has, task = dict(group.resources), {"cpu": 1} | dict(job.demand)
             room = [has.get(name, 0) // amount for name, amount in task.items() if name in told]
-            fits.add(min(job.tasks, *room))
+            fits.add(min(widest, *room))
     if len(fits - {0}) > 1:
         raise ValueError(f"Job {job.id}: how many of its tasks stand on a node depends on the node.")
     return max(fits, default=1) or 1
@@ -669,11 +670,14 @@ def on_whole_nodes(job: Job, machine: Machine) -> Job:
     nodes = math.ceil(job.tasks / k)
     caps = effective_caps(replace(job, caps=None), machine)
     clusters = {g.cluster for g, cap in zip(machine.groups, caps, strict=True) if cap}
+    if job.alternatives and job.bandwidth and len(clusters) > 1:
+        raise ValueError(f"Job {job.id}: what a node of it sends depends on the shape.")
     if nodes > 1 and job.tasks % k and job.bandwidth and len(clusters) > 1:
         raise ValueError(f"Job {job.id}: what its last node sends depends on where that is.")
     demand = tuple((name, k * amount) for name, amount in ({"cpu": 1} | dict(job.demand)).items())
-    sends = job.bandwidth * (k * k * (nodes - 1) / (job.tasks - 1))
-    return replace(job, tasks=nodes, demand=demand, bandwidth=sends, per_node=0, alone=False)
+    sends = job.bandwidth * (k * k * (nodes - 1) / max(1, job.tasks - 1))
+    shapes = tuple((math.ceil(tasks / k), *times) for tasks, *times in job.alternatives)
+    return replace(job, tasks=nodes, alternatives=shapes, demand=demand, bandwidth=sends, per_node=0, alone=False)
 
 
 def part_of(job: Job, what: str) -> int:
@@ -1681,7 +1685,7 @@ def simulate(
     """
     if same_time not in ("batch", "sequential") or saturation not in SATURATION:
         raise ValueError(f"same_time={same_time!r}, saturation={saturation!r}.")
-    jobs = [on_whole_nodes(shaped(job, alternatives), machine) for job in jobs]
+    jobs = [shaped(on_whole_nodes(job, machine), alternatives) for job in jobs]
     machine = replace(machine, limits=tuple(of_these(limit, jobs) for limit in machine.limits))
     already = {record.job for record in running}
     for j, job in enumerate(jobs):

@@ -802,9 +802,20 @@ def on_whole_nodes(scenario: Scenario, seed: int) -> Scenario:
             packed = replace(packed, tasks=max(1, nodes * k - rng.choice((0, 0, *range(k)))), per_node=k)
         else:
             packed = replace(packed, tasks=nodes * (rng.choice((1, 2, 3, 8)) if packed.alone else 1))
-        fits = not job.alternatives and _can_be(packed, j, machine, placement)
-        jobs.append(packed if fits else replace(job, demand=()))
+        if job.alternatives:
+            packed = replace(packed, alternatives=_of_so_many(job, packed, rng))
+        jobs.append(packed if _can_be(packed, j, machine, placement) else replace(job, demand=()))
     return replace(scenario, machine=machine, jobs=jobs)
+
+
+def _of_so_many(job: naive.Job, packed: naive.Job, rng: random.Random) -> tuple[naive.Shape, ...]:
+    """Return the shapes of a job, each of as many times the tasks, or some less."""
+    times = max(1, packed.tasks // job.tasks)
+    shapes = [(packed.tasks, job.runtime, job.estimate)]
+    for tasks, *spent in job.alternatives[1:]:
+        shape = (max(1, tasks * times - rng.choice((0, 0, 1, 2))), *spent)
+        shapes += [] if shape in shapes else [shape]
+    return tuple(shapes) if len(shapes) > 1 else ()
 
 
 def _can_be(job: naive.Job, j: int, machine: naive.Machine, placement: str) -> bool:
@@ -813,8 +824,9 @@ def _can_be(job: naive.Job, j: int, machine: naive.Machine, placement: str) -> b
     except ValueError:
         return False  # and the package refuses it by name
     limits = [limit for limit in machine.limits if j in limit.parts]
-    bound = all(naive.part_of(held, limit.about[2]) <= limit.amount for limit in limits)
-    return bound and naive.feasible(held, machine, placement)
+    shapes = [replace(held, tasks=tasks) for tasks, *_ in held.alternatives] or [held]
+    bound = all(naive.part_of(one, limit.about[2]) <= limit.amount for limit in limits for one in shapes)
+    return bound and all(naive.feasible(one, machine, placement) for one in shapes)
 
 
 def signal_of(cap: naive.Cap, machine: naive.Machine) -> Any:

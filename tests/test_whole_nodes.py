@@ -16,6 +16,9 @@ from interpreted import tries
 import fedsched as fs
 from fedsched.errors import InfeasibleError, ScheduleError
 from fedsched.model.admission import in_nodes
+from fedsched.model.alternatives import chosen as shape_of_each
+from fedsched.model.alternatives import with_shapes
+from fedsched.model.layout import tasks_on_nodes
 from fedsched.model.schedule import Schedule
 from fedsched.simulate import prepare
 
@@ -149,12 +152,83 @@ def test_uplinks_carry_what_tasks_send() -> None:
     assert nodes_of(replace(jobs, tasks=[3]), fs.Federation.of(4)) == [2]
 
 
-def test_several_shapes_are_refused_by_name() -> None:
-    """Tests that jobs with alternatives say that several tasks to a node do not go with these yet."""
+SHAPES = {1: [(4, 30.0), (16, 10.0)], 2: [(16, 10.0), (25, 6.0), (7, 40.0)]}  # 8 to a node: 1 or 2; 2, 4 or 1 of 4
+
+
+def shaped_work() -> fs.Workload:
+    """Return two jobs of several shapes, eight tasks of each to a node."""
+    own = {"submit": [0.0, 0.0], "tasks": [4, 16], "runtime": [30.0, 10.0]}
+    return fs.Workload(**own, alternatives=SHAPES, layout={"tasks_per_node": 8})
+
+
+@pytest.mark.parametrize(
+    ("rule", "tasks", "nodes"), [("fixed", [4, 16], [1, 2]), ("smallest_area", [16, 16], [2, 2]),
+                                 ("earliest_finish", [16, 16], [2, 2])],
+)  # fmt: skip
+def test_shapes_are_of_tasks(rule: str, tasks: list[int], nodes: list[int], tmp_path: Path) -> None:
+    """Tests that areas and planned ends go by the nodes that each shape takes, and that files keep which it was."""
+    jobs = shaped_work()
+    schedule = fs.simulate(jobs, EIGHT, alternatives=rule)
+    schedule.verify(claimed=schedule.metrics())
+    held = schedule.workload
+    assert held.layout.columns()["tasks_on_nodes"].tolist() == tasks
+    assert held.tasks.tolist() == schedule.counts.sum(axis=1).tolist() == nodes
+    assert held.alternatives is not None
+    assert [shape.tasks for shape in held.alternatives.shapes(1)] == [16, 25, 7]
+    assert held.demand.columns()["cpu"].tolist() == [8, 8]
+    schedule.to_csv(tmp_path / "s.csv")
+    for given in (jobs, held):
+        assert Schedule.read(tmp_path / "s.csv", given, EIGHT, alternatives=rule).workload == held
+    held.write(tmp_path / "w.csv")
+    assert fs.read(tmp_path / "w.csv") == held
+    assert in_nodes(held, EIGHT) is held
+
+
+def test_shapes_of_as_many_nodes_stay_apart(tmp_path: Path) -> None:
+    """Tests that two shapes of one number of nodes are two, by their tasks: of equal ends the first that is listed."""
+    jobs = work([7], alternatives={1: [(7, 10.0), (8, 10.0), (6, 10.0)]}, layout={"tasks_per_node": 8})
+    schedule = fs.simulate(jobs, EIGHT, alternatives="earliest_finish")
+    assert (schedule.workload.tasks.tolist(), tasks_on_nodes(schedule.workload).tolist()) == ([1], [7])
+    wide = with_shapes(schedule.workload, np.array([1]))
+    assert (wide.tasks.tolist(), tasks_on_nodes(wide).tolist(), shape_of_each(wide).tolist()) == ([1], [8], [1])
+    other = changed(schedule, workload=wide)
+    assert other.violations() == []
+    assert changed(schedule, workload=wide, reading=schedule.reading.but(alternatives="fixed")).violations() == [
+        "Job 1: its shape is not the recorded one, 7x10."
+    ]
+    other.to_csv(tmp_path / "s.csv")
+    assert tasks_on_nodes(Schedule.read(tmp_path / "s.csv", jobs, EIGHT).workload).tolist() == [8]
+
+
+def test_plans_choose_among_shapes_of_nodes(tmp_path: Path) -> None:
+    """Tests that searches choose shapes by the nodes they take, that lists and bounds know them, and files too."""
+    jobs = shaped_work()
+    result = fs.optimize(jobs, EIGHT, method="ga", evaluations=60, seed=1, alternatives="free")
+    best = result.best("makespan")
+    assert best.makespan == 10.0  # 2 and 2 of 4 nodes; the recorded ones take 30 s
+    assert tasks_on_nodes(best.workload).tolist() == [16, 16]
+    assert result.bound("makespan") <= 10.0
+    best.verify()
+    result.save(tmp_path / "r.json")
+    again = fs.Result.load(tmp_path / "r.json")
+    assert again.best("makespan").workload == best.workload
+    bounds = fs.bounds.lower_bounds(jobs, EIGHT, alternatives="free")
+    assert 0.0 < bounds.of("makespan") <= 10.0
+    listed = fs.simulate(jobs, EIGHT, "min-min", alternatives="earliest_finish")
+    listed.verify(claimed=listed.metrics())
+    assert tasks_on_nodes(listed.workload).tolist() == [16, 25]  # four nodes for 6 s, which ends first
+    assert listed.finish.tolist() == [16.0, 6.0]
+
+
+def test_shapes_of_jobs_that_send_are_refused_by_name() -> None:
+    """Tests that jobs of several shapes say that several tasks to a node do not go with uplinks yet."""
+    clusters = tuple(fs.Cluster(name, (fs.NodeGroup(2),), uplink=1.0) for name in ("A", "B"))
     jobs = work([4], alternatives={1: [(4, 10.0), (2, 20.0)]}, layout={"tasks_per_node": 2})
-    with pytest.raises(InfeasibleError, match=r"Job 1: tasks_per_node=2 does not go with several shapes yet"):
-        fs.simulate(jobs, EIGHT)
-    assert fs.simulate(replace(jobs, layout={"tasks_per_node": 1}), EIGHT).counts.tolist() == [[4]]
+    assert fs.simulate(jobs, fs.Federation(clusters)).counts.tolist() == [[2, 0]]
+    sending = replace(jobs, task_bandwidth=[1.0])
+    with pytest.raises(InfeasibleError, match=r"Job 1: tasks_per_node=2 does not go with several shapes yet of a job "):
+        fs.simulate(sending, fs.Federation(clusters))
+    assert fs.simulate(sending, EIGHT).counts.tolist() == [[2]]
 
 
 def test_who_is_in_nodes_stays_so() -> None:
@@ -198,8 +272,8 @@ def test_limits_count_nodes_and_their_cores() -> None:
 
 def changed(schedule: fs.Schedule, **columns: object) -> Schedule:
     """Return a schedule in which something else is said."""
-    kept = {name: getattr(schedule, name) for name in ("workload", "federation", "start", "finish", "counts", "t0")}
-    return Schedule(**(kept | columns), reading=schedule.reading)
+    names = ("workload", "federation", "start", "finish", "counts", "t0", "reading")
+    return Schedule(**({name: getattr(schedule, name) for name in names} | columns))
 
 
 def test_the_check_knows_how_many_nodes_tasks_take() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedsched.model.alternatives import Alternatives
+from fedsched.model.layout import own_tasks
 from fedsched.values import seed_of, whole
 
 if TYPE_CHECKING:
@@ -56,8 +57,9 @@ def alternatives(
     widest = (workload.nodes or np.inf) if most is None else whole("alternatives", "most", most, least=1)
     share = np.random.default_rng(seed_of("alternatives", seed)).uniform(low, high, len(workload))
     shapes = []
+    of_jobs = own_tasks(workload)
     for row, spread in enumerate(share.tolist()):
-        tasks, runtime = int(workload.tasks[row]), float(workload.runtime[row])
+        tasks, runtime = int(of_jobs[row]), float(workload.runtime[row])
         asked = float(workload.estimate[row]) / runtime
         own = [(tasks, runtime, float(workload.estimate[row]))]
         for factor in wanted:

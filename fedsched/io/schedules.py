@@ -15,6 +15,7 @@ from fedsched.io.swf import write_swf
 from fedsched.model.admission import as_asked, in_nodes
 from fedsched.model.dependencies import settled
 from fedsched.model.feedback import submits_after
+from fedsched.model.layout import ON_NODES, standing_on, tasks_on_nodes
 from fedsched.model.log import LOG_COLUMNS, LogColumns
 from fedsched.model.lost import LostRuns
 from fedsched.model.promises import Promises
@@ -59,6 +60,8 @@ def columns_of(schedule: Schedule) -> dict[str, NDArray[Any]]:
     """Return the schedule's columns by name."""
     workload = schedule.workload
     table: dict[str, NDArray[Any]] = {name: getattr(workload, name) for name in PLAIN[:5]}
+    if workload.alternatives is not None and (on_nodes := tasks_on_nodes(workload)).any():
+        table[ON_NODES] = on_nodes  # which shape each has, where nodes are counted
     table |= {"start": schedule.start, "finish": schedule.finish, "wait": schedule.wait}
     table |= {label: schedule.counts[:, g] for g, label in enumerate(group_labels(schedule.federation))}
     if schedule.promises is not None:
@@ -232,6 +235,9 @@ def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], pat
     if workload.alternatives is None or not {"tasks", "runtime", "estimate"} <= set(header):
         return workload
     columns = {name: getattr(workload, name).copy() for name in ("tasks", "runtime", "estimate")}
+    on_nodes = tasks_on_nodes(workload).copy()
+    if ON_NODES in header and on_nodes.any():
+        columns[ON_NODES] = on_nodes
     place = {int(job): row for row, job in enumerate(workload.id)}
     at = {name: header.index(name) for name in ("id", *columns)}
     try:
@@ -239,7 +245,8 @@ def _as_it_ran(workload: Workload, header: list[str], body: list[list[str]], pat
             job = place[int(float(row[at["id"]]))]
             for name, column in columns.items():
                 column[job] = float(row[at[name]])
-        return replace(workload, **columns)
+        columns.pop(ON_NODES, None)
+        return replace(workload, **columns, layout=standing_on(workload.layout, on_nodes, workload.id))
     except (ValueError, OverflowError) as error:
         raise ScheduleError(f"{path}: {shortened(str(error), 300)}") from None
 

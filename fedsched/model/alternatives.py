@@ -1,4 +1,7 @@
-"""The shapes of which a job may take one: so many tasks for so long, by so long a request [49]."""
+"""The shapes of which a job may take one: so many tasks for so long, by so long a request [49].
+
+They are of tasks, also where the jobs that have them count whole nodes [76].
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fedsched.model.job_lists import NUMBER, JobLists, parts_of, seconds_text
+from fedsched.model.layout import nodes_for, own_tasks, standing_on, tasks_on_nodes
 from fedsched.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -132,7 +136,7 @@ def chosen(workload: Workload) -> NDArray[np.int64]:
 def _present(workload: Workload, among: Alternatives) -> NDArray[np.bool_]:
     owner = among.owner
     return np.asarray(
-        (among.tasks == workload.tasks[owner])
+        (among.tasks == own_tasks(workload)[owner])
         & (among.runtime == workload.runtime[owner])
         & (among.estimate == workload.estimate[owner])
     )
@@ -149,7 +153,7 @@ def check_shapes(workload: Workload) -> None:
     strangers = np.flatnonzero((np.diff(among.first) > 0) & ~held)
     if strangers.size:
         row = int(strangers[0])
-        now = Shape(int(workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]))
+        now = Shape(int(own_tasks(workload)[row]), float(workload.runtime[row]), float(workload.estimate[row]))
         raise ValueError(
             f"Job {workload.id[row]}: it is {now} (tasks x seconds/request), which is none of its alternatives "
             f"{among.text(row)}; list its own shape first."
@@ -163,11 +167,14 @@ def with_shapes(workload: Workload, which: NDArray[np.int64]) -> Workload:
         return workload
     rows = np.flatnonzero(np.diff(among.first))
     at = among.first[rows] + which[rows]
-    columns = {}
-    for name in ("tasks", "runtime", "estimate"):
+    columns: dict[str, Any] = {"tasks": own_tasks(workload).copy()}
+    for name in ("runtime", "estimate"):
         columns[name] = getattr(workload, name).copy()
-        columns[name][rows] = getattr(among, name)[at]
-    return replace(workload, **columns)
+    for name, column in columns.items():
+        column[rows] = getattr(among, name)[at]
+    layout = standing_on(workload.layout, columns["tasks"], workload.id)
+    columns["tasks"] = nodes_for(workload, np.arange(len(workload)), columns["tasks"])
+    return replace(workload, **columns, layout=layout)
 
 
 def every_shape(workload: Workload) -> tuple[Workload, NDArray[np.int64], NDArray[np.int64]]:
@@ -182,7 +189,8 @@ def every_shape(workload: Workload) -> tuple[Workload, NDArray[np.int64], NDArra
     begin = np.cumsum(np.maximum(listed, 1)) - np.maximum(listed, 1)
     place = np.arange(owner.size) - begin[owner]
     which = np.where(place == 0, now[owner], np.where(place <= now[owner], place - 1, place))
-    columns = {name: getattr(workload, name)[owner] for name in ("tasks", "runtime", "estimate")}
+    columns: dict[str, Any] = {name: getattr(workload, name)[owner] for name in ("runtime", "estimate")}
+    columns["tasks"] = own_tasks(workload)[owner]
     if among is not None:
         several = listed[owner] > 0
         at = (among.first[owner] + which)[several]
@@ -193,15 +201,23 @@ def every_shape(workload: Workload) -> tuple[Workload, NDArray[np.int64], NDArra
             columns[name] = values[owner]
     parts: dict[str, Any] = {name: part.take(owner) for name, part in workload.optional.items()}
     parts |= dict.fromkeys(("after", "begin", "alternatives", "log"))
-    return replace(workload, id=np.arange(1, owner.size + 1), **columns, **parts), owner, which
+    ids = np.arange(1, owner.size + 1)
+    if tasks_on_nodes(workload).any():
+        parts["layout"] = standing_on(parts["layout"], columns["tasks"], ids)
+        columns["tasks"] = nodes_for(workload, owner, columns["tasks"])
+    return replace(workload, id=ids, **columns, **parts), owner, which
 
 
 def of_least_area(workload: Workload, reading: Reading) -> NDArray[np.int64]:
-    """Return for each job the alternative of the least tasks × planned time; of equals fewest tasks, then the first."""
+    """Return for each job the alternative of the least tasks × planned time; of equals fewest tasks, then the first.
+
+    Of jobs that count whole nodes these are meant by tasks.
+    """
     found = np.zeros(len(workload), dtype=np.int64)
     if (among := workload.alternatives) is not None:
         owner = among.owner
-        order = np.lexsort((among.tasks, among.tasks * reading.planned(among), owner))
+        tasks = nodes_for(workload, owner, among.tasks)
+        order = np.lexsort((tasks, tasks * reading.planned(among), owner))
         rows, first = np.unique(owner[order], return_index=True)
         found[rows] = order[first] - among.first[rows]
     return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fedsched.model.lost_nodes import whose
 
 if TYPE_CHECKING:
@@ -19,15 +21,20 @@ def broken_shapes(schedule: Schedule) -> Iterator[str]:
     workload, reading = schedule.workload, schedule.reading
     if workload.alternatives is None:
         return
+    none = np.zeros(len(workload), dtype=np.int64)
+    layout = {} if workload.layout is None else workload.layout.columns()
+    told, together = layout.get("tasks_on_nodes", none), layout.get("tasks_per_node", none)
     for row in range(len(workload)):
         listed = workload.alternatives.shapes(row)
-        now = (int(workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]))
+        each = int(together[row]) if told[row] else 1  # a job in whole nodes: its shapes are of tasks (reading 76)
+        now = (int(told[row] or workload.tasks[row]), float(workload.runtime[row]), float(workload.estimate[row]))
         if listed and now not in listed:
             yield f"{whose(schedule, row)}: its shape is none of its {len(listed)} alternatives."
         elif listed and reading.alternatives == "fixed" and now != listed[0]:
             yield f"{whose(schedule, row)}: its shape is not the recorded one, {listed[0]}."
         elif listed and reading.alternatives == "smallest_area":
-            best = min(listed, key=lambda shape: (shape.tasks * _planned(shape, reading), shape.tasks))
+            areas = [(-(-one.tasks // each) * _planned(one, reading), -(-one.tasks // each)) for one in listed]
+            best = listed[areas.index(min(areas))]
             if now != best:
                 yield f"{whose(schedule, row)}: its shape is not the one of least area, {best}."
 

@@ -63,6 +63,25 @@ def tasks_on_nodes(workload: Workload) -> NDArray[np.int64]:
     return none if workload.layout is None else workload.layout.columns().get(ON_NODES, none)
 
 
+def own_tasks(workload: Workload) -> NDArray[np.int64]:
+    """Return how many tasks each job has, also where its `tasks` count whole nodes."""
+    on_nodes = tasks_on_nodes(workload)
+    return np.asarray(np.where(on_nodes > 0, on_nodes, workload.tasks))
+
+
+def nodes_for(workload: Workload, rows: NDArray[np.int64], tasks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return what so many tasks of these jobs make in what the jobs are counted in: whole nodes, or tasks."""
+    each = np.where(tasks_on_nodes(workload) > 0, layout_of(workload)[0], 1)[rows]
+    return np.asarray(-(-tasks // each))
+
+
+def standing_on(layout: NodeLayout | None, tasks: NDArray[np.int64], ids: NDArray[np.int64]) -> NodeLayout | None:
+    """Return the layout of jobs of which some count whole nodes, of so many tasks."""
+    if layout is None or (columns := layout.columns()).get(ON_NODES) is None:
+        return layout
+    return NodeLayout.of({**columns, ON_NODES: np.where(columns[ON_NODES] > 0, tasks, 0)}, ids)
+
+
 def standing_together(workload: Workload, tasks: int) -> Workload:
     """Return the jobs with so many tasks on each node of those that do not say how many, nor are alone on theirs."""
     each, alone = layout_of(workload)

@@ -27,7 +27,16 @@ def who_may_share_a_node(workload: Workload) -> NDArray[np.int64]:
     if workload.layout is None:
         return np.zeros(0, dtype=np.int64)
     each, alone = layout_of(workload)
-    return np.flatnonzero((workload.tasks > 1) & ((each > 1) | (alone & (each == 0))) & (tasks_on_nodes(workload) == 0))
+    several = (_widest(workload) > 1) & ((each > 1) | (alone & (each == 0)))
+    return np.flatnonzero(several & (tasks_on_nodes(workload) == 0))
+
+
+def _widest(workload: Workload) -> NDArray[np.int64]:
+    """Return how many tasks each job has in the widest of its shapes."""
+    widest = workload.tasks.copy()
+    if (among := workload.alternatives) is not None:
+        np.maximum.at(widest, among.owner, among.tasks)
+    return widest
 
 
 def on_whole_nodes(
@@ -60,21 +69,21 @@ def _to_a_node(
 ) -> tuple[NDArray[np.int64], dict[int, str]]:
     """Return how many tasks of each job stand on each of its nodes, and of whom nodes of several kinds hold several."""
     each, _ = layout_of(jobs)
-    unsaid = np.flatnonzero(each == 0)
-    each = np.minimum(each, jobs.tasks)
+    unsaid, widest = np.flatnonzero(each == 0), _widest(jobs)
+    each = np.minimum(each, widest)
     if not unsaid.size:
         return each, {}
     some = jobs.take(unsaid)
-    room = np.minimum(_room(some, federation), some.tasks[:, None])
+    room = np.minimum(_room(some, federation), widest[unsaid, None])
     room = np.where(usable[unsaid], room, 0)
     most = room.max(axis=1)
     least = np.where(room > 0, room, ANY).min(axis=1)
     each[unsaid] = np.maximum(most, 1)  # a job without any nodes is refused elsewhere
     odd = {
         int(unsaid[i]): (
-            f"{EXCLUSIVE}: some nodes that it may have hold {least[i]} of its {some.tasks[i]} tasks, others {most[i]}, "
-            f"so that how many it takes is not known beforehand; say how many stand on each ({PER_NODE}), or ask for "
-            "nodes of one kind"
+            f"{EXCLUSIVE}: some nodes that it may have hold {least[i]} of its {widest[unsaid[i]]} tasks, others "
+            f"{most[i]}, so that how many it takes is not known beforehand; say how many stand on each ({PER_NODE}), "
+            "or ask for nodes of one kind"
         )
         for i in np.flatnonzero((most > 0) & (least < most)).tolist()
     }
@@ -120,14 +129,16 @@ def _not_modelled(
 ) -> dict[int, str]:
     """Return which of the jobs have no meaning yet as jobs of whole nodes, with the reason."""
     found: dict[int, str] = {}
-    if jobs.alternatives is not None:
-        for i in np.flatnonzero((np.diff(jobs.alternatives.first) > 0) & (each > 1)).tolist():
-            found[i] = (
-                f"{PER_NODE}={each[i]} does not go with several shapes yet; give it one, or a node to each task"
-            )
     cluster = np.array(federation.group_cluster)
     apart = np.stack([usable[:, cluster == k].any(axis=1) for k in range(len(federation.clusters))]).sum(axis=0) > 1
-    partial = (jobs.tasks % each != 0) & (jobs.tasks > each) & (jobs.task_bandwidth > 0) & apart
+    sends = (jobs.task_bandwidth > 0) & apart
+    if jobs.alternatives is not None:
+        for i in np.flatnonzero((np.diff(jobs.alternatives.first) > 0) & (each > 1) & sends).tolist():
+            found[i] = (
+                f"{PER_NODE}={each[i]} does not go with several shapes yet of a job that sends over uplinks; give it "
+                "one shape, a node to each task, one cluster, or task_bandwidth=0"
+            )
+    partial = (jobs.tasks % each != 0) & (jobs.tasks > each) & sends
     for i in np.flatnonzero(partial).tolist():
         found.setdefault(
             i,
@@ -145,7 +156,7 @@ def _in_nodes(
     tasks, bandwidth = workload.tasks.copy(), workload.task_bandwidth.copy()
     tasks[rows] = nodes
     # what nodes of so many tasks send, so that eq. 1.2 of nodes is that of tasks
-    bandwidth[rows] *= each * each * (nodes - 1) / (jobs.tasks - 1)
+    bandwidth[rows] *= each * each * (nodes - 1) / np.maximum(jobs.tasks - 1, 1)
     return replace(
         workload,
         tasks=tasks,
