@@ -102,8 +102,12 @@ class Play:
                 continue
             if site.given is not None:
                 if given and given[0] <= now:
+                    which = len(site.given) - len(given)
+                    turns = list(site.turns[which]) if site.turns else []
+                    most = site.broke_off[which] if site.broke_off else None
                     given = [one for one in given if one > now]
-                    BackfillPass(self, now).run()
+                    blocked = now + len(turns)
+                    BackfillPass(self, now, turns, most).run()
             elif next_pass <= now and (self.waiting or changed >= last_pass):
                 tests = self.tests
                 BackfillPass(self, now).run()
@@ -174,9 +178,9 @@ class Play:
                 shut |= one.nodes
         return shut, reserved
 
-    def in_time(self, job: Job) -> bool:
+    def in_time(self, job: Job, now: int) -> bool:
         ends = {one.reservation: one.end for one in self.site.windows}
-        return job.reservation is None or self.now + job.planned <= ends[job.reservation]
+        return job.reservation is None or now + job.planned <= ends[job.reservation]
 
     def end(self, job: Job) -> int:
         assert job.start is not None

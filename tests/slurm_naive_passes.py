@@ -47,7 +47,7 @@ def main_pass(play: Play, now: int, depth: int) -> None:
             return
         if head.reservation is None and head.partition in failed:
             continue
-        if head.reservation is not None and (head.reservation in failed_in or not play.in_time(head)):
+        if head.reservation is not None and (head.reservation in failed_in or not play.in_time(head, now)):
             continue
         if is_full(site, head, play.running()):
             if site.limits_stop and head.reservation is None:
@@ -95,6 +95,8 @@ class BackfillPass:
 
     play: Play
     now: int
+    turns: list[int] = field(default_factory=list)  # how many jobs have been tested as the next second begins
+    most: int | None = None  # jobs, after which it breaks off
     records: list[tuple[int, int, set[int]]] = field(default_factory=list)
     reserved_in: dict[int, int] = field(default_factory=dict)  # each partition
 
@@ -109,9 +111,14 @@ class BackfillPass:
         of_there: dict[tuple[int, int], int] = {}
         of_assoc: dict[tuple[int, str], int] = {}
         for job in play.in_order():
+            while self.turns and self.turns[0] <= looked:
+                self.now += 1
+                self.turns.pop(0)
+            if looked == self.most:
+                return
             if looked >= site.bf_max_job_test or (site.rate and play.tests - before >= site.bf_max_time * site.rate):
                 return
-            if is_full(site, job, play.running()) or not play.in_time(job):
+            if is_full(site, job, play.running()) or not play.in_time(job, self.now):
                 continue
             if site.bf_max_job_part:
                 if of_part.get(job.partition, 0) >= site.bf_max_job_part:
@@ -205,7 +212,7 @@ class BackfillPass:
 
     def _next_end(self, since: int) -> int | None:
         """Return the second behind the next end of a reservation, that being rounded up."""
-        standing = [one for one in self.play.site.windows if not one.broken and one.known <= self.now < one.end]
+        standing = [one for one in self.play.site.windows if not one.broken and one.known <= self.play.now < one.end]
         ends = [one.planned_end for one in standing if since <= one.planned_end < FOREVER]
         if not ends:
             return None
@@ -234,7 +241,7 @@ class BackfillPass:
         if play.fits(play.left(avail, over), mine, over):
             return now, play.chosen(play.left(avail, over), mine, over)
         running = [(job.start + job.limit, k, job) for k, job in enumerate(play.jobs)
-                   if job.start is not None and job.nodes <= play.busy and play.end(job) > now]  # fmt: skip
+                   if job.start is not None and job.nodes <= play.busy and play.end(job) > play.now]  # fmt: skip
         running.sort(key=lambda one: one[:2])
         ends = [(end, job.nodes, job) for end, _, job in running]
         if not site.cons_tres:

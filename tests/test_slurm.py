@@ -249,12 +249,50 @@ def test_clocks_are_read_and_checked(tmp_path: Path) -> None:
     assert (clocks.epoch, clocks.seconds_of_passes, clocks.ticks) == (7, [1, 3], -9)
     for text, said in (("{", "no JSON"), ("{}", "no epoch"), ('{"epoch": 1, "x": 2}', "'x' is none of"),
                        ('{"epoch": 1.5}', "whole number"),
-                       ('{"epoch": 1, "backfill_passes_that_started_a_job": 3}', "a list")):  # fmt: skip
+                       ('{"epoch": 1, "backfill_passes_that_started_a_job": 3}', "a list"),
+                       ('{"epoch": 1, "jobs_tested_as_the_second_turned": [3]}', "a list of lists"),
+                       ('{"epoch": 1, "jobs_tested_before_it_broke_off": 3}', "a list of numbers")):  # fmt: skip
         path.write_text(text)
         with pytest.raises(TraceError, match=said):
             Clocks.read(path)
     with pytest.raises(TraceError, match="must be finite"):
         Clocks(passes=(np.inf,))
+    with pytest.raises(TraceError, match="turns has 2 passes, but there are 1"):
+        Clocks(passes=(1.0,), turns=((), (3,)))
+    with pytest.raises(TraceError, match="turns has -1"):
+        Clocks(passes=(1.0,), turns=((-1,),))
+    with pytest.raises(TraceError, match="broke_off has"):
+        Clocks(passes=(1.0,), broke_off=(1.5,))  # type: ignore[arg-type]
+
+
+def test_what_clocks_say_of_a_pass_stays_with_it(tmp_path: Path) -> None:
+    """Passes are put in order, each with its turns and where it broke off."""
+    path = tmp_path / "clock.json"
+    path.write_text(
+        '{"epoch": 7, "backfill_passes_that_started_a_job": [9, 3],'
+        '"jobs_tested_as_the_second_turned": [[8, 4], []], "jobs_tested_before_it_broke_off": [9, null]}'
+    )
+    clocks = Clocks.read(path)
+    assert (clocks.passes, clocks.turns, clocks.broke_off) == ((3.0, 9.0), ((), (4, 8)), (None, 9))
+
+
+@pytest.mark.parametrize(
+    ("clocks", "start"),
+    [
+        (Clocks(passes=(59.0, 1300.0)), 59.0),
+        (Clocks(passes=(59.0, 1300.0), turns=((0,), ())), 1200.0),
+        (Clocks(passes=(59.0, 1300.0), turns=((1,), ())), 1200.0),
+        (Clocks(passes=(59.0, 1300.0), turns=((2,), ())), 59.0),
+        (Clocks(passes=(59.0, 1300.0), broke_off=(1, None)), 1200.0),
+        (Clocks(passes=(59.0, 1300.0), broke_off=(2, None)), 59.0),
+    ],
+)
+def test_a_second_that_turns_within_a_pass_counts_for_those_behind(conf: Path, clocks: Clocks, start: float) -> None:
+    """A job of nine minutes fits before a reservation of the tenth in second 59, in 60 not, nor if it is not tested."""
+    schedule = on_four(
+        conf, fs.policies.Slurm(conf, clocks=clocks), submit=[0, 1, 2], tasks=[3, 4, 1], runtime=[600, 600, 540]
+    )
+    assert schedule.start.tolist() == [0.0, 600.0, start]
 
 
 def test_how_long_nodes_clear_is_measured(conf: Path) -> None:

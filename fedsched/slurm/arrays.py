@@ -180,6 +180,16 @@ class Machine(NamedTuple):
 
 
 @by_reference
+class Passes(NamedTuple):
+    """When backfill passes are, where that is given, and how many jobs each has tested as seconds turn in it."""
+
+    second: Ints
+    first: Ints  # of each pass, the place of its first turn; of no size where nothing is known of any but its second
+    tested: Ints
+    most: Ints  # how many jobs each tests before it breaks off
+
+
+@by_reference
 class Problem(NamedTuple):
     """Jobs, nodes, the parameters, and the times of the backfill passes where they are given."""
 
@@ -190,7 +200,7 @@ class Problem(NamedTuple):
     windows: Windows
     limits: Limits
     settings: Ints
-    passes: Ints
+    passes: Passes
 
 
 @by_reference

@@ -25,9 +25,13 @@ NOBODY = constant(0)
 
 @part
 def backfill_pass(problem: Problem, state: State, now: int) -> None:
-    """Make one pass over the queue, and note how many tests that took."""
-    settings, counter, scratch = problem.settings, state.counter, state.scratch
+    """Make one pass over the queue, and note how many tests that took; a second may turn in its midst."""
+    settings, counter, scratch, turns = problem.settings, state.counter, state.scratch, problem.passes
     before, tested, started = counter[Counter.TESTS], 0, NOBODY
+    turn, last_turn, most = NOBODY, NOBODY, settings[Setting.BF_MAX_JOB_TEST]
+    if turns.first.size > 0:
+        given = counter[Counter.GIVEN]
+        turn, last_turn, most = turns.first[given], turns.first[given + 1], min(most, turns.most[given])
     _forget(scratch.of_user, settings[Setting.BF_MAX_JOB_USER])
     _forget(scratch.of_partition, settings[Setting.BF_MAX_JOB_PART])
     _forget(scratch.of_association, settings[Setting.BF_MAX_JOB_ASSOC])
@@ -37,12 +41,14 @@ def backfill_pass(problem: Problem, state: State, now: int) -> None:
     counter[Counter.PASSES] += 1
     last = counter[Counter.WAITING] - 1  # who might start: nodes only become fewer in a pass
     for place in range(counter[Counter.WAITING]):
-        if settings[Setting.TIMED] == 0:
+        while turn < last_turn and turns.tested[turn] <= tested:
+            now, turn, last = now + 1, turn + 1, counter[Counter.WAITING] - 1
+        if settings[Setting.TIMED] == 0 and turn == last_turn:
             while last >= place and not has_room(problem, state, state.queue[last], now):
                 last -= 1
             if last < place:
                 break  # none of the others can start now, and reservations end with the pass
-        if tested >= settings[Setting.BF_MAX_JOB_TEST] or _is_out_of_time(problem, counter[Counter.TESTS] - before):
+        if tested >= most or _is_out_of_time(problem, counter[Counter.TESTS] - before):
             break
         job = state.queue[place]
         if is_full(problem, state, job) or not ends_in_time(problem, job, now):

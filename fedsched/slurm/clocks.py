@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 PASSES = "backfill_passes_that_started_a_job"
 TICKS = "decay_thread_started"
+TURNS = "jobs_tested_as_the_second_turned"
+BROKE_OFF = "jobs_tested_before_it_broke_off"
+KNOWN = ("epoch", PASSES, TICKS, TURNS, BROKE_OFF)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +35,35 @@ class Clocks:
         When backfill passes began; None = they keep their own time.
     ticks
         When the thread began that ages usage; None = not recorded.
+    turns
+        Of each pass, how many jobs it had tested whenever the next second began: those behind are tested in that.
+        None = passes take no time.
+    broke_off
+        Of each pass, after how many jobs it broke off, as one does that has yielded its locks while something changed;
+        None = that one did not, or no pass did.
     """
 
     epoch: int = 0
     passes: tuple[float, ...] | None = None
     ticks: float | None = None
+    turns: tuple[tuple[int, ...], ...] | None = None
+    broke_off: tuple[int | None, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, values in (("epoch", (self.epoch,)), ("passes", self.passes or ()), ("ticks", (self.ticks or 0,))):
             odd = [one for one in values if not is_number(one)]
             if odd:
                 raise TraceError(f"Clocks: {name}={odd[0]!r} must be finite seconds.")
+        passes, turns, broke_off = self.passes or (), self.turns or (), self.broke_off or ()
+        _check_counts("turns", turns, [one for some in turns for one in some], len(passes))
+        _check_counts("broke_off", broke_off, [one for one in broke_off if one is not None], len(passes))
+        order = sorted(range(len(passes)), key=lambda k: passes[k])
         if self.passes is not None:
-            object.__setattr__(self, "passes", tuple(sorted(map(float, self.passes))))
+            object.__setattr__(self, "passes", tuple(float(passes[k]) for k in order))
+        if turns:
+            object.__setattr__(self, "turns", tuple(tuple(sorted(turns[k])) for k in order))
+        if broke_off:
+            object.__setattr__(self, "broke_off", tuple(broke_off[k] for k in order))
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Clocks:
@@ -55,20 +74,40 @@ class Clocks:
             raise TraceError(f"{path}: it is no JSON ({error}).") from None
         if not isinstance(words, dict) or "epoch" not in words:
             raise TraceError(f"{path}: it has no epoch, the seconds since 1970 at second 0; add that.")
-        if unknown := [name for name in words if name not in ("epoch", PASSES, TICKS)]:
-            raise TraceError(f"{path}: {unknown[0]!r} is none of epoch, {PASSES}, {TICKS}; leave it out.")
+        if unknown := [name for name in words if name not in KNOWN]:
+            raise TraceError(f"{path}: {unknown[0]!r} is none of {', '.join(KNOWN)}; leave it out.")
         passes = words.get(PASSES)
         if passes is not None and not isinstance(passes, list):
             raise TraceError(f"{path}: {PASSES} must be a list of seconds.")
         epoch = words["epoch"]
         if not isinstance(epoch, int):
             raise TraceError(f"{path}: epoch={epoch!r} must be a whole number of seconds.")
-        return cls(epoch=epoch, passes=tuple(passes) if passes else None, ticks=words.get(TICKS))
+        turns, broke_off = words.get(TURNS), words.get(BROKE_OFF)
+        if turns is not None and not (isinstance(turns, list) and all(isinstance(one, list) for one in turns)):
+            raise TraceError(f"{path}: {TURNS} must be a list of lists of numbers.")
+        if broke_off is not None and not isinstance(broke_off, list):
+            raise TraceError(f"{path}: {BROKE_OFF} must be a list of numbers and null.")
+        return cls(
+            epoch=epoch,
+            passes=tuple(passes) if passes else None,
+            ticks=words.get(TICKS),
+            turns=None if turns is None else tuple(map(tuple, turns)),
+            broke_off=None if broke_off is None else tuple(broke_off),
+        )
 
     @property
     def seconds_of_passes(self) -> list[int]:
         """Return the seconds that the passes take for now: Slurm's clock has whole ones."""
         return [math.floor(one) for one in self.passes or ()]
+
+
+def _check_counts(name: str, of_passes: Sequence[object], counts: Iterable[object], passes: int) -> None:
+    """Refuse what is not given for each pass, or is no number of jobs."""
+    if of_passes and len(of_passes) != passes:
+        raise TraceError(f"Clocks: {name} has {len(of_passes)} passes, but there are {passes}; give one for each.")
+    for one in counts:
+        if not isinstance(one, int) or one < 0:
+            raise TraceError(f"Clocks: {name} has {one!r}, which must be a whole number of jobs, at least 0.")
 
 
 def seconds_to_clear(

@@ -95,7 +95,7 @@ def _is_settled(problem: Problem, state: State) -> bool:
         return False
     if settings[Setting.BACKFILL] == 0:
         return True
-    if settings[Setting.OWN_CLOCK] == 0 and counter[Counter.GIVEN] < problem.passes.size:
+    if settings[Setting.OWN_CLOCK] == 0 and counter[Counter.GIVEN] < problem.passes.second.size:
         return False
     return counter[Counter.LAST_BACKFILL] >= counter[Counter.CHANGED] or settings[Setting.OWN_CLOCK] == 0
 
@@ -108,7 +108,7 @@ def _backfill_due(problem: Problem, state: State) -> int:
         return NEVER
     if settings[Setting.OWN_CLOCK] == 0:
         given = counter[Counter.GIVEN]
-        return problem.passes[given] if given < problem.passes.size else NEVER
+        return problem.passes.second[given] if given < problem.passes.second.size else NEVER
     if counter[Counter.WAITING] == 0 and counter[Counter.CHANGED] < counter[Counter.LAST_BACKFILL]:
         return NEVER
     return max(counter[Counter.NEXT_BACKFILL], counter[Counter.CHANGED])
@@ -267,8 +267,10 @@ def _backfill(problem: Problem, state: State, now: int) -> None:
         backfill_pass(problem, state, now)
     counter[Counter.LAST_BACKFILL] = now
     if settings[Setting.OWN_CLOCK] == 0:
-        given = counter[Counter.GIVEN]
-        while given < problem.passes.size and problem.passes[given] <= now:
+        given, first = counter[Counter.GIVEN], problem.passes.first
+        if first.size > 0:  # nothing else is done meanwhile
+            counter[Counter.BLOCKED_UNTIL] = now + first[given + 1] - first[given]
+        while given < problem.passes.second.size and problem.passes.second[given] <= now:
             given += 1
         counter[Counter.GIVEN] = given
         return

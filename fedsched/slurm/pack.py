@@ -14,7 +14,7 @@ from fedsched.model.admission import partition_of_jobs
 from fedsched.model.calendar import RESERVATION, takes_nodes
 from fedsched.model.pools import needs_on
 from fedsched.model.reservations import earliest_starts, reservation_of_jobs, users_of
-from fedsched.slurm.arrays import Jobs, Machine, Problem, Setting
+from fedsched.slurm.arrays import Jobs, Machine, Passes, Problem, Setting
 from fedsched.slurm.asked import Asked
 from fedsched.slurm.limits_of_accounts import with_accounts
 from fedsched.slurm.memory import amounts_of
@@ -138,8 +138,6 @@ def pack(
         by_cancel=_ints([row for row in np.argsort(cancel, kind="stable") if cancel[row] < NEVER]),
     )
     weight = np.array([group.weight for group in federation.groups])[federation.group_of_node]
-    clocks = slurm.clocks
-    passes = np.array([] if clocks is None else clocks.seconds_of_passes, dtype=np.int64) - base
     machine = Machine(
         sets=sets, partitions=partitions, tier=_ints(tier), weight=_ints(weight), lines=words_of(_lines(slurm, weight))
     )
@@ -153,9 +151,24 @@ def pack(
         windows=windows_of(federation, base),
         limits=with_accounts(limits_of(workload, federation, rows), slurm, asked, workload.id[rows]),
         settings=settings,
-        passes=_ints(np.unique(passes[passes >= 0])),
+        passes=_passes(slurm, base),
     )
     return Packed(problem, priorities, _ints(rows), base)
+
+
+def _passes(slurm: Slurm, base: int) -> Passes:
+    """Return the passes that are given, of one second the first; a second turns in the midst of some."""
+    clocks = slurm.clocks
+    given = np.array([] if clocks is None else clocks.seconds_of_passes, dtype=np.int64) - base
+    seconds, rows = np.unique(given, return_index=True)
+    seconds, rows = seconds[seconds >= 0], rows[seconds >= 0]
+    if clocks is None or (clocks.turns is None and clocks.broke_off is None):
+        return Passes(_ints(seconds), _ints([]), _ints([]), _ints([]))
+    turns = [() if clocks.turns is None else clocks.turns[row] for row in rows.tolist()]
+    broke_off = [None if clocks.broke_off is None else clocks.broke_off[row] for row in rows.tolist()]
+    most = [NEVER if one is None else one for one in broke_off]
+    first = np.cumsum([0, *map(len, turns)])
+    return Passes(_ints(seconds), _ints(first), _ints([one for each in turns for one in each]), _ints(most))
 
 
 def asked_of(

@@ -76,8 +76,11 @@ class Log:
         return Job(at, min(most, rng.choice((1, 1, 2, 2, 3, 4, 6, 10))), cores, memory, 0, False, minutes, runs)
 
 
+# Passes that take long yield their locks, and break off where something has changed meanwhile; most: ten seconds.
+WHOLE = "SchedulerParameters=bf_yield_interval=10000000"
 LOGS = {
-    "memory_backfill": Log(f"SchedulerType=sched/backfill\n{COMMON}", 1, 500),
+    "memory_backfill": Log(f"SchedulerType=sched/backfill\n{WHOLE}\n{COMMON}", 1, 500),
+    "memory_yields": Log(f"SchedulerType=sched/backfill\n{COMMON}", 1, 500),
     "memory_builtin": Log(f"SchedulerType=sched/builtin\n{COMMON}", 2, 500),
 }
 AGAIN = "_again"  # a log that was recorded a second time, for how far two recordings are from one another

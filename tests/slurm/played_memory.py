@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -57,7 +57,12 @@ class Played:
             jobs=jobs,
             start=of["start"].astype(float),
             cores=tuple(_cores(row["where"]) for row in rows),
-            clocks=Clocks(epoch=said["epoch"], passes=tuple(said["passes"]) or None),
+            clocks=Clocks(
+                epoch=said["epoch"],
+                passes=tuple(said["passes"]) or None,
+                turns=tuple(map(tuple, said["turns"])) or None,
+                broke_off=tuple(said["broke_off"]) or None,
+            ),
             clear=tuple((of["clear"] - of["gone"]).tolist()),
         )
 
@@ -77,6 +82,10 @@ class Played:
                 completing=dict(zip(self.jobs.id.tolist(), self.clear, strict=True)) if with_clocks else self.usual,
             )
             return fs.simulate(self.jobs, fs.read_federation(conf), policy, sharing="block")  # type: ignore[return-value]
+
+    def instant(self) -> Played:
+        """Return the log with clocks in which no second turns within a pass."""
+        return replace(self, clocks=replace(self.clocks, turns=None))
 
     @property
     def usual(self) -> int:
@@ -112,6 +121,7 @@ def table() -> Iterator[str]:
         machine = fs.Federation((fs.Cluster("C", (group,)),))
         for ours, schedule in (
             ("its clocks", played.on_ours()),
+            ("its clocks, passes that take no time", played.instant().on_ours()),
             (f"clocks of its own, nodes clear in {played.usual} s", played.on_ours(with_clocks=False)),
             ("its clocks, no memory", played.on_ours(memory=False)),
             ("EASY", fs.simulate(played.jobs, machine, "easy", sharing="block")),

@@ -21,7 +21,7 @@ RECORDED = Path(__file__).parent / "recorded" / "logs"
 FACTOR = 20.0
 LEAD = 20.0
 LATE = 60.0  # seconds of Slurm's clock by which a command may be slow
-LOOK = 1.0  # seconds of the world
+LOOK = 5.0  # seconds of the world: looking through a long log takes the machine from those who write it
 FIELD = re.compile(r"(\S+?)=(\S*)")
 TOLD = "DebugFlags=Backfill\nSlurmctldDebug=debug2"
 COLUMNS = ("job", "tasks", "cores", "memory", "per_node", "exclusive", "limit", "runs", "submit", "start", "end", "by",
@@ -73,6 +73,8 @@ def record(name: str, factor: float, kept: Path | None) -> None:
             "slowest_command": round(slurm.slowest, 1),
             "epoch": begin,
             "passes": [second - begin for second in told.of_backfill()],
+            "turns": [one.turns for one in told.of_backfill().values()],
+            "broke_off": [one.broke_off for one in told.of_backfill().values()],
         }
         for row in rows:
             nodes = [int(part.partition(":")[0].removeprefix("n")) for part in str(row["where"]).split()]

@@ -1,8 +1,9 @@
 """In which second ours has to have an event so that the same passes see it as in a log of slurmctld.
 
-A pass sees what came before it began, be it in the same second; ours has all events of a second before its passes. A
-pass has the second in which the jobs that it started have their StartTime, so that they end when Slurm expects them to;
-an end that it missed comes a second later at the earliest, and a submission counts from the pass after it.
+A pass sees what came before it began, be it in the same second; ours has all events of a second before its passes.
+A second turns in the midst of some passes, as the log's moments and the StartTime of the jobs that they started say,
+so that these end when Slurm expects them to; an end that a pass missed comes a second later at the earliest, and a
+submission counts from the pass after it.
 The log is one with SlurmctldDebug=debug2 and DebugFlags=Backfill, which tells of every pass.
 """
 
@@ -17,6 +18,9 @@ from dataclasses import dataclass, field
 LINE = re.compile(r"\[(\S+)\.(\d+)\] (.*)")
 MAIN = re.compile(r"debug:  sched: Running job scheduler")
 BACKFILL = re.compile(r"sched/backfill: _attempt_backfill: beginning")
+TEST = re.compile(r"sched/backfill: _attempt_backfill: BACKFILL: test for JobId=")
+YIELDS = re.compile(r"sched/backfill: _attempt_backfill: yielding locks after testing \d+\(\d+\) jobs( tested)?")
+BROKE_OFF = re.compile(r"sched/backfill: _attempt_backfill: BACKFILL: system state changed, breaking out")
 SUBMITTED = re.compile(r"_slurm_rpc_submit_batch_job: JobId=(\d+)")
 STARTED = re.compile(r"sched(?:/backfill)?: (?:_start_job: Started|Allocate) JobId=(\d+)")
 RESPONDED = re.compile(r"debug2: node_did_resp n(\d+)")
@@ -28,12 +32,28 @@ TAKES = 150  # milliseconds at least, until nodes are clear and the main schedul
 
 @dataclass
 class Pass:
-    """A pass: when it began, in milliseconds, whose it is, and its second."""
+    """A pass: when it began, in milliseconds, whose it is, its second, and how many jobs it had tested as it turned."""
 
     begin: int
     backfill: bool
     second: int
     starts: bool = False
+    tested: int = 0
+    whole: int = 0  # jobs that it had tested to the end as it yielded its locks
+    turns: list[int] = field(default_factory=list)
+    broke_off: int | None = None
+
+    @property
+    def now(self) -> int:
+        """Return the second in which it is."""
+        return self.second + len(self.turns)
+
+    def turn_to(self, second: int, tested: int) -> None:
+        """Let it be in a second, in which the jobs are tested that come after so many; a main pass is in its first."""
+        if tested > 0 and self.backfill:
+            self.turns += [tested] * (second - self.now)
+        elif not self.starts:
+            self.second = max(self.second, second)
 
 
 @dataclass
@@ -42,7 +62,7 @@ class Told:
 
     passes: list[Pass] = field(default_factory=list)
     came: dict[int, int] = field(default_factory=dict)
-    by: dict[int, Pass] = field(default_factory=dict)  # the pass that started a job
+    by: dict[int, int] = field(default_factory=dict)  # the second of the pass that started a job
     done: dict[int, int] = field(default_factory=dict)
     responded: dict[int, list[int]] = field(default_factory=dict)  # of each node
 
@@ -63,9 +83,18 @@ class Told:
             elif job := SUBMITTED.match(what):
                 told.came[int(job[1])] = moment
             elif job := STARTED.match(what):
-                one = told.by[int(job[1])] = last["backfill" in what]
-                one.second = max(one.second, starts[int(job[1])]) if not one.starts else one.second
+                one = last["backfill" in what]
+                one.turn_to(starts[int(job[1])], max(0, one.tested - 1))
                 one.starts = True
+                told.by[int(job[1])] = one.now
+            elif TEST.match(what):
+                one = last[True]
+                one.turn_to(moment // SECOND, one.tested)
+                one.tested += 1
+            elif yields := YIELDS.match(what):
+                last[True].whole = last[True].tested - bool(yields[1])  # in the midst of a job's tests
+            elif BROKE_OFF.match(what):
+                last[True].broke_off = last[True].whole
             elif node := RESPONDED.match(what):
                 told.responded.setdefault(int(node[1]), []).append(moment)
             elif job := DONE.match(what):
@@ -75,13 +104,13 @@ class Told:
                 one.second -= 1  # ours has the main scheduler's pass first
         return told
 
-    def of_backfill(self) -> list[int]:
-        """Return the seconds of backfill's passes."""
-        return sorted({one.second for one in self.passes if one.backfill})
+    def of_backfill(self) -> dict[int, Pass]:
+        """Return backfill's passes, by their seconds."""
+        return {one.second: one for one in self.passes if one.backfill}
 
     def seen(self, job: int, nodes: list[int]) -> dict[str, int]:
         """Return when a job that had these nodes came, began and was gone, and when they were clear."""
-        came, done, began = self.came[job], self.done[job], self.by[job].second
+        came, done, began = self.came[job], self.done[job], self.by[job]
         gone = max(done // SECOND, began + 1)
         for one in self._before(done):
             gone = max(gone, one.second + 1)

@@ -7,9 +7,11 @@ import pytest
 from slurm.memory_logs import AGAIN
 from slurm.played_memory import CLOSE, Played
 
+ALL = [f"memory_{kind}{again}" for kind in ("builtin", "backfill") for again in ("", AGAIN)]
 
-@pytest.mark.parametrize("name", ["memory_builtin", f"memory_builtin{AGAIN}"])
-def test_first_come_first_served_is_slurms_day(name: str) -> None:
+
+@pytest.mark.parametrize("name", ALL)
+def test_it_is_slurms_day(name: str) -> None:
     """Tests that with the recording's clocks every job starts when Slurm started it, on the very cores."""
     played = Played.read(name)
     schedule = played.on_ours()
@@ -23,8 +25,16 @@ def test_first_come_first_served_is_slurms_day(name: str) -> None:
     assert (played.apart(played.on_ours(memory=False)) <= CLOSE).mean() < 0.5  # memory decides
 
 
-@pytest.mark.parametrize(("name", "exact"), [("memory_backfill", 180), (f"memory_backfill{AGAIN}", 280)])
-def test_the_first_starts_of_backfill_are_slurms(name: str, exact: int) -> None:
+def test_that_a_second_turns_within_a_pass_decides() -> None:
+    """Tests that starts go apart if passes take no time, but even so are nearer than a second recording."""
+    played, other = Played.read("memory_backfill"), Played.read(f"memory_backfill{AGAIN}")
+    apart = played.apart(played.instant().on_ours())
+    assert (apart <= CLOSE).mean() < 0.95
+    assert (apart <= CLOSE).mean() > (played.apart(other) <= CLOSE).mean()
+
+
+@pytest.mark.parametrize(("name", "exact"), [("memory_yields", 350), (f"memory_yields{AGAIN}", 330)])
+def test_the_first_starts_are_slurms_where_passes_yield(name: str, exact: int) -> None:
     """Tests that the first so many starts are Slurm's, and that all are nearer to it than the second day is to it."""
     played, other = Played.read(name), Played.read(name.removesuffix(AGAIN) if AGAIN in name else name + AGAIN)
     schedule = played.on_ours()
