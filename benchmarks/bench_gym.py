@@ -2,8 +2,9 @@
 
 The plain one is `plain_environment.py`, after RLScheduler's description. RLScheduler itself cannot be installed from a
 package registry; with --rlscheduler FOLDER, a copy of its repository (DIR-LAB/deep-batch-scheduler), its own loop is
-measured too. SchedGym is not. All see 128 jobs and always choose the first one, which gives FCFS in each: the starts
-are compared first, and then the jobs placed a second.
+measured too, which its README calls SchedGym; the other environment of that name, sched-rl-gym, is not. All see 128
+jobs and always choose the first one, which gives FCFS in each: the starts are compared first, and then the jobs placed
+a second.
 """
 
 from __future__ import annotations

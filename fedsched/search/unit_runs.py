@@ -78,9 +78,6 @@ def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem
     groups = units.groups
     first, last = units.first_group[u], units.first_group[u + 1]
     first_cluster, last_cluster = units.first_cluster[u], units.first_cluster[u + 1]
-    nodes = 0
-    for g in range(first, last):
-        nodes += groups.nodes[g]
     return Problem(
         problem.submit,
         problem.tasks,
@@ -109,7 +106,7 @@ def _problem_of(problem: Problem, units: Units, parts: Parts, u: int) -> Problem
             groups.uplink[first_cluster:last_cluster],
         ),
         problem.t0,
-        nodes,
+        problem.nodes,  # a job's share of the idle energy is one of the federation's [19]
         problem.idle_total,
         BATCH,
         problem.saturation,
@@ -171,6 +168,14 @@ def _workspace_of(state: State, jobs: int, groups: int, clusters: int, queued: i
 
 
 @inlined
+def _nodes_of(units: Units, u: int) -> int:
+    nodes = 0
+    for g in range(units.first_group[u], units.first_group[u + 1]):
+        nodes += units.groups.nodes[g]
+    return nodes
+
+
+@inlined
 def area_of(units: Units, parts: Parts, u: int) -> float:
     """Return the node-seconds that the jobs of a unit take at least."""
     area = 0.0
@@ -202,10 +207,11 @@ def run_unit(
     if queued == 0:
         return Status.DONE
     parts.jobs_run[0] += 1
-    own = _problem_of(problem, units, parts, u)
-    spare = own.nodes * latest - area_of(units, parts, u)
+    nodes = _nodes_of(units, u)
+    spare = nodes * latest - area_of(units, parts, u)
     if spare < 0.0:
         return Status.MORE
+    own = _problem_of(problem, units, parts, u)
     order = parts.queue[u, :queued]
     caps = units.caps[units.first_cap[u] : units.first_cap[u + 1]]
     plan = Plan(
@@ -221,6 +227,7 @@ def run_unit(
     )
     narrow = _workspace_of(state, jobs, groups, own.groups.uplink.size, queued)
     set_out(own, plan, narrow)
+    narrow.counter[Counter.FREE] -= problem.nodes - nodes
     status = run_greedily(own, plan, narrow, spare)
     parts.jobs_run[0] += narrow.counter[Counter.STARTED] - 1
     if status != Status.DONE:

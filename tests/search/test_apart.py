@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from apart_cases import BASE, TWO, WHOLE, federation, package, run_of
+from apart_cases import BASE, TWO, WHOLE, any_problem, federation, package, run_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreted import INTERPRETED, tries
 
 import fedsched as fs
+from fedsched.engine.codes import Dispatch, Placement
 from fedsched.generate import planted
 from fedsched.model.metrics import PRICED
 from fedsched.search.apart_walkers import OF_THE_WHOLE, ApartWalkers, can_walk_apart
 from fedsched.search.driver import drive
+from fedsched.search.genome import ANY_NODES
 from fedsched.search.memetic import Memetic
 from fedsched.search.objectives import SOUGHT, Objectives
 from fedsched.search.problem import SearchProblem
@@ -28,16 +30,21 @@ NAMES = [name for name in SOUGHT if name not in (*OF_THE_WHOLE, *PRICED)]  # all
 @settings(max_examples=tries(60), derandomize=True, deadline=None)
 @given(st.integers(0, 10**6))
 def test_decomposed_is_whole(seed: int) -> None:
-    """Tests that plans at hand and best have the values that whole runs give them, bit by bit, contention included."""
+    """Tests that plans at hand and best have the values that whole runs give them, bit by bit, contention included.
+
+    Under any reading and every placement that is walked under.
+    """
     rng = np.random.default_rng(seed)
     wide = bool(rng.random() < 0.5)
     machine = federation(rng, least=3 if wide else 2)
     names = rng.permutation(NAMES)[: int(rng.integers(1, 3))].tolist()
-    jobs = package(machine, rng, jobs=int(rng.integers(2, 30)), wide=wide)
-    problem = SearchProblem(jobs, machine, Objectives.of(names))
+    problem = any_problem(machine, rng, names, wide=wide)
     run = run_of(problem, rng)
     walkers = ApartWalkers(run, members=1 if len(names) == 1 else 3)
-    for k, row in enumerate(problem.random_rows(len(walkers), rng)):
+    rows = problem.random_rows(len(walkers), rng)
+    rules = problem.layout.rules(rows)
+    rules[:, 1] = rng.choice(np.intersect1d(problem.space.placements, ANY_NODES), len(rows))
+    for k, row in enumerate(problem.repaired(rows)):
         walkers.set_out(run, k, row)
     assert walkers.are_set
     walkers.walk(run, 6)
@@ -47,6 +54,23 @@ def test_decomposed_is_whole(seed: int) -> None:
         np.testing.assert_array_equal(problem.values(rows), walker.objectives)
         assert walker.steps[0] > 0
     np.testing.assert_array_equal(problem.values(np.array(run.archive.plans()[0])), run.archive.values)
+
+
+def test_a_share_of_the_idle_energy_is_one_of_the_whole_machine() -> None:
+    """Tests that `efficient` chooses between the clusters of a unit as it does in the whole machine [19]."""
+    cheap, fast = fs.NodeGroup(8, 1.0, 100.0, 60.0), fs.NodeGroup(8, 2.0, 220.0, 60.0)
+    others = [fs.NodeGroup(7, 1.0, 100.0, 60.0)] * 4  # for which idle energy would be dear, were it the unit's alone
+    machine = fs.Federation(tuple(fs.Cluster(f"C{k}", (one,)) for k, one in enumerate([cheap, fast, *others])))
+    jobs = fs.Workload(submit=np.zeros(6), tasks=[10, 2, 3, 2, 1, 4], runtime=[20.0, 30.0, 40.0, 50.0, 60.0, 10.0])
+    problem = SearchProblem(jobs, machine, Objectives.of("flow"))
+    run = run_of(problem, np.random.default_rng(0))
+    walkers = ApartWalkers(run, members=1)
+    in_both = np.tile([8, 8, 0, 0, 0, 0], (6, 1))
+    row = problem.row(np.arange(6), in_both, (Dispatch.GREEDY, Placement.EFFICIENT))
+    walkers.place(0, row, problem.values(row[None])[0])
+    walkers.walk(run, 20)
+    walker = walkers.walkers[0]
+    np.testing.assert_array_equal(problem.values(np.array([walker.current, walker.best])), walker.objectives)
 
 
 def test_a_walk_in_parts_is_the_walk_in_one() -> None:
